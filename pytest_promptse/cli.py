@@ -1,0 +1,42 @@
+"""The ``promptse`` command: work on wordings and on the store, outside a test run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_promptse import __version__
+from pytest_promptse.errors import PromptseError
+from pytest_promptse.reports.record import json_schema
+from pytest_promptse.run import store_commands
+from pytest_promptse.variants import commands as variant_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_USAGE_ERROR = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 found something, 2 misused."""
+    parser = argparse.ArgumentParser(prog="promptse", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    variant_commands.add_parser(commands)
+    store_commands.add_parser(commands)
+    schema = commands.add_parser("schema", help="print the JSON Schema of the result record")
+    schema.set_defaults(func=_schema)
+    chosen = parser.parse_args(arguments)
+    try:
+        code: int = chosen.func(chosen)
+    except PromptseError as error:
+        sys.stderr.write(f"promptse: {error}\n")
+        return _USAGE_ERROR
+    return code
+
+
+def _schema(_: argparse.Namespace) -> int:
+    sys.stdout.write(json.dumps(json_schema(), indent=2) + "\n")
+    return 0

@@ -1,0 +1,1 @@
+"""Who answers: the backends behind ``BACKEND:NAME``."""

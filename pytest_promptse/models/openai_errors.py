@@ -1,0 +1,99 @@
+"""What a server's refusals mean: asked too much, asked the wrong thing, not there."""
+
+from __future__ import annotations
+
+import re
+import time
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+import openai
+
+from pytest_promptse.errors import ModelError
+from pytest_promptse.models.base import FatalError, TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TOO_MANY_REQUESTS = 429
+_UNAVAILABLE = frozenset({503, 529})
+_MAY_PASS = frozenset({408, 409, 423, 425, _TOO_MANY_REQUESTS})
+_SERVER_ERRORS = 500
+# Refusals that concern the one prompt, not the model or the key.
+_THIS_PROMPT = re.compile(
+    r"context_length_exceeded|maximum context length|content_filter|content_policy"
+    r"|string_above_max_length|prompt is too long"
+)
+_REMEDIES: Mapping[int, str] = {
+    401: "set OPENAI_API_KEY to a valid key for this server",
+    402: "the account has no credit left",
+    403: "this key may not use this model; ask for access or choose another model",
+    404: "check the model's name and --promptse-base-url",
+    413: "ask for fewer samples or use shorter prompts",
+}
+_OTHERWISE = "correct what the server complains of; nothing more is sent"
+
+
+def classify(error: openai.APIError, *, where: str, key: str, timeout: float) -> ModelError:
+    """Return the error of ours that `error` amounts to, in one line without the key.
+
+    Parameters
+    ----------
+    error
+        What the client raised.
+    where
+        Model and server, for the message.
+    key
+        The API key, which some servers repeat in their answers.
+    timeout
+        Seconds that were waited, for the message.
+    """
+    if isinstance(error, openai.APITimeoutError):
+        return TransientError(f"{where}: no answer within {timeout:g} s")
+    if not isinstance(error, openai.APIStatusError):
+        cause = error.__cause__
+        detail = " ".join(str(part) for part in (error.message, cause) if part)
+        return TransientError(f"{where}: {redact(detail, key)}; is the server up at that address?")
+    status = error.status_code
+    said = redact(f"{where}: HTTP {status}, {reason(error)}", key)
+    if status == _TOO_MANY_REQUESTS and error.code == "insufficient_quota":
+        return FatalError(f"{said}; the account has no credit left")
+    if status in _MAY_PASS or status >= _SERVER_ERRORS:
+        return TransientError(
+            said,
+            retry_after=retry_after(error.response.headers),
+            overloaded=status == _TOO_MANY_REQUESTS or status in _UNAVAILABLE,
+        )
+    if _THIS_PROMPT.search(f"{error.code} {reason(error)}"):
+        return ModelError(f"{said}; shorten the prompt or choose another model")
+    return FatalError(f"{said}; {_REMEDIES.get(status, _OTHERWISE)}")
+
+
+def reason(error: openai.APIStatusError) -> str:
+    """Return the server's own words on one line, at most 300 characters of them."""
+    body = error.body
+    said = body.get("message") if isinstance(body, dict) else body
+    return " ".join(str(said or error.message).split())[:300]
+
+
+def redact(text: str, key: str) -> str:
+    """Return `text` without `key`, and without anything else that looks like one."""
+    if key:
+        text = text.replace(key, "***")
+    return re.sub(r"\bsk-[\w*-]{8,}|(?<=Bearer )\S+", "***", text)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds a server asks to wait, from a number or a date, None if it does not.
+
+    See RFC 9110, section 10.2.3; ``retry-after-ms`` is OpenAI's own.
+    """
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is not None and re.fullmatch(r"\d+(\.\d+)?", value.strip()):
+            return float(value) * unit
+    try:
+        date = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max(0.0, date.timestamp() - time.time())

@@ -1,0 +1,171 @@
+"""From ``BACKEND:NAME`` to a backend, importing only what that backend needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pytest_promptse.errors import SettingsError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pytest_promptse.models.base import Backend
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """What may be said of a model besides its name.
+
+    Parameters
+    ----------
+    base_url
+        Address of an OpenAI-compatible server, as in ``http://localhost:8000/v1``; None is
+        OpenAI's own. Read by ``openai`` only.
+    api
+        How to speak to the model; None finds out. ``ct2`` and ``tiny`` do as the model's chat
+        template says.
+    timeout
+        Seconds one request to a server may take.
+    vllm_args
+        Engine arguments for ``vllm``, named as on the command line of ``vllm serve`` without
+        the dashes.
+    """
+
+    base_url: str | None = None
+    api: Literal["chat", "completions", "responses"] | None = None
+    timeout: float = 120.0
+    vllm_args: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendKind:
+    """A kind of backend: how to make one, and what that takes.
+
+    ``name_of`` says what stands behind the colon, as in ``MODEL``; empty where nothing does.
+    ``extra`` is the optional dependency that brings ``modules``.
+    """
+
+    make: Callable[[str, str, ModelOptions], Backend]
+    name_of: str = ""
+    extra: str = ""
+    modules: tuple[str, ...] = ()
+
+
+def _tiny(_spec: str, _name: str, _options: ModelOptions) -> Backend:
+    from pytest_promptse.models.ct2 import tiny_backend
+
+    return tiny_backend()
+
+
+def _ct2(spec: str, name: str, _options: ModelOptions) -> Backend:
+    from pytest_promptse.models.ct2 import Ct2Backend
+
+    return Ct2Backend(spec, Path(name))
+
+
+def _openai(spec: str, name: str, options: ModelOptions) -> Backend:
+    from pytest_promptse.models.openai import OpenAIBackend
+
+    return OpenAIBackend(
+        spec, name, base_url=options.base_url, api=options.api, timeout=options.timeout
+    )
+
+
+def _vllm(spec: str, name: str, options: ModelOptions) -> Backend:
+    from pytest_promptse.models.vllm import VllmBackend
+
+    return VllmBackend(spec, name, api=options.api, engine_args=options.vllm_args)
+
+
+def _reference(_spec: str, _name: str, _options: ModelOptions) -> Backend:
+    from pytest_promptse.models.reference import ReferenceBackend
+
+    return ReferenceBackend()
+
+
+def _replay(spec: str, name: str, _options: ModelOptions) -> Backend:
+    from pytest_promptse.models.replay import ReplayBackend
+
+    return ReplayBackend(spec, Path(name))
+
+
+_CT2_MODULES = ("ctranslate2", "tokenizers", "jinja2")
+BACKENDS: Mapping[str, BackendKind] = {
+    "tiny": BackendKind(make=_tiny, extra="tiny", modules=_CT2_MODULES),
+    "openai": BackendKind(make=_openai, name_of="MODEL", extra="openai", modules=("openai",)),
+    "vllm": BackendKind(make=_vllm, name_of="MODEL-OR-PATH", extra="vllm", modules=("vllm",)),
+    "ct2": BackendKind(make=_ct2, name_of="PATH", extra="tiny", modules=_CT2_MODULES),
+    "reference": BackendKind(make=_reference),
+    "replay": BackendKind(make=_replay, name_of="FILE.jsonl"),
+}
+
+
+def split_spec(spec: str) -> tuple[str, str]:
+    """Return backend and name of a built-in backend's `spec`.
+
+    Raises
+    ------
+    SettingsError
+        If the backend is unknown, or the name is missing or one too many.
+
+    Examples
+    --------
+    >>> split_spec("openai:gpt-4.1-mini")
+    ('openai', 'gpt-4.1-mini')
+    >>> split_spec("tiny")
+    ('tiny', '')
+    """
+    backend, colon, name = spec.partition(":")
+    kind = BACKENDS.get(backend)
+    if kind is None:
+        known = ", ".join(BACKENDS)
+        raise SettingsError(
+            f"model {spec!r}: there is no backend {backend!r}{nearest(backend, BACKENDS)}; "
+            f"give BACKEND:NAME with one of {known}"
+        )
+    if kind.name_of and not name:
+        raise SettingsError(f"model {spec!r}: say which one, as in {backend}:{kind.name_of}")
+    if colon and not kind.name_of:
+        raise SettingsError(f"model {spec!r}: {backend} takes no name; give {backend!r} alone")
+    return backend, name
+
+
+def create_backend(
+    spec: str,
+    options: ModelOptions | None = None,
+    *,
+    extra: Mapping[str, Callable[[str, str, ModelOptions], Backend]] | None = None,
+) -> Backend:
+    """Return the backend that `spec` names, not yet started.
+
+    Parameters
+    ----------
+    spec
+        ``BACKEND:NAME``.
+    options
+        What else was said of the model.
+    extra
+        Further backends by name, which go before the built-in ones; each is called with spec,
+        name and options.
+
+    Raises
+    ------
+    SettingsError
+        If `spec` cannot be used, or a package is missing: the error names what to install.
+    """
+    options = options if options is not None else ModelOptions()
+    backend, _, name = spec.partition(":")
+    if extra is not None and backend in extra:
+        return extra[backend](spec, name, options)
+    backend, name = split_spec(spec)
+    kind = BACKENDS[backend]
+    for module in kind.modules:
+        if find_spec(module) is None:
+            raise SettingsError(
+                f"model {spec!r} needs the package {module}; "
+                f"run `pip install 'pytest-promptse[{kind.extra}]'`"
+            )
+    return kind.make(spec, name, options)

@@ -1,0 +1,256 @@
+"""Models run by vLLM from within the test session."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import hashlib
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from pytest_promptse.errors import ModelError
+from pytest_promptse.models.base import (
+    Answer,
+    Capabilities,
+    Completion,
+    FatalError,
+    TransientError,
+    Usage,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_promptse.models.base import Ask, FinishReason, Prompt
+
+_FINISH: Mapping[str | None, FinishReason] = {"stop": "stop", "length": "length"}
+
+
+class VllmBackend:
+    """One model in vLLM's engine.
+
+    The engine schedules in a process of its own, which `close` ends, and with it go the weights
+    and whatever else it held of the GPU's memory. All requests join its continuous batch as they
+    come; the samples of one request share its prompt's cache.
+
+    Parameters
+    ----------
+    spec
+        What the user wrote: ``vllm:NAME-or-PATH``.
+    model
+        A model's name on the Hugging Face hub, or the folder it lies in.
+    api
+        ``chat`` applies the tokenizer's chat template, ``completions`` does not; None applies it
+        where there is one.
+    engine_args
+        Arguments of ``vllm serve`` without their dashes; an empty value is a bare flag.
+    """
+
+    concurrency = 256
+
+    def __init__(
+        self,
+        spec: str,
+        model: str,
+        *,
+        api: Literal["chat", "completions", "responses"] | None = None,
+        engine_args: Mapping[str, str] | None = None,
+    ) -> None:
+        self._spec = spec
+        self._model = model
+        self._api = api
+        self._engine_args = dict(engine_args or {})
+        self._engine: Any = None
+        self._tokenizer: Any = None
+        self._is_chat = False
+        self._asked = 0
+
+    @property
+    def spec(self) -> str:
+        """What the user wrote."""
+        return self._spec
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """Model, engine arguments and API; of a folder, its files with sizes and times."""
+        return {
+            "backend": "vllm",
+            "model": _folder_state(Path(self._model)) or self._model,
+            "engine_args": json.dumps(self._engine_args, sort_keys=True),
+            "api": self._api or "",
+        }
+
+    async def start(self) -> Capabilities:
+        """Load the model into an engine, which takes about a minute.
+
+        Raises
+        ------
+        FatalError
+            If the engine arguments are wrong, the model cannot be loaded, or ``chat`` is asked
+            for without a chat template.
+        """
+        # vLLM reads its environment when it is first imported.
+        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+        os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+        import vllm
+        from vllm.exceptions import VLLMError
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        arguments = self._parsed_arguments()
+        try:
+            self._engine = AsyncLLM.from_engine_args(arguments)
+        except (ValueError, RuntimeError, OSError, VLLMError) as error:
+            raise FatalError(
+                f"{self._spec}: vLLM cannot load the model ({_first_line(error)}); check the name "
+                "or path, and memory by --promptse-vllm-args (gpu-memory-utilization, "
+                "max-model-len), on a CPU by VLLM_CPU_KVCACHE_SPACE"
+            ) from error
+        self._tokenizer = self._engine.get_tokenizer()
+        has_template = getattr(self._tokenizer, "chat_template", None) is not None
+        if self._api == "chat" and not has_template:
+            raise FatalError(
+                f"{self._spec}: its tokenizer has no chat template; use --promptse-api completions"
+            )
+        self._is_chat = has_template and self._api != "completions"
+        return Capabilities(
+            form="chat" if self._is_chat else "completion",
+            logprobs="processed" if "processed" in arguments.logprobs_mode else "raw",
+            details={"vllm": vllm.__version__},
+        )
+
+    async def complete(self, ask: Ask) -> Answer:
+        """Answer one request.
+
+        A completion's ``logprob`` and ``n_tokens`` count every generated token, the end token
+        included where the model wrote one.
+        """
+        from vllm.exceptions import VLLMError
+
+        try:
+            result = await self._generate(ask)
+        except (ValueError, VLLMError) as error:
+            failure = self._meaning(error, ask)
+        else:
+            return _answer(result, first=ask.first)
+        # Raised out here it carries no traceback of the engine's, which would keep that alive.
+        raise failure
+
+    async def close(self) -> None:
+        """End the engine's process."""
+        if self._engine is None:
+            return
+        # The engine leaves its messaging context to the garbage collector, which would warn of it
+        # later, in the midst of somebody's tests.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            self._engine.shutdown()
+            self._engine = None
+            # The tasks that it has cancelled hold on to it until they have had their turn.
+            await asyncio.sleep(0.1)
+            gc.collect()
+
+    async def _generate(self, ask: Ask) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        assert self._engine is not None, "start() comes first"
+        parameters = SamplingParams(
+            n=ask.n,
+            temperature=ask.decoding.temperature,
+            top_p=ask.decoding.top_p,
+            max_tokens=ask.decoding.max_tokens,
+            seed=ask.seed,
+            logprobs=0,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+        self._asked += 1
+        prompt = {"prompt_token_ids": self._encode(ask.prompt)}
+        results = self._engine.generate(prompt, parameters, f"promptse-{self._asked}")
+        return [result async for result in results][-1]
+
+    def _meaning(self, error: Exception, ask: Ask) -> ModelError:
+        from vllm.exceptions import VLLMServerError
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        said = f"{self._spec}: {_first_line(error)}"
+        if isinstance(error, EngineDeadError):
+            return FatalError(f"{said}; run again with VLLM_LOGGING_LEVEL=DEBUG to see why")
+        if isinstance(error, VLLMServerError):
+            return TransientError(said)
+        return ModelError(
+            f"{said} (asking {ask.task_id}[{ask.variant_id}]); shorten the prompt or lower "
+            "max_tokens"
+        )
+
+    def _parsed_arguments(self) -> Any:
+        """Return the engine arguments as vLLM's own command line reads them."""
+        from vllm.engine.arg_utils import AsyncEngineArgs
+        from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+        spec = self._spec
+
+        class Parser(FlexibleArgumentParser):  # type: ignore[misc, unused-ignore]
+            def error(self, message: str) -> NoReturn:
+                raise FatalError(
+                    f"{spec}: --promptse-vllm-args: {message}; see `vllm serve --help`"
+                )
+
+        words = ["--model", self._model, "--enable-prefix-caching", "--disable-log-stats"]
+        for name, value in self._engine_args.items():
+            words += [f"--{name.replace('_', '-')}", *([value] if value else [])]
+        parser = AsyncEngineArgs.add_cli_args(Parser(add_json_tip=False))
+        return AsyncEngineArgs.from_cli_args(parser.parse_args(words))
+
+    def _encode(self, prompt: Prompt) -> list[int]:
+        parts = [part for part in (prompt.system, prompt.user) if part is not None]
+        if not self._is_chat:
+            ids: list[int] = self._tokenizer.encode("\n\n".join(parts))
+            return ids
+        messages = [{"role": "user", "content": prompt.user}]
+        if prompt.system is not None:
+            messages.insert(0, {"role": "system", "content": prompt.system})
+        text = self._tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True
+        )
+        # The template has written the special tokens itself.
+        encoded: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        return encoded
+
+
+def _answer(result: Any, *, first: int) -> Answer:
+    outputs = sorted(result.outputs, key=lambda output: output.index)
+    return Answer(
+        completions=tuple(
+            Completion(
+                index=first + number,
+                text=output.text,
+                finish_reason=_FINISH.get(output.finish_reason, "unknown"),
+                n_tokens=len(output.token_ids),
+                logprob=output.cumulative_logprob,
+            )
+            for number, output in enumerate(outputs)
+        ),
+        usage=Usage(
+            requests=1,
+            prompt_tokens=len(result.prompt_token_ids),
+            completion_tokens=sum(len(output.token_ids) for output in outputs),
+        ),
+    )
+
+
+def _folder_state(folder: Path) -> str:
+    """Return a digest of the names, sizes and times of a folder's files, empty if it is none."""
+    if not folder.is_dir():
+        return ""
+    digest = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        state = file.stat()
+        digest.update(f"{file.name}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,1 @@
+"""What people look at, all of it made from the result record."""

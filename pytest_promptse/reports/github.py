@@ -1,0 +1,107 @@
+"""``github``: the step summary of a GitHub Actions job, and annotations at the tests' lines.
+
+https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.reports import markdown
+from pytest_promptse.reports.digest import unscored
+from pytest_promptse.reports.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_promptse.reports.compared import ComparedRecord
+    from pytest_promptse.reports.record import Record, SuiteRecord
+
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+# GitHub shows no summary of a step that is larger.
+_LARGEST_BYTES = 1024 * 1024
+_LEVELS = {"fail": "error", "inconclusive": "warning"}
+
+
+def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says where
+    """Add a record to the step summary, and print its annotations for the runner to find.
+
+    Raises
+    ------
+    RecordError
+        Outside GitHub Actions, or if the summary cannot be written.
+    """
+    summary = os.environ.get(_SUMMARY)
+    if not summary:
+        raise RecordError(
+            f"--promptse-report github: {_SUMMARY} is not set; it is for GitHub Actions, "
+            "give md:PATH elsewhere"
+        )
+    text = markdown.render(record).encode()
+    if len(text) > _LARGEST_BYTES:
+        raise RecordError(
+            f"--promptse-report github: the summary has {len(text)} bytes, and GitHub shows at "
+            f"most {_LARGEST_BYTES}; give md:PATH or html:PATH"
+        )
+    try:
+        with Path(summary).open("ab") as file:
+            file.write(text)
+    except OSError as error:
+        raise RecordError(
+            f"--promptse-report github: {summary}: {error.strerror or error}"
+        ) from None
+    # The runner looks for commands at the beginning of lines, and pytest's may not have ended.
+    sys.stdout.write("".join(f"\n{line}" for line in commands(record)) + "\n")
+    sys.stdout.flush()
+
+
+def commands(record: Record) -> Iterator[str]:
+    """Yield a workflow command for each gate that did not pass and for what was not measured."""
+    record = visible(record)
+    folder = (record.git or {}).get("folder", "")
+    several = len({suite.model for suite in record.suites}) > 1
+    figures: dict[tuple[str, str | None, str | None], list[ComparedRecord]] = defaultdict(list)
+    for one in record.comparisons:
+        figures[one.suite, one.model, one.template] += one.figures
+    for suite in record.suites:
+        for gate in suite.gates:
+            if gate.verdict in _LEVELS:
+                about = [gate.task] if gate.task else []
+                about += [suite.model] if several else []
+                message = ": ".join([", ".join(about), gate.message] if about else [gate.message])
+                yield _command(_LEVELS[gate.verdict], message, **_place(suite, folder))
+        for figure in figures[suite.id, suite.model, suite.template]:
+            if figure.verdict in _LEVELS:
+                yield _command(_LEVELS[figure.verdict], figure.message, **_place(suite, folder))
+    # GitHub shows no more than ten of a kind, so one reason is one annotation.
+    for message, places in unscored(record).items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        file = folder + places[0].partition("::")[0]
+        yield _command("error", f"{places[0]}{more}: {message}", file=file, title="not scored")
+
+
+def _place(suite: SuiteRecord, folder: str) -> dict[str, str]:
+    file, _, function = suite.id.partition("::")
+    place = {"file": folder + file}
+    if suite.line is not None:
+        place["line"] = str(suite.line)
+    return {**place, "title": f"promptse: {function or file}"}
+
+
+def _command(level: str, message: str, **properties: str) -> str:
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{level} {given}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    """Escape as the runner undoes it; a message cannot end its line and begin another command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,157 @@
+"""The wordings that did most harm: what changed in them, what went wrong, how to see it again."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from difflib import SequenceMatcher
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pytest_promptse.reports.notation import WIDE, probability, shortened, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from pytest_promptse.reports.record import (
+        InvocationRecord,
+        TaskRecord,
+        VariantRecord,
+        WordingRecord,
+    )
+
+SHOWN = 3
+_CONTEXT_WORDS = 4
+_INDENT = "    "
+Harm = tuple["TaskRecord", "WordingRecord", "VariantRecord"]
+
+
+def most_harmful(tasks: Sequence[TaskRecord]) -> list[Harm]:
+    """Return the wordings whose pass rate fell most below their original's, worst first."""
+    fallen = [
+        (task, task.original, variant)
+        for task in tasks
+        if task.original is not None
+        for variant in task.variants
+        if variant.pass_rate < task.original.pass_rate
+    ]
+
+    fallen.sort(key=lambda harm: (_fall(harm), harm[2].distance, harm[0].id, harm[2].id))
+    # Of wordings that fell as far, those of different tasks come first: they show more.
+    seen: Counter[tuple[str, str]] = Counter()
+    ranked = []
+    for harm in fallen:
+        task = (harm[0].suite, harm[0].id)
+        ranked.append((_fall(harm), seen[task], harm))
+        seen[task] += 1
+    ranked.sort(key=lambda one: one[:2])
+    return [harm for _, _, harm in ranked[:SHOWN]]
+
+
+def _fall(harm: Harm) -> float:
+    _, original, variant = harm
+    return round(variant.pass_rate - original.pass_rate, 9)
+
+
+def harmful(
+    harms: Sequence[Harm], *, console: Console, whole: bool, invocation: InvocationRecord | None
+) -> Iterator[Text]:
+    """Show each wording as a difference with one failure, and the command that reruns them.
+
+    Differences are cut to two lines, or one wide one, unless the `whole` of them is asked for.
+    """
+    if not harms:
+        return
+    yield Text("most harmful wordings", "bold")
+    width = console.width
+    for task, original, variant in harms:
+        fall = f" {original.pass_rate:.2f} → {variant.pass_rate:.2f}"
+        chance = f"  p {probability(variant.p_adjusted)}" if variant.p_adjusted is not None else ""
+        name = f"{task.id} {variant.id}"
+        room = min(len(name), width - len(fall) - len(chance) - 3)
+        head = Text(f"  {shortened(name, room)} ", no_wrap=True, overflow="ignore")
+        yield head.append(fall, "red").append(chance, "dim")
+        changed = difference(original.prompt, variant.prompt)
+        for line in _wrapped(changed, console=console, whole=whole):
+            yield Text(_INDENT).append_text(line)
+        yield from _failure(variant, width)
+    nodes = [variant.node for _, _, variant in harms if variant.node is not None]
+    if invocation is not None and nodes:
+        yield Text()
+        yield Text("run just these again", "bold")
+        for text in command(nodes, invocation, width=width):
+            yield Text(text, "cyan", no_wrap=True, overflow="ignore")
+
+
+def _wrapped(text: Text, *, console: Console, whole: bool) -> list[Text]:
+    width = console.width - len(_INDENT)
+    lines = list(text.wrap(console, width))
+    room = 1 if console.width >= WIDE else 2
+    if not whole and len(lines) > room:
+        lines = lines[:room]
+        last = lines[-1]
+        last.rstrip()
+        if len(last) > width - 2:
+            last.right_crop(len(last) - max(1, last.plain.rfind(" ", 0, width - 1)))
+        last.append(" …", "dim")
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def _failure(variant: VariantRecord, width: int) -> Iterator[Text]:
+    """Show one sample's failure, of the most frequent cause."""
+    if not variant.causes:
+        return
+    cause = max(variant.causes, key=lambda name: (variant.causes[name], name))
+    detail = variant.details.get(cause, "").strip().partition("\n")[0]
+    text = f"{variant.causes[cause]} of {variant.n} {spoken(cause)}" + (detail and f": {detail}")
+    line = Text(f"{_INDENT}{text}", "dim")
+    line.truncate(width, overflow="ellipsis")
+    yield line
+
+
+def difference(before: str, after: str) -> Text:
+    """Return `after` with what is new marked ``[+…+]`` and what is gone ``[-…-]``, by words.
+
+    The marks carry the meaning, colours only help; long unchanged stretches are shortened.
+    """
+    old, new = before.split(), after.split()
+    text = Text()
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            words = new[j1:j2]
+            if len(words) > 2 * _CONTEXT_WORDS + 1:
+                words = [*words[:_CONTEXT_WORDS], "…", *words[-_CONTEXT_WORDS:]]
+            text.append(" ".join(words) + " ")
+            continue
+        if i2 > i1:
+            text.append("[-" + " ".join(old[i1:i2]) + "-]", "red").append(" ")
+        if j2 > j1:
+            text.append("[+" + " ".join(new[j1:j2]) + "+]", "green").append(" ")
+    return text
+
+
+def command(nodes: Sequence[str], invocation: InvocationRecord, *, width: int) -> list[str]:
+    """Return the shell command that runs `nodes` again with the same options, in short lines.
+
+    A node id that is too long for one line is broken at its ``::``, which a shell joins again.
+    """
+    words = ["pytest"]
+    for option in map(quote, invocation.options):
+        if len(words[-1]) + len(option) + len("  \\") > width:
+            words.append(f"  {option}")
+        else:
+            words[-1] += f" {option}"
+    for node in nodes:
+        path, _, name = node.partition("::")
+        path = posixpath.relpath(path, invocation.directory)
+        whole = "  " + quote(f"{path}::{name}")
+        words.append(
+            whole if len(whole) + 2 <= width else f"  {quote(path)}\\\n{quote(f'::{name}')}"
+        )
+    return " \\\n".join(words).split("\n")

@@ -1,0 +1,219 @@
+"""``md:PATH``: the record in a page of Markdown, as a comment on a merge request shows it.
+
+Names, prompts and messages are foreign text. All of it stands in code spans and code blocks, where
+neither HTML nor links, images, mentions or tables can begin.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.reports.digest import changes, compared, losses, overall, series_of, unscored
+from pytest_promptse.reports.notation import DASH, exact, short, signed, spoken
+from pytest_promptse.reports.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_promptse.reports.digest import Loss
+    from pytest_promptse.reports.record import Record, SuiteRecord
+
+_HARMFUL = 5
+_NAMES = 3
+_LONGEST = 300
+_MARKS = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "⚠️ inconclusive"}
+_HEADLINES = {
+    "pass": "✅ Stable enough under wording",
+    "fail": "❌ Not stable enough under wording",
+    "inconclusive": "⚠️ Stability under wording: inconclusive",
+    None: "Stability under wording",
+}
+
+
+def write(record: Record, path: Path) -> None:
+    """Write a record as Markdown, making the folder if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If `path` cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render(record).encode())
+    except OSError as error:
+        raise RecordError(f"--promptse-report md:{path}: {error.strerror or error}") from None
+
+
+def render(record: Record) -> str:
+    """Return a record as GitHub and GitLab Markdown."""
+    return "\n".join(_lines(visible(record))) + "\n"
+
+
+def code(text: str) -> str:
+    """Return `text` as a code span on one line, fit for a table.
+
+    What it is written with is longer than any run of backticks in it. Vertical bars are escaped,
+    since a table takes them first.
+    """
+    line = " ".join(text.split()) or " "
+    if len(line) > _LONGEST:
+        line = line[: _LONGEST - 1] + "…"
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")
+
+
+def block(text: str, language: str = "") -> str:
+    """Return `text` as a fenced code block that nothing in it can end."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _lines(record: Record) -> Iterator[str]:
+    missing = f" ({len(record.errors)} not scored)" if record.errors else ""
+    yield f"### {_HEADLINES[overall(record)]}{missing}"
+    yield ""
+    yield from _suites(record)
+    yield from _gates(record)
+    yield from _compared(record)
+    yield from _errors(record)
+    yield from _harmful(record)
+    yield from _warnings(record)
+    yield f"<sub>{_cost(record)}</sub>"
+
+
+def _suites(record: Record) -> Iterator[str]:
+    several = len(series_of(record)) > 1
+    distances = sorted({d for suite in record.suites for d in suite.elasticity}, key=float)
+    titles = ["suite", *(["model"] if several else []), "verdict", "AUC-E", "95 %", "noise ceiling"]
+    titles += ["excess", *(f"E({d})" for d in distances), "pass@1"]
+    words = 3 if several else 2
+    yield _row(titles)
+    yield _row([":--"] * words + ["--:"] * (len(titles) - words))
+    for suite in record.suites:
+        interval = DASH.join(short(end) for end in suite.ci95) if suite.ci95 else "·"
+        cells = [code(suite.id), *([_model(suite)] if several else []), _verdict(suite.verdict)]
+        cells += [f"**{exact(suite.auc_e)}**", interval, exact(suite.auc_e_null)]
+        cells += [signed(suite.excess), *(short(suite.elasticity.get(d)) for d in distances)]
+        yield _row([*cells, exact(suite.pass_at_1)])
+    yield ""
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _model(suite: SuiteRecord) -> str:
+    template = f" with {code(suite.template)}" if suite.template else ""
+    return code(suite.model) + template
+
+
+def _verdict(verdict: str | None) -> str:
+    return "no gate" if verdict is None else _MARKS[verdict]
+
+
+def _gates(record: Record) -> Iterator[str]:
+    """Name the gates that did not pass, and what each says."""
+    several = len(series_of(record)) > 1
+    missed = [
+        (suite, gate)
+        for suite in record.suites
+        for gate in suite.gates
+        if gate.verdict in ("fail", "inconclusive")
+    ]
+    for suite, gate in missed:
+        where = code(f"{suite.id} · {gate.task}" if gate.task else suite.id)
+        asked = f" {_model(suite)}" if several else ""
+        yield f"- {_verdict(gate.verdict)}: {where}{asked}: {code(gate.message)}"
+    if missed:
+        yield ""
+
+
+def _compared(record: Record) -> Iterator[str]:
+    rows = compared(record)
+    if not rows:
+        return
+    several = len(series_of(record)) > 1
+    yield f"Against the baseline {code(record.comparisons[0].baseline.name)}:"
+    yield ""
+    yield _row(["suite", "figure", "verdict", "baseline", "now", "difference", "95 %", "allowed"])
+    yield _row([":--"] * 3 + ["--:"] * 5)
+    for suite, model, name, figure in rows:
+        where = f"{code(suite)} {code(model)}" if several else code(suite)
+        verdict = "" if figure.verdict is None else _MARKS[figure.verdict]
+        interval = " to ".join(signed(end) for end in figure.ci95) if figure.ci95 else "·"
+        numbers = [exact(figure.baseline), exact(figure.current), signed(figure.difference)]
+        yield _row([where, name, verdict, *numbers, interval, exact(figure.margin)])
+    yield ""
+
+
+def _errors(record: Record) -> Iterator[str]:
+    for message, places in unscored(record).items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        yield f"- ❗ not scored: {code(places[0])}{more}: {code(message)}"
+    if record.errors:
+        yield ""
+
+
+def _harmful(record: Record) -> Iterator[str]:
+    found = losses(record)
+    if not found:
+        return
+    shown = found[:_HARMFUL]
+    count = f"{len(shown)} of {len(found)}" if len(found) > len(shown) else f"{len(found)}"
+    yield f"<details><summary>Most harmful wordings ({count})</summary>"
+    yield ""
+    for loss in shown:
+        yield from _one_harmful(loss)
+    yield "</details>"
+    yield ""
+
+
+def _one_harmful(loss: Loss) -> Iterator[str]:
+    causes = ", ".join(f"{n} {spoken(cause)}" for cause, n in loss.variant.causes.items())
+    passed = f"{short(loss.original.pass_rate)} → {short(loss.variant.pass_rate)}"
+    yield f"**{passed}** {code(loss.task.id)} {code(loss.variant.id)} ({causes})"
+    yield ""
+    yield block(_difference(loss), "diff")
+    yield ""
+    for cause, detail in list(loss.variant.details.items())[:1]:
+        yield f"{spoken(cause)}: {code(detail.strip().partition(chr(10))[0])}"
+        yield ""
+
+
+def _difference(loss: Loss) -> str:
+    """Lay the changed words out as lines of a diff."""
+    marks = {"same": " ", "gone": "-", "new": "+"}
+    return "\n".join(
+        f"{marks[kind]} {' '.join(text.split())}"
+        for kind, text in changes(loss.original.prompt, loss.variant.prompt)
+        if text.strip()
+    )
+
+
+def _warnings(record: Record) -> Iterator[str]:
+    about: dict[str, list[str]] = {}
+    for suite in record.suites:
+        for warning in suite.warnings:
+            about.setdefault(warning, []).append(suite.id)
+    for warning, suites in about.items():
+        more = f" and {len(suites) - _NAMES} more" if len(suites) > _NAMES else ""
+        yield f"- ⚠️ {code(warning)} {', '.join(code(suite) for suite in suites[:_NAMES])}{more}"
+    if about:
+        yield ""
+
+
+def _cost(record: Record) -> str:
+    usage = record.usage
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4g}"
+    return (
+        f"{usage.requests:,} requests, {usage.prompt_tokens:,} + {usage.completion_tokens:,} "
+        f"tokens{cost}, {usage.cached:,} completions from the store; "
+        f"pytest-promptse {record.tool.get('version', '')}"
+    )

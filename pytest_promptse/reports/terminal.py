@@ -1,0 +1,114 @@
+"""The summary at the end of a run, from the record alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pytest_promptse.reports.harmful import harmful, most_harmful
+from pytest_promptse.reports.heatmap import heatmap
+from pytest_promptse.reports.notation import WIDE, console, label, printed
+from pytest_promptse.reports.overview import besides, one_line, overview, title
+from pytest_promptse.reports.reasons import reasons
+from pytest_promptse.reports.visible import visible
+from pytest_promptse.reports.wordings import calibration, wordings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from pytest_promptse.reports.record import Record, SuiteRecord
+
+_NAMES_SHOWN = 3
+
+
+def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
+    """Return the summary as text of at most `width` columns, with ANSI colours if asked for.
+
+    ``verbosity`` is pytest's: below 0 each suite has one line, above 0 every wording is shown.
+    """
+    record = visible(record)
+    out = console(width=width, colours=colours)
+    if verbosity < 0:
+        sections: list[Iterable[Text]] = [_brief(record, width)]
+    else:
+        sections = [*_sections(record, out, verbose=verbosity > 0), [_cost(record)]]
+    filled = [lines for section in sections if (lines := list(section))]
+    for number, lines in enumerate(filled):
+        if number:
+            out.print()
+        for line in lines:
+            out.print(line, crop=False)
+    return printed(out)
+
+
+def _brief(record: Record, width: int) -> Iterator[Text]:
+    several = len({(suite.model, suite.template) for suite in record.suites}) > 1
+    for suite in record.suites:
+        yield one_line(suite, width=width, name_model=several)
+    yield from _errors(record)
+
+
+def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text]]:
+    """Yield each section's lines; those of one model follow each other."""
+    width = out.width
+    for asked in dict.fromkeys((suite.model, suite.template) for suite in record.suites):
+        suites = [suite for suite in record.suites if (suite.model, suite.template) == asked]
+        tasks = [task for task in record.tasks if (task.model, task.template) == asked]
+        voices = [own for own in record.voices if (own.model, own.template) == asked]
+        if all(suite.pass_at_1 is None for suite in suites):
+            # Single wordings were selected: without originals they are all there is to show.
+            yield [title(suites)]
+            yield wordings(tasks, width=width)
+            continue
+        yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
+        if verbose:
+            yield besides(suites, width=width)
+            for own in voices:
+                yield calibration(own.calibration or {})
+            yield wordings(tasks, width=width)
+        yield reasons(suites)
+        for own in voices:
+            yield heatmap(own.voices)
+        yield harmful(most_harmful(tasks), console=out, whole=verbose, invocation=record.invocation)
+    yield _errors(record)
+
+
+def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
+    """Explain the marks, then give each warning once, with the suites that it is about."""
+    if any(suite.verdict == "inconclusive" for suite in suites) and width < WIDE:
+        yield Text("open: inconclusive, the interval holds the threshold", "dim")
+    about: dict[str, list[str]] = {}
+    for suite in suites:
+        for warning in suite.warnings:
+            about.setdefault(warning, []).append(label(suite))
+    for warning, names in about.items():
+        yield Text(f"{_few(names)}: {warning}", "dim yellow")
+
+
+def _errors(record: Record) -> Iterator[Text]:
+    """Each reason why something was not scored once, with the items that it is about."""
+    about: dict[str, list[str]] = {}
+    for error in record.errors:
+        about.setdefault(error.message, []).append(error.where)
+    for message, places in about.items():
+        yield Text(f"not scored: {_few(places)}: {message}", "red")
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN] + ([f"{more} more"] if more > 0 else []))
+
+
+def _cost(record: Record) -> Text:
+    usage = record.usage
+    parts = [
+        f"{usage.requests} requests",
+        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
+        f"{usage.cached} completions from the store",
+    ]
+    if usage.cost is not None:
+        parts.append(f"cost {usage.cost:.4g}")
+    return Text(", ".join(parts), "dim")

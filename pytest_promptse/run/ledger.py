@@ -1,0 +1,206 @@
+"""The ledger: what one run planned, measured, decided and could not do, as rows in the store.
+
+Any process of the run adds to it, and whoever reports reads it, so that a run spread over workers
+is reported exactly like a run in one process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import msgspec
+
+from pytest_promptse.models.base import Usage
+from pytest_promptse.run.job import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_promptse.run.store import Store
+
+
+class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One suite asked of one model: what was planned."""
+
+    id: str
+    model: str
+    template: str | None
+    tasks: list[str]
+    n_wordings: int
+    distances: list[float]
+    mode: Literal["auto", "promptse", "light"]
+    weighting: Literal["sum", "mean", "uniform"]
+    seed: int
+    settings: dict[str, Any]
+    line: int | None
+
+
+class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of ``n`` samples alike: one text (a program, or an answer without one)."""
+
+    n: int
+    cause: str
+    detail: str
+    text: str
+
+
+class WordingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One measured wording; the lists run over its samples, in sample order.
+
+    ``causes`` holds ``""`` for a sample that passed; ``details`` one example of what was wrong
+    per cause; ``samples`` the most frequent outcomes with what was answered;
+    ``node`` the pytest item that measures it.
+    """
+
+    suite: str
+    model: str
+    task: str
+    variant: str
+    node: str | None
+    text: str
+    distance: float
+    index: int
+    emotion: str | None
+    personality: str | None
+    measured_distance: float
+    rewriter: str
+    causes: list[str]
+    logprobs: list[float | None]
+    n_tokens: list[int | None]
+    details: dict[str, str]
+    samples: list[SampleRow]
+
+    @property
+    def n(self) -> int:
+        return len(self.causes)
+
+    @property
+    def passes(self) -> int:
+        return self.causes.count("")
+
+    @property
+    def has_logprobs(self) -> bool:
+        return None not in self.logprobs and None not in self.n_tokens
+
+
+class GateRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One gate as it was decided."""
+
+    suite: str
+    model: str
+    task: str | None
+    name: str
+    threshold: float | None
+    value: float | None
+    verdict: str | None
+    message: str
+
+
+class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that could not be measured, and why."""
+
+    where: str
+    message: str
+
+
+class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """How many samples of the plan a process found in the store when it began."""
+
+    process: int
+    cached: int
+
+
+class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
+    """How far sampling had come ``at`` a time (seconds since 1970), as the last process saw it."""
+
+    at: float
+    done: int
+    total: int
+    cached: int
+    rate: float
+    eta: float | None
+    usage: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, progress: Progress, *, at: float) -> ProgressRow:
+        """Return the row of `progress`."""
+        used = progress.usage
+        return cls(
+            at=at,
+            done=progress.done,
+            total=progress.total,
+            cached=progress.cached,
+            rate=progress.rate,
+            eta=progress.eta,
+            usage=(used.requests, used.prompt_tokens, used.completion_tokens),
+        )
+
+    def progress(self) -> Progress:
+        """Return the progress that the row was made of."""
+        requests, prompt_tokens, completion_tokens = self.usage
+        return Progress(
+            done=self.done,
+            total=self.total,
+            cached=self.cached,
+            rate=self.rate,
+            eta=self.eta,
+            usage=Usage(
+                requests=requests,
+                prompt_tokens=prompt_tokens,
+                completion_tokens=completion_tokens,
+            ),
+        )
+
+
+Row = TypeVar("Row", SuiteRow, WordingRow, GateRow, ErrorRow, CachedRow, ProgressRow)
+AnyRow = SuiteRow | WordingRow | GateRow | ErrorRow | CachedRow | ProgressRow
+
+
+_SEPARATOR = "\x1f"
+
+
+def _wording_parts(suite: str, model: str, task: str, variant: str) -> tuple[str, ...]:
+    return (model, suite, task, variant)
+
+
+def _name(row: AnyRow) -> str:
+    parts: tuple[str, ...]
+    match row:
+        case SuiteRow():
+            parts = (row.model, row.id)
+        case WordingRow():
+            parts = _wording_parts(row.suite, row.model, row.task, row.variant)
+        case GateRow():
+            parts = (row.model, row.suite, row.task or "", row.name)
+        case ErrorRow():
+            parts = (row.where,)
+        case CachedRow():
+            parts = (str(row.process),)
+        case ProgressRow():
+            parts = ()
+    return _SEPARATOR.join(parts)
+
+
+class Ledger:
+    """The rows of the run named `run`, kept in `store`."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._store = store
+        self._run = run
+        self._encoder = msgspec.msgpack.Encoder()
+
+    def add(self, row: AnyRow) -> None:
+        """Write a row; a second one of the same name replaces the first."""
+        self._store.put(self._run, type(row).__name__, _name(row), self._encoder.encode(row))
+
+    def rows(self, kind: type[Row]) -> Iterator[Row]:
+        """Read all rows of a kind, in the order in which they were first written."""
+        decoder = msgspec.msgpack.Decoder(kind)
+        for _, value in self._store.scan(self._run, kind.__name__):
+            yield decoder.decode(value)
+
+    def wording(self, *, suite: str, model: str, task: str, variant: str) -> WordingRow | None:
+        """Return one wording's row, or None where it was not measured in this run."""
+        name = _SEPARATOR.join(_wording_parts(suite, model, task, variant))
+        value = self._store.get(self._run, WordingRow.__name__, name)
+        return None if value is None else msgspec.msgpack.decode(value, type=WordingRow)

@@ -1,0 +1,101 @@
+"""The store's tables, and how an older file is brought forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+# Step i takes a file from schema i to i + 1. A step that was released is never edited: a change
+# is another step.
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE wording (
+            id INTEGER PRIMARY KEY,
+            key TEXT NOT NULL UNIQUE,
+            model TEXT NOT NULL,
+            task_id TEXT NOT NULL,
+            variant_id TEXT NOT NULL,
+            system TEXT,
+            user TEXT NOT NULL,
+            temperature REAL NOT NULL,
+            top_p REAL NOT NULL,
+            max_tokens INTEGER NOT NULL,
+            seed INTEGER NOT NULL,
+            form TEXT NOT NULL,
+            created REAL NOT NULL,
+            requests INTEGER NOT NULL DEFAULT 0,
+            prompt_tokens INTEGER NOT NULL DEFAULT 0,
+            completion_tokens INTEGER NOT NULL DEFAULT 0
+        )
+        """,
+        """
+        CREATE TABLE completion (
+            wording INTEGER NOT NULL REFERENCES wording (id) ON DELETE CASCADE,
+            sample INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            finish_reason TEXT NOT NULL,
+            n_tokens INTEGER,
+            logprob REAL,
+            PRIMARY KEY (wording, sample)
+        )
+        """,
+        """
+        CREATE TABLE verdict (
+            check_id TEXT NOT NULL,
+            program TEXT NOT NULL,
+            cause TEXT NOT NULL,
+            detail TEXT NOT NULL,
+            seconds REAL NOT NULL,
+            assertion TEXT NOT NULL,
+            created REAL NOT NULL,
+            PRIMARY KEY (check_id, program)
+        )
+        """,
+        "CREATE TABLE capabilities (identity TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        """
+        CREATE TABLE run (
+            id TEXT PRIMARY KEY,
+            touched REAL NOT NULL,
+            requests INTEGER NOT NULL DEFAULT 0,
+            prompt_tokens INTEGER NOT NULL DEFAULT 0,
+            completion_tokens INTEGER NOT NULL DEFAULT 0
+        )
+        """,
+        """
+        CREATE TABLE note (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            run TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            name TEXT NOT NULL,
+            value BLOB NOT NULL,
+            UNIQUE (run, kind, name)
+        )
+        """,
+        """
+        CREATE TABLE claim (
+            key TEXT PRIMARY KEY,
+            run TEXT NOT NULL,
+            expires REAL NOT NULL
+        )
+        """,
+        "CREATE INDEX claim_run ON claim (run)",
+    ),
+)
+SCHEMA_VERSION = len(STEPS)
+
+
+def upgrade(connection: sqlite3.Connection, *, steps: Sequence[Sequence[str]] = STEPS) -> None:
+    """Apply the `steps` that the file behind `connection` lacks, inside the caller's transaction.
+
+    The file's schema is SQLite's ``user_version``: the number of steps it has been through.
+    """
+    (done,) = connection.execute("PRAGMA user_version").fetchone()
+    for step in steps[done:]:
+        for statement in step:
+            connection.execute(statement)
+    if done < len(steps):
+        connection.execute(f"PRAGMA user_version = {len(steps)}")

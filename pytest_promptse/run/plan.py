@@ -1,0 +1,160 @@
+"""The plan: which wordings of which tasks are asked of which model, and which gates follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import TaskError
+from pytest_promptse.models.base import Decoding, Prompt, completion_key, derive_seed
+from pytest_promptse.run.job import Job
+from pytest_promptse.variants.variant import original, text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pytest_promptse.settings import Settings
+    from pytest_promptse.tasks.task import Task
+    from pytest_promptse.variants.variant import Variant
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    """One prompt that is asked: a task in one voice, with the job that samples it."""
+
+    task: Task
+    variant: Variant
+    job: Job
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateSpot:
+    """One gate of a suite, and of one of its tasks where ``task`` is given.
+
+    ``name`` is ``auc-e``, ``elasticity-d0.3`` or ``excess``; ``distances`` are those whose
+    wordings it needs; ``threshold`` is None where the gate only measures.
+    """
+
+    name: str
+    threshold: float | None
+    distances: tuple[float, ...]
+    task: Task | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """One test function or suite file, asked of one model: the level at which gates decide."""
+
+    id: str
+    model: str
+    settings: Settings
+    tasks: tuple[Task, ...]
+    wordings: tuple[Wording, ...]
+    line: int | None = None
+
+    @cached_property
+    def gates(self) -> tuple[GateSpot, ...]:
+        """The gates of the tasks that have one, then those of the whole suite."""
+        chosen = self.settings
+        per_task = (
+            GateSpot(
+                name="auc-e",
+                threshold=chosen.min_task_auc_e,
+                distances=chosen.distances,
+                task=task,
+            )
+            for task in self.tasks
+            if chosen.min_task_auc_e is not None
+        )
+        curve = (
+            GateSpot(
+                name=f"elasticity-d{distance:g}",
+                threshold=chosen.floor(distance),
+                distances=(distance,),
+            )
+            for distance in chosen.distances
+        )
+        whole = [GateSpot(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
+        if chosen.max_excess is not None:
+            whole.append(
+                GateSpot(name="excess", threshold=chosen.max_excess, distances=chosen.distances)
+            )
+        return (*per_task, *curve, *whole)
+
+    def needed(self, gate: GateSpot) -> tuple[Wording, ...]:
+        """Return the wordings that `gate` must know, originals included."""
+        distances = {0.0, *gate.distances}
+        return tuple(
+            wording
+            for wording in self.wordings
+            if wording.variant.distance in distances
+            and (gate.task is None or wording.task.id == gate.task.id)
+        )
+
+
+def check_ids(tasks: Sequence[Task], where: str) -> None:
+    """Refuse a suite in which two tasks share an id.
+
+    Raises
+    ------
+    TaskError
+        Naming the id and `where` the suite stands.
+    """
+    seen: set[str] = set()
+    for task in tasks:
+        if task.id in seen:
+            raise TaskError(f"{where}: two tasks have the id {task.id!r}; give each its own")
+        seen.add(task.id)
+
+
+def plan_suite(
+    suite_id: str,
+    tasks: Iterable[Task],
+    settings: Settings,
+    *,
+    model: str,
+    identity: Mapping[str, str],
+    reword: Callable[[Task], Sequence[Variant]],
+    line: int | None = None,
+) -> Suite:
+    """Plan every wording of every task for one model.
+
+    The seed of a wording is hashed from task, distance and index alone, so that all models are
+    asked under the same seeds.
+    """
+    decoding = Decoding(
+        temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens
+    )
+    tasks = tuple(tasks)
+    check_ids(tasks, suite_id)
+    wordings = []
+    for task in tasks:
+        asked = identity
+        if identity.get("backend") == "reference":
+            # What it answers is the task's, so another reference is another answer.
+            asked = {**identity, "reference": text_hash(task.reference or "")}
+        for variant in (original(task.id, task.prompt), *reword(task)):
+            prompt = Prompt(user=variant.text)
+            seed = derive_seed(settings.seed, task.id, variant.distance, variant.index)
+            samples = settings.samples if variant.distance else settings.original_samples
+            job = Job(
+                key=completion_key(asked, prompt, decoding, seed),
+                model=model,
+                prompt=prompt,
+                decoding=decoding,
+                n=samples,
+                seed=seed,
+                task_id=task.id,
+                variant_id=variant.id,
+                reference=task.reference,
+            )
+            wordings.append(Wording(task=task, variant=variant, job=job))
+    return Suite(
+        id=suite_id,
+        model=model,
+        settings=settings,
+        tasks=tasks,
+        wordings=tuple(wordings),
+        line=line,
+    )

@@ -1,0 +1,75 @@
+"""How often and after what pause a request is sent again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_promptse.models.base import TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """The bounds of trying again.
+
+    Parameters
+    ----------
+    attempts
+        The most times one request is sent.
+    first, longest
+        The pause before the second attempt, in seconds, and the bound that doubling it runs
+        into. Each pause is shortened by up to half at random, so that requests which failed
+        together do not come back together.
+    longest_wish
+        The longest pause asked for by a server that is waited for, in seconds; beyond it the
+        request is given up at once.
+    """
+
+    attempts: int = 6
+    first: float = 1.0
+    longest: float = 30.0
+    longest_wish: float = 120.0
+
+    def pause(self, attempt: int, wish: float | None) -> float | None:
+        """Return the seconds to wait after failed `attempt` (from 0), None to give up.
+
+        A server's `wish` is a floor: it is never asked again earlier.
+        """
+        if attempt + 1 >= self.attempts or (wish or 0.0) > self.longest_wish:
+            return None
+        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
+        return (wish or 0.0) + jitter * min(self.first * 2.0**attempt, self.longest)
+
+
+async def patiently(
+    action: Callable[[], Awaitable[_T]],
+    *,
+    patience: Patience,
+    rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> _T:
+    """Return what `action` returns, trying again with `rest` between where a failure may pass.
+
+    Raises
+    ------
+    TransientError
+        If patience has run out; whatever else `action` raises goes through at once.
+    """
+    for attempt in count():
+        try:
+            return await action()
+        except TransientError as error:
+            pause = patience.pause(attempt, error.retry_after)
+            if pause is None:
+                tried = f"tried {attempt + 1} times" if attempt else "tried once"
+                wish = f", server asks to wait {error.retry_after:g} s" if error.retry_after else ""
+                raise TransientError(f"{error} ({tried}{wish})") from error
+        await rest(pause)
+    raise AssertionError  # count() does not end

@@ -1,0 +1,134 @@
+"""Where a run's wordings come from: made by rules, frozen by the team, or bought from a model."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pytest_promptse.models.base import Usage
+from pytest_promptse.variants.audit import frozen
+from pytest_promptse.variants.files import folder_of, write
+from pytest_promptse.variants.generate import generate
+from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.llm import LlmRewriter
+from pytest_promptse.variants.rewriter import label
+from pytest_promptse.variants.variant import text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.settings import Settings
+    from pytest_promptse.tasks.task import Task
+    from pytest_promptse.variants.generate import Rewriter
+    from pytest_promptse.variants.variant import Variant
+
+
+class Rewording:
+    """Words tasks as a suite's settings say.
+
+    Parameters
+    ----------
+    root
+        Folder that relative paths in settings start from.
+    settings
+        Of the run: where frozen wordings and own templates lie, and the store, in which what a
+        model worded is kept, since it was paid for.
+    rewriter
+        What turns a rewriter's name into a rewriter, given the templates.
+    """
+
+    def __init__(
+        self, root: Path, settings: Settings, rewriter: Callable[[str, Library], Rewriter]
+    ) -> None:
+        self._root = root
+        self._settings = settings
+        self._make = rewriter
+        self._rewriters: dict[str, Rewriter] = {}
+
+    @cached_property
+    def library(self) -> Library:
+        """The templates, the user's own among them."""
+        extra = self._settings.templates_dir
+        return Library.load(self._root / extra if extra else None)
+
+    def __call__(self, task: Task, settings: Settings) -> Sequence[Variant]:
+        """Return the variants of `task` that `settings` ask for.
+
+        Raises
+        ------
+        VariantError
+            If they cannot be made, or frozen ones are missing, stale or no longer valid.
+        """
+        name = "original" if settings.aa else settings.rewriter
+        if settings.variants_dir and not settings.aa:
+            return self._frozen(self._root / settings.variants_dir, task, settings)
+        if name not in self._rewriters:
+            self._rewriters[name] = self._make(name, self.library)
+        rewriter = self._rewriters[name]
+        if isinstance(rewriter, LlmRewriter):
+            return self._bought(rewriter, task, settings)
+        return self._made(rewriter, task, settings)
+
+    def _frozen(self, folder: Path, task: Task, settings: Settings) -> Sequence[Variant]:
+        return frozen(
+            folder,
+            task,
+            self.library,
+            distances=settings.distances,
+            per_distance=settings.variants,
+        )
+
+    def _made(self, rewriter: Rewriter, task: Task, settings: Settings) -> Sequence[Variant]:
+        made = generate(
+            task,
+            distances=settings.distances,
+            per_distance=settings.variants,
+            emotions=settings.emotions,
+            personalities=settings.personalities,
+            seed=settings.seed,
+            rewriter=rewriter,
+            library=self.library,
+        )
+        return made.variants
+
+    def _bought(self, rewriter: Rewriter, task: Task, settings: Settings) -> Sequence[Variant]:
+        asked = [
+            label(rewriter),
+            settings.distances,
+            settings.variants,
+            settings.emotions,
+            settings.personalities,
+            settings.seed,
+            task.prompt,
+        ]
+        variants = self._root / self._settings.store / "variants"
+        folder = variants / text_hash(json.dumps(asked))[:16]
+        with _locked(variants):
+            if not folder_of(folder, task.id).is_dir():
+                write(folder, task, self._made(rewriter, task, settings))
+        return self._frozen(folder, task, settings)
+
+    @property
+    def usage(self) -> Usage:
+        """What this process has paid models for wordings, apart from the run's own usage."""
+        bought = (each.usage for each in self._rewriters.values() if isinstance(each, LlmRewriter))
+        return sum(bought, start=Usage())
+
+    def close(self) -> None:
+        """Give back the models that reworded."""
+        for rewriter in self._rewriters.values():
+            if isinstance(rewriter, LlmRewriter):
+                rewriter.close()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes of the run from buying the same wordings at the same time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,333 @@
+"""One run: what is planned is asked, judged, written to the ledger and decided upon."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from pytest_promptse import __version__
+from pytest_promptse.reports.record import SCHEMA, EmotionRecord, ModelRecord, Record, UsageRecord
+from pytest_promptse.run.budget import Budget
+from pytest_promptse.run.deciding import decide
+from pytest_promptse.run.evaluate import score_rows
+from pytest_promptse.run.forecast import forecast
+from pytest_promptse.run.judge import Judge
+from pytest_promptse.run.ledger import CachedRow, ErrorRow, GateRow, Ledger, SuiteRow, WordingRow
+from pytest_promptse.run.plan import plan_suite
+from pytest_promptse.run.provenance import environment, git_state
+from pytest_promptse.run.recording import errors_of, suites_of
+from pytest_promptse.run.rewording import Rewording
+from pytest_promptse.run.rows import plain_settings, suite_row, wording_row
+from pytest_promptse.run.sampler import Sampler
+from pytest_promptse.run.store import Store
+from pytest_promptse.sandbox.jail import open_sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from pytest_promptse.errors import NotScoredError
+    from pytest_promptse.models.base import Backend, Usage
+    from pytest_promptse.reports.record import InvocationRecord
+    from pytest_promptse.run.job import Job, Progress
+    from pytest_promptse.run.judge import Check
+    from pytest_promptse.run.plan import GateSpot, Suite, Wording
+    from pytest_promptse.sandbox.jail import Sandbox
+    from pytest_promptse.scoring.gate import Gate
+    from pytest_promptse.scoring.scores import SuiteScore
+    from pytest_promptse.settings import Settings
+    from pytest_promptse.tasks.task import Task
+    from pytest_promptse.variants.generate import Rewriter
+    from pytest_promptse.variants.library import Library
+
+_PRICED_TOKENS = 1_000_000
+Waiting: TypeAlias = (
+    "Callable[[Callable[[], Progress]], AbstractContextManager[Callable[[], object]]]"
+)
+
+
+class Run:
+    """The stations of one run, each opened when it is first needed.
+
+    Parameters
+    ----------
+    settings
+        Of the run as a whole; each suite brings its own on top.
+    root
+        Folder that relative paths in settings start from.
+    id
+        Name of the run, shared by all processes that take part in it.
+    backend, rewriter
+        What turns ``BACKEND:NAME`` into a backend and a rewriter's name into a rewriter.
+    waiting
+        Is told, by what tells progress, that something waits for completions, and gives what is
+        called many times a second until they are there.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        root: Path,
+        id: str,  # noqa: A002 - the field's name everywhere
+        backend: Callable[[str], Backend],
+        rewriter: Callable[[str, Library], Rewriter],
+        waiting: Waiting,
+    ) -> None:
+        self.settings = settings
+        self.root = root
+        self.id = id
+        self.suites: list[Suite] = []
+        self._make_backend = backend
+        self._reword = Rewording(root, settings, rewriter)
+        self._backends: dict[str, Backend] = {}
+        self._rows: dict[tuple[str, str], dict[tuple[str, str], WordingRow]] = {}
+        self._scores: dict[tuple[str, str, int], SuiteScore | None] = {}
+        self._waiting = waiting
+        self._sampler: Sampler | None = None
+        self._started = datetime.now(UTC)
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(self.root / self.settings.store)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(self.store, self.id)
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        return open_sandbox(self.settings.sandbox)
+
+    @cached_property
+    def judge(self) -> Judge:
+        return Judge(self.store, lambda: self.sandbox)
+
+    def backend(self, spec: str) -> Backend:
+        """Return the backend for ``BACKEND:NAME``, made once and not yet started."""
+        if spec not in self._backends:
+            self._backends[spec] = self._make_backend(spec)
+        return self._backends[spec]
+
+    def plan(
+        self, suite_id: str, tasks: Iterable[Task], settings: Settings, *, line: int | None = None
+    ) -> list[Suite]:
+        """Plan a suite, which begins in `line` of its file, for every model of the run."""
+        tasks = tuple(tasks)
+        wordings = {task.id: self._reword(task, settings) for task in tasks}
+        planned = [
+            plan_suite(
+                suite_id,
+                tasks,
+                settings,
+                line=line,
+                model=model,
+                identity=self.backend(model).identity,
+                reword=lambda task: wordings[task.id],
+            )
+            for model in self.settings.model
+        ]
+        self.suites += planned
+        return planned
+
+    def forecast(self, jobs: Sequence[Job]) -> list[str]:
+        """Return in a line for each model what `jobs` would ask for and cost."""
+        forecasts = forecast(jobs, self.store, price=self.settings.price)
+        return [each.line() for each in forecasts]
+
+    def start(self, wanted: Sequence[tuple[Suite, Wording]], *, alone: bool) -> None:
+        """Begin to sample: the whole plan is known, and is asked while items are judged.
+
+        Of several processes of a run, that is if this one is not `alone`, one asks for all.
+        """
+        self.sandbox  # noqa: B018 - a run that cannot judge must not ask
+        if self._reword.usage.requests:
+            self.store.add_usage(self._rewording_id, self._reword.usage)
+        for suite in {id(suite): suite for suite, _ in wanted}.values():
+            self.ledger.add(suite_row(suite))
+        self._sampler = Sampler(
+            self.store,
+            [wording.job for _, wording in wanted],
+            {model: partial(self.backend, model) for model in self.settings.model},
+            run=self.id,
+            concurrency=self.settings.concurrency,
+            budget=Budget(
+                max_requests=self.settings.max_requests,
+                max_cost=self.settings.max_cost,
+                price=self.settings.price,
+            ),
+            leader_lock=None if alone else self._leader_lock,
+        )
+        self._sampler.start()
+        self.ledger.add(CachedRow(process=os.getpid(), cached=self._sampler.progress().cached))
+
+    @property
+    def sampler(self) -> Sampler:
+        assert self._sampler is not None, "the run has not been started"
+        return self._sampler
+
+    def measure(
+        self, suite: Suite, wording: Wording, check: Check, *, node: Callable[[Wording], str | None]
+    ) -> WordingRow:
+        """Return what became of one wording, asking and judging what is not known yet.
+
+        `node` says which pytest item measures a wording, to name it in reports.
+
+        Raises
+        ------
+        NotScoredError
+            If a completion cannot be had or the sandbox fails; the ledger keeps the reason.
+        """
+        rows = self._rows.setdefault((suite.model, suite.id), {})
+        name = (wording.task.id, wording.variant.id)
+        if name not in rows:
+            with self._waiting(self.sampler.progress) as tick:
+                completions = self.sampler.wait(wording.job, tick=tick)
+            judged = self.judge.judge(wording, completions, self.sampler.form(suite.model), check)
+            rows[name] = wording_row(suite, wording, judged, node=node(wording))
+            self.ledger.add(rows[name])
+        return rows[name]
+
+    def not_scored(self, where: str, error: NotScoredError) -> None:
+        """Keep in the ledger that something could not be measured."""
+        self.ledger.add(ErrorRow(where=where, message=str(error)))
+
+    def decide(
+        self, suite: Suite, spot: GateSpot, check: Check, *, node: Callable[[Wording], str | None]
+    ) -> Gate:
+        """Measure what a gate needs and is not known yet, then decide it."""
+        needed = suite.needed(spot)
+        rows = self._rows.setdefault((suite.model, suite.id), {})
+        unknown = []
+        for wording in needed:
+            task, variant = wording.task.id, wording.variant.id
+            if (task, variant) in rows:
+                continue
+            row = self.ledger.wording(suite=suite.id, model=suite.model, task=task, variant=variant)
+            if row is None:
+                unknown.append(wording)
+            else:
+                rows[task, variant] = row
+        self.sampler.request([wording.job for wording in unknown])
+        for wording in unknown:
+            self.measure(suite, wording, check, node=node)
+        gate = self._gate(suite, spot)
+        self.ledger.add(
+            GateRow(
+                suite=suite.id,
+                model=suite.model,
+                task=spot.task.id if spot.task else None,
+                name=spot.name,
+                threshold=gate.threshold,
+                value=gate.value,
+                verdict=gate.verdict,
+                message=gate.message,
+            )
+        )
+        return gate
+
+    def _gate(self, suite: Suite, spot: GateSpot) -> Gate:
+        row = suite_row(suite)
+        rows = list(self._rows[suite.model, suite.id].values())
+        if spot.task is None:
+            score = self.score(row, rows)
+        else:
+            # A suite of that task alone, so that its interval is that of one task.
+            row = msgspec.structs.replace(row, tasks=[spot.task.id])
+            score = score_rows(row, [each for each in rows if each.task == spot.task.id])
+        assert score is not None, "a gate needs the originals, and has measured them"
+        return decide(spot, score, suite.settings)
+
+    def score(self, suite: SuiteRow, rows: Sequence[WordingRow]) -> SuiteScore | None:
+        """Score the measured wordings of a suite, once for as many as there are."""
+        key = (suite.model, suite.id, len(rows))
+        if key not in self._scores:
+            self._scores[key] = score_rows(suite, rows)
+        return self._scores[key]
+
+    def record(self, invocation: InvocationRecord) -> Record:
+        """Return what this run has found so far, whichever process measured it."""
+        emotions = self._reword.library.emotions
+        quadrants = {name: emotion.quadrant for name, emotion in emotions.items()}
+        suites, tasks, voices = suites_of(self.ledger, self.score, quadrants)
+        # Of several processes the first to look saw least of what this run itself has asked for.
+        cached = min((row.cached for row in self.ledger.rows(CachedRow)), default=0)
+        return Record(
+            schema=SCHEMA,
+            tool={"name": "pytest-promptse", "version": __version__},
+            started=self._started.isoformat(timespec="seconds"),
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+            environment={**environment(), "sandbox": self.sandbox.tier},
+            git=git_state(self.root),
+            invocation=invocation,
+            settings=plain_settings(self.settings),
+            models=[self._model(spec) for spec in self.settings.model],
+            suites=suites,
+            tasks=tasks,
+            voices=voices,
+            usage=self._usage(self.store.usage(self.id), cached=cached),
+            rewording=self._usage(self.store.usage(self._rewording_id), cached=0),
+            errors=errors_of(self.ledger),
+            emotions={
+                name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
+                for name, emotion in emotions.items()
+            },
+        )
+
+    @property
+    def rewording_usage(self) -> Usage:
+        """What this process has paid for wordings."""
+        return self._reword.usage
+
+    @property
+    def _rewording_id(self) -> str:
+        return f"{self.id}-rewording"
+
+    def _usage(self, usage: Usage, *, cached: int) -> UsageRecord:
+        price = self.settings.price
+        paid = price and (price[0] * usage.prompt_tokens + price[1] * usage.completion_tokens)
+        return UsageRecord(
+            requests=usage.requests,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cost=None if paid is None else paid / _PRICED_TOKENS,
+            cached=cached,
+        )
+
+    def _model(self, spec: str) -> ModelRecord:
+        identity = dict(self.backend(spec).identity)
+        capabilities = self.store.capabilities(identity)
+        return ModelRecord(
+            spec=spec,
+            identity=identity,
+            capabilities=asdict(capabilities) if capabilities else None,
+        )
+
+    def forget(self) -> None:
+        """Drop this run's rows and lock from the store; completions and verdicts stay."""
+        self.store.finish_run(self.id)
+        self.store.finish_run(self._rewording_id)
+        self._leader_lock.unlink(missing_ok=True)
+
+    @property
+    def _leader_lock(self) -> Path:
+        return self.store.folder / f"run-{self.id}.lock"
+
+    def close(self, *, grace: float = 0.0) -> None:
+        """Give back the sampler's and the sandbox's processes and the store.
+
+        What was asked for and is not answered yet has `grace` seconds to arrive.
+        """
+        self._reword.close()
+        if self._sampler is not None:
+            self._sampler.close(grace=grace)
+        for name in ("sandbox", "store"):
+            station = self.__dict__.pop(name, None)
+            if station is not None:
+                station.close()

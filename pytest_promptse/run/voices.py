@@ -1,0 +1,131 @@
+"""Where a model gives way: a run's wordings by emotion, by trait and by quadrant of emotion."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from pytest_promptse.reports.record import (
+    BinRecord,
+    CalibrationRecord,
+    VoiceRecord,
+    VoicesRecord,
+)
+from pytest_promptse.run.evaluate import to_samples
+from pytest_promptse.scoring.calibration import calibration_by_group
+from pytest_promptse.scoring.stratified import Stratum, stratified_p_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pytest_promptse.reports.record import Calibrations
+    from pytest_promptse.run.ledger import WordingRow
+    from pytest_promptse.scoring.samples import Samples
+
+_TRAITS = ("technical", "experience", "collaboration")
+# Trait, value and distance, None for all distances.
+_Voice = tuple[str, str, float | None]
+
+
+def voices_of(
+    model: str, template: str | None, rows: Sequence[WordingRow], quadrants: Mapping[str, str]
+) -> VoicesRecord:
+    """Compare wordings by voice with their originals, over all suites of one model.
+
+    Wordings whose original was not measured are left out: they have nothing to be compared with.
+    `quadrants` names each emotion's.
+    """
+    originals = {(row.suite, row.task): row for row in rows if row.distance == 0.0}
+    by_voice: dict[_Voice, list[WordingRow]] = defaultdict(list)
+    for row in rows:
+        if row.distance and (row.suite, row.task) in originals:
+            for voice in _voices(row):
+                by_voice[voice].append(row)
+    p_values = [stratified_p_value(_strata(own, originals)) for own in by_voice.values()]
+    adjusted = false_discovery_control(p_values) if p_values else ()
+    return VoicesRecord(
+        model=model,
+        template=template,
+        voices=[
+            VoiceRecord(
+                trait=trait,
+                value=value,
+                distance=distance,
+                n_wordings=len(own),
+                change=float(np.mean([_change(row, originals) for row in own])),
+                p_value=p,
+                p_adjusted=float(q),
+            )
+            for ((trait, value, distance), own), p, q in zip(
+                by_voice.items(), p_values, adjusted, strict=True
+            )
+        ],
+        calibration=calibrations(rows, quadrants),
+    )
+
+
+def calibrations(rows: Iterable[WordingRow], quadrants: Mapping[str, str]) -> Calibrations | None:
+    """Measure calibration of all samples and by group, None where log-probabilities are missing.
+
+    The groups are ``original``, each quadrant and ``control``, the wordings without an emotion.
+    They share one threshold, the median confidence of all samples.
+    """
+    groups: dict[str, list[Samples]] = defaultdict(list)
+    for row in rows:
+        if not row.has_logprobs:
+            return None
+        name = "original" if row.distance == 0.0 else quadrants.get(row.emotion or "", "control")
+        groups[name].append(to_samples(row))
+    if not groups:
+        return None
+    everything = {"all": [samples for own in groups.values() for samples in own]}
+    [together] = calibration_by_group(everything).values()
+    measured = calibration_by_group({**everything, **groups}, threshold=together.threshold)
+    return {
+        name: CalibrationRecord(
+            n=own.n,
+            ece=own.ece,
+            threshold=own.threshold,
+            overconfident=own.overconfident,
+            underconfident=own.underconfident,
+            bins=[BinRecord(**vars(part)) for part in own.bins],
+        )
+        for name, own in measured.items()
+    }
+
+
+def _voices(row: WordingRow) -> Iterator[_Voice]:
+    named = [("emotion", row.emotion)] if row.emotion else []
+    if row.personality:
+        parts = row.personality.split(".")
+        # Other packages' rewriters may have personalities of another shape.
+        whole = len(parts) != len(_TRAITS)
+        named += [("personality", row.personality)] if whole else zip(_TRAITS, parts, strict=True)
+    for trait, value in named:
+        yield trait, value, row.distance
+        yield trait, value, None
+
+
+def _change(row: WordingRow, originals: Mapping[tuple[str, str], WordingRow]) -> float:
+    original = originals[row.suite, row.task]
+    return row.passes / row.n - original.passes / original.n
+
+
+def _strata(
+    rows: Iterable[WordingRow], originals: Mapping[tuple[str, str], WordingRow]
+) -> list[Stratum]:
+    by_task: dict[tuple[str, str], list[WordingRow]] = defaultdict(list)
+    for row in rows:
+        by_task[row.suite, row.task].append(row)
+    return [
+        Stratum(
+            m_p=originals[task].n,
+            passed_p=originals[task].passes,
+            m_v=sum(row.n for row in own),
+            passed_v=sum(row.passes for row in own),
+        )
+        for task, own in by_task.items()
+    ]

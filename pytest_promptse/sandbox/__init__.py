@@ -1,0 +1,1 @@
+"""Where answers run: a jail per slot, a fork per program, plain data in and out."""

@@ -1,0 +1,61 @@
+"""The command that starts a zygote inside bubblewrap, as an unprivileged user."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_promptse.sandbox import bootstrap, launch
+
+if TYPE_CHECKING:
+    from pytest_promptse.sandbox.view import View
+
+# The range that systemd keeps for users made up on the spot (https://systemd.io/UIDS-GIDS/).
+_FIRST_UID, _UIDS = 61184, 4336
+ENVIRONMENT = {
+    "HOME": "/tmp",  # noqa: S108 - the private one
+    "LANG": "C.UTF-8",
+    "PATH": "/usr/bin:/bin",
+    # One thread, for the warm interpreter forks.
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+def bubblewrap_command(program: str, view: View, *, slot: int) -> list[str]:
+    """Return the command line for the zygote of one slot."""
+    command = _bubblewrap(program, view)
+    if os.geteuid() != 0:
+        return command
+    # Root is not held to the limit on processes, and root's reach shows through a bind mount.
+    uid = _FIRST_UID + (os.getpid() * 16 + slot) % _UIDS
+    order = json.dumps({"uid": uid, "command": command})
+    return [sys.executable, "-I", "-S", launch.__file__, order]
+
+
+def _bubblewrap(program: str, view: View) -> list[str]:
+    command = [program, "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]
+    command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
+    command += ["--as-pid-1", "--die-with-parent", "--new-session"]
+    # Kept by the zygote alone, to make a pid namespace for each program.
+    command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN"]
+    command += ["--clearenv"]
+    for name, value in ENVIRONMENT.items():
+        command += ["--setenv", name, value]
+    for source, target in view.binds:
+        command += ["--ro-bind", source, target]
+    for text, target in view.links:
+        command += ["--symlink", text, target]
+    for path in view.hidden:
+        command += ["--tmpfs", path, "--remount-ro", path]
+    for name in ("null", "zero", "full", "random", "urandom"):
+        command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+    command += ["--symlink", "/tmp", "/dev/shm", "--dir", "/tmp"]  # noqa: S108 - private ones
+    command += ["--remount-ro", "/"]
+    return [*command, "--chdir", "/", "--", *python_command(view.python)]
+
+
+def python_command(python: str) -> list[str]:
+    """Return how a zygote's interpreter is started: alone, without site, user or environment."""
+    return [python, "-I", "-S", "-B", "-X", "utf8", "-c", bootstrap.COMMAND]

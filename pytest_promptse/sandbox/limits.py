@@ -1,0 +1,100 @@
+"""What one program may use, and how the limits are fitted to the task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+    from pytest_promptse.sandbox.causes import Failure
+
+MIB = 2**20
+
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key", bound="Hashable")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Bounds on one program, from the moment it is loaded until its turn ends.
+
+    Parameters
+    ----------
+    wall : float
+        Seconds from load or call to answer, summed over the turn. The time that the check itself
+        takes between two calls does not count.
+    cpu : float
+        Seconds of CPU time of the program's whole process tree.
+    memory : int
+        Bytes; of the whole tree, and of address space for each process of it.
+    output : int
+        Bytes of standard output and of standard error that are kept. The program may write
+        more; the rest is read and dropped.
+    processes : int
+        Processes and threads at one time.
+    file_size : int
+        Bytes of one file, and of all files in the program's private ``/tmp`` together.
+    open_files : int
+        Descriptors of one process.
+    """
+
+    wall: float = 3.0
+    cpu: float = 3.0
+    memory: int = 512 * MIB
+    output: int = MIB // 4
+    processes: int = 64
+    file_size: int = 64 * MIB
+    open_files: int = 256
+
+    def __post_init__(self) -> None:
+        for name in ("wall", "cpu", "memory", "output", "processes", "file_size", "open_files"):
+            value = getattr(self, name)
+            if not value > 0:
+                raise ValueError(f"Limits.{name} must be above 0, not {value!r}")
+
+
+def fit(limits: Limits, *, reference_seconds: float | None) -> Limits:
+    """Tighten the time limits to a task whose reference solution's time is known.
+
+    Wall clock and CPU time become the larger of 1 s and 20 times the reference, and never more
+    than `limits` allows. Endless loops are the costliest programs there are; a task that the
+    reference solves in a millisecond need not wait three seconds for one.
+
+    Parameters
+    ----------
+    limits : Limits
+        The ceiling.
+    reference_seconds : float or None
+        Time that the reference solution used under the same check, None where it is unknown.
+    """
+    if reference_seconds is None:
+        return limits
+    fitted = max(1.0, 20.0 * reference_seconds)
+    return replace(limits, wall=min(limits.wall, fitted), cpu=min(limits.cpu, fitted))
+
+
+def in_company(limits: Limits, *, factor: float = 3.0) -> Limits:
+    """Return `limits` for a program that shares the machine with others: `factor` times the wall.
+
+    CPU time does not depend on who else runs, so it stays and ends busy programs as early as
+    ever; the longer wall clock keeps a program that only had to wait its turn from timing out.
+    """
+    return replace(limits, wall=factor * limits.wall)
+
+
+def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: Limits) -> bool:
+    """Return whether a failure may be the crowd's fault and must be seen again alone to count.
+
+    Only a time-out on the wall clock may be: who used up its CPU time did so alone.
+    """
+    return failure is not None and failure.cause == "timeout" and cpu_seconds < limits.cpu
+
+
+def group_equal(items: Iterable[_Item], *, key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """Group `items` by `key` in the order of first sight, so that equals are judged once."""
+    groups: dict[_Key, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups

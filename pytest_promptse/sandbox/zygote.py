@@ -1,0 +1,177 @@
+"""The warm interpreter of one slot, inside the jail: forks once per program, reaps, reports.
+
+It reads orders from the checker on a socket that no program ever holds, and runs no line of any
+program itself. Every program is the first process of its own pid namespace, so that killing it
+kills all it started, and has its own empty ``/tmp``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pytest_promptse.sandbox import guest, kernel, wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+READY = b"+"
+_ORDER_BYTES = 65536
+_FILES = 4
+_NOBODY = 65534
+_REHEARSAL = "def identity(value):\n    return value\n"
+
+
+def serve(control: socket.socket) -> NoReturn:
+    """Obey the checker until it goes away."""
+    config = json.loads(control.recv(_ORDER_BYTES))
+    sys.path += [config["packages"]]
+    for name in config["warm"]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    zygote = _Zygote(control, config)
+    if config["filters"]["jail"]:
+        kernel.filter_system_calls(bytes.fromhex(config["filters"]["jail"]))
+    guest.open_streams()
+    _rehearse()
+    kernel.rehearse_fork()
+    _forget_ourselves()
+    gc.collect()
+    # What lives now is never looked at again, which spares every child the copying of its pages.
+    gc.freeze()
+    control.send(json.dumps({"ready": True, "python": sys.version.split()[0]}).encode())
+    while True:
+        data, files, _, _ = socket.recv_fds(control, _ORDER_BYTES, _FILES)
+        if not data:
+            os._exit(0)
+        order = json.loads(data)
+        if order["do"] == "start":
+            zygote.start(order, files)
+        else:
+            control.send(json.dumps(zygote.end(order["turn"])).encode())
+
+
+def _rehearse() -> None:
+    """Talk through a program of ours, so that no child has to warm up the same code again."""
+    ours, theirs = socket.socketpair()
+    call = wire.encode(["call", None, [[1, "a", 2.5, (None, True)]], {}, True])
+    with ours, theirs:
+        for message in [wire.encode(["load", _REHEARSAL, "identity"])] + [call] * 20:
+            guest.send(ours.fileno(), message)
+        ours.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(SystemExit):
+            guest.Guest(theirs.fileno()).serve()
+    del sys.modules[guest.MODULE]
+
+
+def _forget_ourselves() -> None:
+    """Take our modules out of what a program can import."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pytest_promptse"]:
+        del sys.modules[name]
+
+
+class _Zygote:
+    def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
+        self.control = control
+        self.isolation: str = config["isolation"]
+        namespaces = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS
+        self.namespaces = namespaces if self.isolation == "namespaces" else 0
+        self.filter = bytes.fromhex(config["filters"]["program"])
+        self.children: dict[int, int] = {}
+        self.errors: dict[int, str] = {}
+        if self.isolation != "namespaces" and sys.platform == "linux":
+            kernel.adopt_orphans()
+
+    def start(self, order: dict[str, Any], files: list[int]) -> None:
+        try:
+            child = kernel.fork(self.namespaces)
+        except OSError as error:
+            self.errors[order["turn"]] = str(error)
+        else:
+            if child == 0:
+                self.become_program(order, files)
+            self.children[order["turn"]] = child
+        for number in files:
+            os.close(number)
+
+    def end(self, turn: int) -> dict[str, Any]:
+        """Kill the program with all it started; how it had ended, if it had, and what it used."""
+        child = self.children.pop(turn, None)
+        if child is None:
+            return {"turn": turn, "error": self.errors.pop(turn, "there is no such turn")}
+        if self.isolation != "namespaces":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        _, status, usage = os.wait4(child, 0)
+        if self.isolation != "namespaces":
+            _kill_orphans(self.children.values())
+        if self.isolation == "user":
+            _clear("/tmp", "/dev/shm")  # noqa: S108 - the container's own
+        return {"turn": turn, "status": status, "cpu": usage.ru_utime + usage.ru_stime}
+
+    def become_program(self, order: dict[str, Any], files: list[int]) -> NoReturn:
+        channel = files[0]
+        try:
+            os.dup2(files[1], 0)
+            os.dup2(files[2], 1)
+            os.dup2(files[3], 2)
+            for number in {*files[1:], self.control.detach()}:
+                os.close(number)
+            os.setsid()
+            if self.isolation == "namespaces":
+                kernel.mount_tmpfs("/tmp", order["file_size"])  # noqa: S108 - a private one
+            os.chdir(order["folder"])
+            kernel.limit_resources(order["limits"])
+            if self.isolation == "user":
+                os.setgroups([])
+                os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+                os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+            if self.isolation != "none":
+                kernel.drop_capabilities()
+            if self.filter:
+                kernel.filter_system_calls(self.filter)
+            gc.enable()
+        except OSError as error:
+            guest.send(channel, str(error).encode())
+            os._exit(1)
+        guest.send(channel, READY)
+        guest.Guest(channel).serve()
+        os._exit(0)
+
+
+def _kill_orphans(keep: Iterable[int]) -> None:
+    """Kill what a program left behind in groups of its own, but not the processes to `keep`."""
+    listing: Path | str = f"/proc/self/task/{os.getpid()}/children"
+    for _ in range(100):
+        try:
+            with open(listing) as file:  # noqa: PTH123 - pathlib would grow every child
+                children = {int(number) for number in file.read().split()} - {*keep}
+        except FileNotFoundError:
+            return
+        if not children:
+            return
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
+
+
+def _clear(*folders: str) -> None:
+    """Remove all that a program left in `folders`; its processes are gone."""
+    for entry in [entry for folder in folders for entry in os.scandir(folder)]:
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            os.unlink(entry.path)  # noqa: PTH108

@@ -1,0 +1,1 @@
+"""What the answers are worth: pure functions over numpy arrays."""

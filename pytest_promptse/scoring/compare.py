@@ -1,0 +1,291 @@
+"""Two runs against each other: whether this one is no worse than that one.
+
+The runs are paired by task and by wording, so that what tasks and wordings have in common drops
+out, and a figure's difference is a mean over tasks of the tasks' own differences, with the
+clustered interval that goes with it. The question is one of non-inferiority: "no significant
+difference" between small runs is not evidence that nothing got worse, so a comparison passes
+only if the interval excludes a loss as large as the margin (Piaggio et al., CONSORT extension
+for noninferiority trials, JAMA 308, 2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from pytest_promptse.scoring.elasticity import auc_e, elasticity, light_elasticity
+from pytest_promptse.scoring.intervals import (
+    SIGNED,
+    generator,
+    mean_interval,
+    shifted_interval,
+    task_values,
+)
+from pytest_promptse.scoring.pairing import Pairs
+from pytest_promptse.scoring.permutation import light_null_gap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.scoring.gate import Verdict
+    from pytest_promptse.scoring.pairing import RecordedTask, RecordedWording
+    from pytest_promptse.scoring.samples import Floats, Mode
+    from pytest_promptse.scoring.scores import Curve, Interval
+
+# Deals behind a null that has no exact form.
+_DRAWS = 499
+# Where a pass rate of the original stands in a curve.
+_ORIGINAL = 0.0
+
+Metric: TypeAlias = Literal["auc_e", "elasticity", "pass_at_1", "excess"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One figure of two runs over what both have.
+
+    ``difference`` is `current` - `baseline`. ``verdict`` is ``pass`` where the interval excludes
+    a loss of ``margin`` or more, ``fail`` where it excludes any smaller one, else
+    ``inconclusive``; None without a margin or without a figure on both sides. What only one
+    side has is listed: tasks by id, wordings as (task id, wording id).
+    """
+
+    metric: Metric
+    distance: float | None
+    current: float | None
+    baseline: float | None
+    difference: float | None
+    ci95: Interval | None
+    margin: float | None
+    verdict: Verdict | None
+    message: str
+    n_tasks: int
+    tasks_only_current: tuple[str, ...]
+    tasks_only_baseline: tuple[str, ...]
+    wordings_only_current: tuple[tuple[str, str], ...]
+    wordings_only_baseline: tuple[tuple[str, str], ...]
+
+
+def compare_runs(
+    current: Sequence[RecordedTask],
+    baseline: Sequence[RecordedTask],
+    metric: Metric,
+    *,
+    mode: Mode,
+    distances: Sequence[float],
+    distance: float | None = None,
+    margin: float | None = None,
+    relative: bool = False,
+    seed: int = 0,
+    resamples: int = 9999,
+) -> Comparison:
+    """Compare one figure of two runs, paired by task and wording.
+
+    Parameters
+    ----------
+    current, baseline
+        The runs; ids of tasks are unique in each. Their order does not matter.
+    metric
+        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"`` or ``"excess"`` (of AUC-E).
+        Of excess less is better, of the others more.
+    mode
+        The metric of both runs: PromptSE's elasticity or PromptSELight's.
+    distances
+        The distances of the current run, increasing.
+    distance
+        Which elasticity to compare.
+    margin
+        The loss that is not acceptable, > 0; in units of the figure, or where `relative` is set
+        as a share of the baseline's figure. None shows the difference without judging it.
+
+    Returns
+    -------
+    Comparison
+        With one task in common the interval comes from resampling its wordings' scores (which
+        spread like pass rates of ``ess``, else ``n``, samples), otherwise from the tasks.
+
+    Raises
+    ------
+    ValueError
+        If `margin` is not positive, or `distance` is missing for ``"elasticity"`` or given for
+        another metric, or not among `distances`.
+    """
+    if margin is not None and not margin > 0:
+        raise ValueError(f"the margin is {margin}: a loss to exclude is greater than 0")
+    if (metric == "elasticity") != (distance is not None):
+        raise ValueError("give a distance for 'elasticity' and for no other metric")
+    if distance is not None and distance not in distances:
+        raise ValueError(f"distance {distance:g} is not among {list(distances)}")
+    pairs = Pairs.of(current, baseline)
+    over = tuple(distances)
+    if distance is not None:
+        over = (distance,)
+    elif metric == "pass_at_1":
+        over = (_ORIGINAL,)
+    paired = [
+        _known_in_both(_curve(a, metric, mode, over, seed), _curve(b, metric, mode, over, seed))
+        for a, b in pairs.tasks
+    ]
+    ours = task_values([a for a, _ in paired], over)
+    theirs = task_values([b for _, b in paired], over)
+    now, then, gap, ci95, values = None, None, None, None, None
+    if ours is not None and theirs is not None:
+        now, then = float(ours.mean()), float(theirs.mean())
+        gap = now - then
+        rng = generator(seed, "compare", metric, f"{distance}")
+        if ours.size == 1:
+            measured = next(
+                pair
+                for pair, (a, _) in zip(pairs.tasks, paired, strict=True)
+                if any(e is not None for e in a.values())
+            )
+            a, b = (
+                _resampled(task, metric, mode, over, resamples=resamples, rng=rng)
+                for task in measured
+            )
+            ci95 = shifted_interval(gap, a - b, bounds=SIGNED)
+        else:
+            ci95 = mean_interval(ours - theirs, bounds=SIGNED, resamples=resamples, rng=rng)
+        values = (now, then, ci95)
+    if margin is not None and relative and then is not None:
+        margin *= abs(then)
+    verdict = _verdict(gap, ci95, margin, less_is_better=metric == "excess")
+    return Comparison(
+        metric=metric,
+        distance=distance,
+        current=now,
+        baseline=then,
+        difference=gap,
+        ci95=ci95,
+        margin=margin,
+        verdict=verdict,
+        message=_message(metric, distance, values, margin, verdict),
+        n_tasks=0 if ours is None else ours.size,
+        tasks_only_current=pairs.tasks_only_current,
+        tasks_only_baseline=pairs.tasks_only_baseline,
+        wordings_only_current=pairs.wordings_only_current,
+        wordings_only_baseline=pairs.wordings_only_baseline,
+    )
+
+
+def _curve(
+    task: RecordedTask, metric: Metric, mode: Mode, over: Sequence[float], seed: int
+) -> Curve:
+    curve: Curve = dict.fromkeys(over)
+    if task.original is None:
+        return curve
+    if metric == "pass_at_1":
+        return {_ORIGINAL: task.original.pass_rate}
+    for d in over:
+        variants = [w for w in task.variants.values() if w.distance == d]
+        if not variants:
+            continue
+        if metric == "excess":
+            curve[d] = _excess(task, task.original, variants, mode, seed)
+        elif mode == "light":
+            rates = [w.pass_rate for w in variants]
+            curve[d] = float(light_elasticity(task.original.pass_rate, rates))
+        else:
+            curve[d] = float(elasticity(task.original.score, [w.score for w in variants]))
+    return curve
+
+
+def _excess(
+    task: RecordedTask,
+    original: RecordedWording,
+    variants: Sequence[RecordedWording],
+    mode: Mode,
+    seed: int,
+) -> float | None:
+    if mode == "promptse":
+        known = [w.excess for w in variants if w.excess is not None]
+        return float(np.mean(known)) if len(known) == len(variants) else None
+    sizes = [original.n, *(w.n for w in variants)]
+    passed = sum(round(w.n * w.pass_rate) for w in (original, *variants))
+    rng = generator(seed, "compare", task.task_id, f"d{variants[0].distance:g}")
+    null = light_null_gap(sizes, passed, draws=_DRAWS, rng=rng)
+    return abs(original.pass_rate - float(np.mean([w.pass_rate for w in variants]))) - null
+
+
+def _known_in_both(a: Curve, b: Curve) -> tuple[Curve, Curve]:
+    known = [d for d in a if a[d] is not None and b[d] is not None]
+    return (
+        {d: a[d] if d in known else None for d in a},
+        {d: b[d] if d in known else None for d in b},
+    )
+
+
+def _resampled(
+    task: RecordedTask,
+    metric: Metric,
+    mode: Mode,
+    over: Sequence[float],
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the figure of one task, up to a constant, with its scores drawn anew, shape (R,)."""
+    assert task.original is not None
+    if metric == "pass_at_1":
+        return _beta([task.original], "light", resamples, rng)[:, 0]
+    wordings = [task.original, *task.variants.values()]
+    scores = _beta(wordings, mode, resamples, rng)
+    curve = []
+    for d in over:
+        columns = [i for i, w in enumerate(wordings) if i > 0 and w.distance == d]
+        metric_of = light_elasticity if mode == "light" else elasticity
+        curve.append(metric_of(scores[:, 0], scores[:, columns]))
+    area = auc_e(np.stack(curve, axis=1), over)
+    # The ceiling varies far less than the elasticity and is taken as it is.
+    return -area if metric == "excess" else area
+
+
+def _beta(
+    wordings: Sequence[RecordedWording], mode: Mode, resamples: int, rng: np.random.Generator
+) -> Floats:
+    """Draw scores as a share of that many samples would spread, by Jeffreys' posterior."""
+    score = np.array([w.pass_rate if mode == "light" else w.score for w in wordings])
+    size = np.array([w.n if mode == "light" or w.ess is None else w.ess for w in wordings])
+    shape = (resamples, len(wordings))
+    return rng.beta(score * size + 0.5, (1.0 - score) * size + 0.5, size=shape)
+
+
+def _verdict(
+    gap: float | None, ci95: Interval | None, margin: float | None, *, less_is_better: bool
+) -> Verdict | None:
+    if gap is None or margin is None:
+        return None
+    if ci95 is None:
+        return "inconclusive"
+    low, high = (-ci95[1], -ci95[0]) if less_is_better else ci95
+    if low > -margin:
+        return "pass"
+    return "fail" if high <= -margin else "inconclusive"
+
+
+def _message(
+    metric: Metric,
+    distance: float | None,
+    values: tuple[float, float, Interval | None] | None,
+    margin: float | None,
+    verdict: Verdict | None,
+) -> str:
+    label = {"auc_e": "AUC-E", "pass_at_1": "pass@1", "excess": "excess sensitivity"}.get(
+        metric, f"E({distance})"
+    )
+    if values is None:
+        return f"{label}: the runs have nothing in common that could be compared"
+    now, then, ci95 = values
+    text = f"{label} {now:.3f}, baseline {then:.3f}: {now - then:+.3f}"
+    if ci95 is not None:
+        text += f" [{ci95[0]:+.3f}, {ci95[1]:+.3f}]"
+    if margin is None:
+        return text
+    said = {
+        "pass": f"no worse by {margin:.3f}",
+        "fail": f"worse by {margin:.3f} or more",
+        "inconclusive": f"does not decide whether it is worse by {margin:.3f}",
+    }
+    return f"{text}, {said[verdict or 'inconclusive']}"

@@ -1,0 +1,203 @@
+"""Gates: one figure against one threshold, with or without regard to its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
+GateKind: TypeAlias = Literal["point", "confident"]
+Direction: TypeAlias = Literal["at least", "at most"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """One decision.
+
+    ``verdict`` is None where there was nothing to decide: no threshold was set, or the figure
+    was not measured. ``message`` is one line; ``warnings`` are plain one-liners.
+    """
+
+    name: str
+    threshold: float | None
+    value: float | None
+    ci95: tuple[float, float] | None = None
+    verdict: Verdict | None
+    message: str
+    warnings: tuple[str, ...] = ()
+
+
+def judge_gate(
+    name: str,
+    value: float | None,
+    threshold: float | None,
+    *,
+    ci95: tuple[float, float] | None = None,
+    kind: GateKind = "point",
+    null: float | None = None,
+    samples: int | None = None,
+    direction: Direction = "at least",
+) -> Gate:
+    """Compare a figure with its threshold.
+
+    Parameters
+    ----------
+    name
+        As in item ids: ``"auc-e"``, ``"elasticity-d0.3"``, ``"excess"``, ``"pass-rate"``.
+    value
+        The point estimate, or None where it was not measured.
+    threshold
+        What is asked for, or None for a figure that is only shown.
+    ci95
+        The figure's 95 % interval; needed by ``kind="confident"``.
+    kind
+        ``"point"`` compares `value`; a value equal to the threshold passes. ``"confident"``
+        fails only if the whole interval lies on the wrong side, passes only if all of it lies
+        on the right side or on the threshold, and is inconclusive otherwise.
+    null
+        The noise ceiling: the figure expected of a model to which wording does not matter. A
+        threshold above it gets a warning.
+    samples
+        Samples per variant that the figure rests on, for that warning.
+    direction
+        ``"at least"`` for floors (elasticities, pass rate), ``"at most"`` for ``excess``.
+
+    Raises
+    ------
+    ValueError
+        If `threshold` is NaN.
+    """
+    if threshold is not None and math.isnan(threshold):
+        raise ValueError(f"gate {name!r}: the threshold is NaN; give a number")
+    label = _label(name)
+    if threshold is None:
+        text = f"{label} {_shown(value)}" if value is not None else f"{label} was not measured"
+        return Gate(name=name, threshold=None, value=value, ci95=ci95, verdict=None, message=text)
+    if value is None:
+        return Gate(
+            name=name,
+            threshold=threshold,
+            value=None,
+            verdict=None,
+            message=f"{label} was not measured, so {_shown(threshold)} could not be checked",
+        )
+    verdict: Verdict
+    if kind == "point":
+        verdict = "pass" if _holds(value, threshold, direction) else "fail"
+        text = _comparison(label, value, threshold)
+    elif ci95 is None:
+        verdict = "inconclusive"
+        text = f"{label} {_shown(value)} has no interval, so {_shown(threshold)} is not decided"
+    else:
+        holds = [_holds(bound, threshold, direction) for bound in ci95]
+        verdict = "pass" if all(holds) else "inconclusive" if any(holds) else "fail"
+        text = _confident_message(label, value, threshold, ci95, verdict)
+    return Gate(
+        name=name,
+        threshold=threshold,
+        value=value,
+        ci95=ci95,
+        verdict=verdict,
+        message=text,
+        warnings=_ceiling_warning(label, threshold, null, samples, direction),
+    )
+
+
+def samples_needed(null: float, threshold: float, samples: int) -> int | None:
+    """Return about how many samples per variant lift the noise ceiling up to `threshold`.
+
+    Parameters
+    ----------
+    null
+        The noise ceiling with the present plan, in [0, 1].
+    threshold
+        The elasticity asked for, in [0, 1].
+    samples
+        Samples per variant in the present plan, >= 1; the original's are taken to grow with them.
+
+    Returns
+    -------
+    int or None
+        `samples` itself where the ceiling is high enough already; None for a threshold of 1,
+        which no number of samples lifts the ceiling to.
+
+    Notes
+    -----
+    The expected difference of two pass rates of one true rate shrinks with the square root of
+    the number of samples, so the answer is ``samples * ((1 - null) / (1 - threshold)) ** 2``. It
+    holds for pass rates; where the weights of SoftExec have collapsed, more samples do not help.
+    """
+    if samples < 1:
+        raise ValueError(f"samples is {samples}: give the number per variant, at least 1")
+    if threshold <= null:
+        return samples
+    if threshold >= 1.0:
+        return None
+    return math.ceil(samples * ((1.0 - null) / (1.0 - threshold)) ** 2 - 1e-9)
+
+
+def _holds(value: float, threshold: float, direction: Direction) -> bool:
+    # Sums of floats that ought to meet the threshold exactly may miss it by their rounding.
+    slack = 1e-12
+    if direction == "at least":
+        return value >= threshold - slack
+    return value <= threshold + slack
+
+
+def _label(name: str) -> str:
+    if name.startswith("elasticity-d"):
+        return f"E({name.removeprefix('elasticity-d')})"
+    return {"auc-e": "AUC-E", "excess": "excess sensitivity", "pass-rate": "pass rate"}.get(
+        name, name
+    )
+
+
+def _shown(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}"
+
+
+def _digits(*values: float) -> int:
+    """Return how many decimals tell the first two values apart, at least 2 and at most 6."""
+    digits = 2
+    while digits < 6 and _shown(values[0], digits) == _shown(values[1], digits):  # noqa: PLR2004 - see above
+        digits += 1
+    return digits if values[0] != values[1] else 2
+
+
+def _comparison(label: str, value: float, threshold: float) -> str:
+    digits = _digits(value, threshold)
+    shown, asked = _shown(value, digits), _shown(threshold, digits)
+    sign = "=" if shown == asked else "<" if value < threshold else ">"
+    return f"{label} {shown} {sign} {asked}"
+
+
+def _confident_message(
+    label: str, value: float, threshold: float, ci95: tuple[float, float], verdict: Verdict
+) -> str:
+    interval = f"[{_shown(ci95[0])}, {_shown(ci95[1])}]"
+    if verdict == "inconclusive":
+        return f"{label} {_shown(value)} {interval} does not decide {_shown(threshold)}"
+    return f"{_comparison(label, value, threshold)}, 95 % interval {interval}"
+
+
+def _ceiling_warning(
+    label: str,
+    threshold: float,
+    null: float | None,
+    samples: int | None,
+    direction: Direction,
+) -> tuple[str, ...]:
+    if null is None or direction != "at least" or threshold <= null:
+        return ()
+    start = (
+        f"the threshold {_shown(threshold)} for {label} is above the noise ceiling "
+        f"{_shown(null)}: a model to which wording does not matter would score {_shown(null)}"
+    )
+    if threshold >= 1.0:
+        return (f"{start}, and no number of samples lifts it to 1",)
+    if samples is None:
+        times = ((1.0 - null) / (1.0 - threshold)) ** 2
+        return (f"{start}; it takes about {times:.1f} times the samples to reach it",)
+    needed = samples_needed(null, threshold, samples)
+    return (f"{start}; it takes about {needed} samples per wording instead of {samples}",)

@@ -1,0 +1,70 @@
+"""What a record says of a run, and two runs reduced to the tasks and wordings they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedWording:
+    """What a record says of one wording: ``ess`` and ``excess`` are None where it says nothing.
+
+    ``distance`` is 0 for the original. ``score`` is what the run's mode compares, and ``excess``
+    the variant's own (see `scores.VariantScore`).
+    """
+
+    distance: float = 0.0
+    n: int
+    pass_rate: float
+    score: float
+    ess: float | None = None
+    excess: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedTask:
+    """What a record says of one task; ``variants`` by wording id."""
+
+    task_id: str
+    original: RecordedWording | None
+    variants: Mapping[str, RecordedWording]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs:
+    """The tasks of both runs, reduced to the wordings that both have, and what that left out."""
+
+    tasks: tuple[tuple[RecordedTask, RecordedTask], ...]
+    tasks_only_current: tuple[str, ...]
+    tasks_only_baseline: tuple[str, ...]
+    wordings_only_current: tuple[tuple[str, str], ...]
+    wordings_only_baseline: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, current: Sequence[RecordedTask], baseline: Sequence[RecordedTask]) -> Pairs:
+        """Pair two runs; ids of tasks are unique in each, and their order does not matter."""
+        ours = {task.task_id: task for task in current}
+        theirs = {task.task_id: task for task in baseline}
+        shared = [(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]
+        return cls(
+            tasks=tuple((_reduced(a, b), _reduced(b, a)) for a, b in shared),
+            tasks_only_current=tuple(sorted(ours.keys() - theirs.keys())),
+            tasks_only_baseline=tuple(sorted(theirs.keys() - ours.keys())),
+            wordings_only_current=_surplus(shared),
+            wordings_only_baseline=_surplus([(b, a) for a, b in shared]),
+        )
+
+
+def _reduced(task: RecordedTask, other: RecordedTask) -> RecordedTask:
+    kept = {name: task.variants[name] for name in sorted(task.variants.keys() & other.variants)}
+    return replace(task, variants=kept)
+
+
+def _surplus(pairs: Sequence[tuple[RecordedTask, RecordedTask]]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (a.task_id, name) for a, b in pairs for name in sorted(a.variants.keys() - b.variants)
+    )

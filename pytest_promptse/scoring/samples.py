@@ -1,0 +1,90 @@
+"""The input of every score: what the samples of one wording, and of one task, came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Bools: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Weighting: TypeAlias = Literal["sum", "mean", "uniform"]
+Mode: TypeAlias = Literal["promptse", "light"]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The m samples that a model gave for one wording.
+
+    Parameters
+    ----------
+    passed
+        Shape (m,), m >= 1: whether the program in each sample passed the check.
+    logprob
+        Shape (m,): natural log of each sequence's probability, or None where the model gives
+        none. ``-inf`` stands for a sequence of probability 0; NaN and ``+inf`` are refused.
+    n_tokens
+        Shape (m,): tokens of each sequence, >= 0, or None where unknown.
+    causes
+        Per sample why it failed, ``""`` where it passed; empty where causes are not known.
+
+    Raises
+    ------
+    ValueError
+        If there is no sample, lengths differ, or a value is outside its range.
+    """
+
+    passed: Bools
+    logprob: Floats | None = None
+    n_tokens: Ints | None = None
+    causes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        passed = np.asarray(self.passed, dtype=bool)
+        if passed.ndim != 1 or passed.size == 0:
+            raise ValueError(f"passed has shape {passed.shape}: give one flag for each of m >= 1")
+        object.__setattr__(self, "passed", passed)
+        if self.logprob is not None:
+            logprob = np.asarray(self.logprob, dtype=np.float64)
+            _same_length("logprob", logprob.shape, passed.size)
+            if np.isnan(logprob).any() or np.isposinf(logprob).any():
+                raise ValueError("logprob holds NaN or +inf: leave it out where it is not known")
+            object.__setattr__(self, "logprob", logprob)
+        if self.n_tokens is not None:
+            n_tokens = np.asarray(self.n_tokens, dtype=np.int64)
+            _same_length("n_tokens", n_tokens.shape, passed.size)
+            if (n_tokens < 0).any():
+                raise ValueError("n_tokens holds a negative count")
+            object.__setattr__(self, "n_tokens", n_tokens)
+        if self.causes:
+            _same_length("causes", (len(self.causes),), passed.size)
+            for index, (ok, cause) in enumerate(zip(passed, self.causes, strict=True)):
+                if ok == bool(cause):
+                    state = "passed, so its cause is ''" if ok else "failed, so it needs a cause"
+                    raise ValueError(f"causes[{index}] is {cause!r}: the sample {state}")
+
+    def __len__(self) -> int:
+        return self.passed.size
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSamples:
+    """The samples of one task: its original prompt and its variants by distance.
+
+    None, and a distance that is missing from `variants` or has none there, were not measured.
+    """
+
+    task_id: str
+    original: Samples | None
+    variants: Mapping[float, Sequence[Samples]] = field(default_factory=dict)
+
+
+def _same_length(name: str, shape: tuple[int, ...], m: int) -> None:
+    if shape != (m,):
+        raise ValueError(f"{name} has shape {shape} for {m} samples: give one value for each")

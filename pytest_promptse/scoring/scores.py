@@ -1,0 +1,116 @@
+"""What scoring hands on: the figures of a wording, a task and a suite, as plain values.
+
+``None`` always means "not measured"; it is never replaced by 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_promptse.scoring.causes import CauseShare
+    from pytest_promptse.scoring.samples import Mode, Weighting
+
+Interval: TypeAlias = tuple[float, float]
+Curve: TypeAlias = "dict[float, float | None]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordingScore:
+    """One wording: ``n`` samples, all else in [0, 1] but ``ess``, which is in [1, n].
+
+    ``score`` is what elasticity compares: SoftExec in mode ``promptse``, the pass rate in mode
+    ``light``. ``soft_exec`` and ``ess`` are None where log-probabilities were not asked for.
+    """
+
+    n: int
+    pass_rate: float
+    soft_exec: float | None
+    score: float
+    ess: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantScore(WordingScore):
+    """One variant against the original.
+
+    ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is how far
+    ``abs(delta)`` exceeds what sampling alone would give, and ``p_value`` the probability of a
+    difference at least as large if wording did not matter; ``p_adjusted`` is that by Benjamini
+    and Hochberg over all variants of the suite. All are None where the original is missing.
+    """
+
+    delta: float | None
+    excess: float | None
+    p_value: float | None
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Elasticity of a task or suite, by distance and as area under the curve.
+
+    Every elasticity comes with the one that sampling noise alone would leave (``null``, the
+    noise ceiling), with what it falls short of that (``excess`` = null - elasticity; 0 in
+    expectation where wording does not matter), and with a permutation p-value of the hypothesis
+    that all wordings do equally well.
+    """
+
+    elasticity: Curve
+    elasticity_null: Curve
+    elasticity_excess: Curve
+    elasticity_p_value: Curve
+    auc_e: float | None
+    auc_e_null: float | None
+    excess: float | None
+    p_value: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteFigures(Figures):
+    """Figures of a suite with their 95 % intervals; `ci95` is that of AUC-E."""
+
+    elasticity_ci95: dict[float, Interval | None]
+    ci95: Interval | None
+    excess_ci95: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskScore(Figures):
+    """One task in the suite's mode, and in ``light`` by PromptSELight.
+
+    ``p_adjusted`` is the p-value of AUC-E by Benjamini and Hochberg over the suite's tasks.
+    ``causes`` splits what each elasticity lacks to 1 by why samples failed; it is empty where
+    causes are not known.
+    """
+
+    task_id: str
+    p_adjusted: float | None
+    original: WordingScore | None
+    variants: dict[float, tuple[VariantScore, ...]]
+    causes: dict[float, dict[str, CauseShare]]
+    light: Figures
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteScore(SuiteFigures):
+    """A suite: the mean over its tasks, each distance over the tasks that have it.
+
+    ``pass_at_1`` is the mean pass rate of the originals, ``ess_median`` the median effective
+    sample size over all wordings; ``tasks`` are in the order they were given in.
+    """
+
+    n_tasks: int
+    mode: Mode
+    weighting: Weighting
+    distances: tuple[float, ...]
+    pass_at_1: float | None
+    pass_at_1_ci95: Interval | None
+    ess_median: float | None
+    light: SuiteFigures
+    causes: Mapping[float, Mapping[str, CauseShare]]
+    warnings: tuple[str, ...]
+    tasks: tuple[TaskScore, ...]

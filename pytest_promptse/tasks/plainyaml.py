@@ -1,0 +1,176 @@
+"""YAML as people mean it: 1.2's plain values, no key twice, every error with its line.
+
+PyYAML reads YAML 1.1, where ``no`` is a boolean, ``12:30`` a number, ``1e-6`` a string and
+``2024-01-01`` a date, and where the last of two equal keys wins. Files that people write by hand
+follow the core schema of YAML 1.2 instead: https://yaml.org/spec/1.2.2/#103-core-schema.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pytest_promptse.errors import TaskError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+
+# libyaml, which PyYAML's wheels bring, reads the template library ten times as fast.
+_Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[valid-type,misc]
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own attribute
+
+
+_CORE_SCHEMA = (
+    ("null", r"null|Null|NULL|~|", ["n", "N", "~", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+)
+for _kind, _pattern, _first in _CORE_SCHEMA:
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_kind}", re.compile(rf"(?:{_pattern})\Z"), _first
+    )
+
+
+def _construct_int(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    text = loader.construct_scalar(node)
+    return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
+
+
+def _construct_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    result: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        try:
+            twice = key in result
+        except TypeError:
+            raise yaml.MarkedYAMLError(
+                problem="a list or mapping cannot be a key", problem_mark=key_node.start_mark
+            ) from None
+        if twice:
+            raise yaml.MarkedYAMLError(
+                problem=f"the key {key!r} is given twice", problem_mark=key_node.start_mark
+            )
+        result[key] = loader.construct_object(value_node, deep=True)
+    return result
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
+_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value in a YAML file: where it stands and how to read it.
+
+    Attributes
+    ----------
+    line
+        Counted from 1, the line on which the value starts.
+    """
+
+    path: Path
+    node: yaml.Node
+    line: int
+
+    def error(self, message: str, *, line: int | None = None) -> TaskError:
+        """Return an error that starts with the file and line."""
+        return TaskError(f"{self.path}:{self.line if line is None else line}: {message}")
+
+    def value(self) -> Any:
+        """Return the plain Python value.
+
+        Raises
+        ------
+        TaskError
+            For a key given twice, a tag that is not plain data, or a value inside itself.
+        """
+        loader = _Loader("")
+        try:
+            return loader.construct_object(self.node, deep=True)
+        except yaml.MarkedYAMLError as error:
+            raise _located(self.path, error) from None
+        except ValueError as error:
+            raise self.error(f"cannot read the value: {error}") from None
+
+    def text(self, what: str) -> str:
+        """Return the value where it is a non-blank string; `what` names it in the error."""
+        value = self.value()
+        if not isinstance(value, str):
+            raise self.error(f"{what} must be text, not {value!r}; quote it")
+        if not value.strip():
+            raise self.error(f"{what} is empty")
+        return value
+
+    def items(self, what: str) -> list[Place]:
+        """Return the elements of a non-empty list."""
+        if not isinstance(self.node, yaml.SequenceNode) or not self.node.value:
+            raise self.error(f"{what} must be a list of at least one")
+        return [Place(self.path, node, node.start_mark.line + 1) for node in self.node.value]
+
+    def fields(self, what: str, known: Collection[str] | None = None) -> dict[str, Place]:
+        """Return the values of a mapping by key, each at the line of its key.
+
+        With `known`, any other key is an error that names the nearest of them.
+        """
+        if not isinstance(self.node, yaml.MappingNode):
+            raise self.error(f"{what} must be a mapping (key: value)")
+        found: dict[str, Place] = {}
+        for key_node, value_node in self.node.value:
+            line = key_node.start_mark.line + 1
+            key = Place(self.path, key_node, line).value()
+            if not isinstance(key, str):
+                raise self.error(f"the key {key!r} of {what} must be text; quote it", line=line)
+            if known is not None and key not in known:
+                hint = nearest(key, known) or f"; it knows {', '.join(known)}"
+                raise self.error(f"{what} has no key {key!r}{hint}", line=line)
+            if key in found:
+                raise self.error(f"the key {key!r} is given twice", line=line)
+            found[key] = Place(self.path, value_node, line)
+        return found
+
+    def code_line(self, offset: int) -> int:
+        """Return the file's line of line `offset` (from 1) of the text that stands here."""
+        first = self.node.start_mark.line + 1
+        block = isinstance(self.node, yaml.ScalarNode) and self.node.style in ("|", ">")
+        return first + offset - (0 if block else 1)
+
+
+def parse(text: str, path: Path, *, first_line: int = 1) -> Place:
+    """Return the one document in `text`.
+
+    `first_line` is the line of `path` on which `text` starts.
+
+    Raises
+    ------
+    TaskError
+        If it is not YAML, or not exactly one document with something in it.
+    """
+    loader: Callable[[str], _Loader] = _Loader
+    try:
+        node = loader("\n" * (first_line - 1) + text).get_single_node()
+    except yaml.MarkedYAMLError as error:
+        raise _located(path, error) from None
+    except yaml.YAMLError as error:
+        raise TaskError(f"{path}:{first_line}: not YAML: {' '.join(str(error).split())}") from None
+    if node is None:
+        raise TaskError(f"{path}:{first_line}: there is nothing in it")
+    return Place(path, node, node.start_mark.line + 1)
+
+
+def _located(path: Path, error: yaml.MarkedYAMLError) -> TaskError:
+    mark = error.problem_mark or error.context_mark
+    problem = error.problem or error.context or "not YAML"
+    return TaskError(f"{path}:{mark.line + 1 if mark else 1}: {problem}")

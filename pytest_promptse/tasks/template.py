@@ -1,0 +1,176 @@
+"""A team's prompt templates: what stands around the wording when a model is asked.
+
+A template is a Jinja2 file. Its ``user`` block is the user's message, its ``system`` block, if
+there is one, the system's; a file without blocks is the user's message as a whole. Values that
+it uses are declared above it, between two lines of ``---``, in YAML:
+
+.. code-block:: jinja
+
+    ---
+    variables:
+      python: "3.12"
+    ---
+    {% block system %}
+    You write Python {{ python }} for a payments team.
+    {% endblock %}
+    {% block user %}
+    {{ task.prompt }}
+    {% endblock %}
+
+The line breaks beside the block tags belong to the tags, so this user's message is the wording
+itself. Of the task a template sees ``task.prompt`` (the wording), ``task.id``,
+``task.entry_point`` and ``task.is_stub``, never the solution or the check.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.data import templates_dir
+from pytest_promptse.errors import TaskError
+from pytest_promptse.tasks import plainyaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.tasks.jinja import Parts
+    from pytest_promptse.tasks.task import Task
+
+SHIPPED = "shipped:"
+"""What a pattern starts with that names templates of this package."""
+
+_HEADER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_KEYS = ("name", "variables")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """A prompt template.
+
+    ``name`` is the file's name without its ending, unless its header gives another; ``source``
+    is the file's text as it stands; ``variables`` are what its header declares.
+    """
+
+    name: str
+    path: Path
+    source: str
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def _parts(self) -> Parts:
+        try:
+            from pytest_promptse.tasks.jinja import Parts  # noqa: PLC0415 - needs the extra
+        except ModuleNotFoundError as error:
+            if error.name != "jinja2":
+                raise
+            raise TaskError(
+                "prompt templates need Jinja2: pip install 'pytest-promptse[templates]'"
+            ) from None
+        header = _HEADER.match(self.source)
+        body = self.source[header.end() :] if header else self.source
+        above = self.source[: header.end()].count("\n") if header else 0
+        return Parts(path=self.path, body=body, above=above, variables=self.variables)
+
+
+def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
+    """Return the templates that `patterns` name, in their order, each file once.
+
+    Parameters
+    ----------
+    patterns
+        Paths or globs (``prompts/*.j2``, ``**`` reaches into folders), relative to `root`;
+        ``shipped:NAME`` or ``shipped:*`` takes those of this package.
+    root
+        The folder that relative patterns start from.
+
+    Raises
+    ------
+    TaskError
+        If a pattern matches no file, two templates have one name, Jinja2 is missing, or a
+        template is wrong: not UTF-8, not Jinja2, undeclared names, or no use of
+        ``task.prompt``. Names file and line.
+    """
+    paths = dict.fromkeys(path for pattern in patterns for path in _matches(pattern, root))
+    found: dict[str, Template] = {}
+    for path in paths:
+        template = _load(path)
+        if template.name in found:
+            raise TaskError(
+                f"{path}: the template name {template.name!r} is taken by "
+                f"{found[template.name].path}; write a line 'name: …' into the header of one"
+            )
+        found[template.name] = template
+    return tuple(found.values())
+
+
+def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
+    """Return the system's part, None where there is none, and the user's, around `text`.
+
+    Parameters
+    ----------
+    task
+        The task that is asked for.
+    text
+        The wording of it, which the template sees as ``task.prompt``.
+
+    Raises
+    ------
+    TaskError
+        With file and line, if rendering fails; with the file, if for this task `text` is not
+        used or the user's part is empty.
+    """
+    return template._parts.render(task, text)  # noqa: SLF001 - two halves of one module
+
+
+def _matches(pattern: str, root: Path) -> list[Path]:
+    folder, wanted = root, pattern
+    if pattern.startswith(SHIPPED):
+        folder, wanted = templates_dir() / "team", f"{pattern.removeprefix(SHIPPED)}.j2"
+    names = sorted(glob.glob(wanted, root_dir=folder, recursive=True))  # noqa: PTH207 - takes absolute patterns too
+    paths = [path for path in (folder / name for name in names) if path.is_file()]
+    if not paths:
+        known = ", ".join(sorted(path.stem for path in (templates_dir() / "team").glob("*.j2")))
+        raise TaskError(
+            f"template {pattern!r} matches no file in {folder}; shipped ones are written "
+            f"{SHIPPED}NAME, with NAME one of {known}"
+        )
+    return paths
+
+
+def _load(path: Path) -> Template:
+    try:
+        source = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path}:1: not UTF-8 text ({error.reason})") from None
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
+    name, variables = _header(source, path)
+    template = Template(name=name, path=path, source=source, variables=variables)
+    template._parts.validate()  # noqa: SLF001 - two halves of one module
+    return template
+
+
+def _header(source: str, path: Path) -> tuple[str, dict[str, Any]]:
+    header = _HEADER.match(source)
+    if header is None and source.startswith("---"):
+        raise TaskError(f"{path}:1: the header that starts here is never closed by a line '---'")
+    if header is None or not header[1].strip():
+        return path.stem, {}
+    fields = plainyaml.parse(header[1], path, first_line=2).fields("the header", _KEYS)
+    name = path.stem
+    if "name" in fields:
+        name = fields["name"].text("the template's name")
+        if any(part in name for part in ("[", "]", "::", "\n")):
+            raise fields["name"].error(f"the name {name!r} must do without '[', ']' and '::'")
+    variables: dict[str, Any] = {}
+    if "variables" in fields:
+        for key, place in fields["variables"].fields("variables").items():
+            if key == "task" or not key.isidentifier():
+                raise place.error(f"{key!r} cannot be the name of a variable; give another")
+            variables[key] = place.value()
+    return name, variables

@@ -1,0 +1,141 @@
+"""Control arms: what a variant would do if only its edit, and no emotion, mattered."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Protocol
+
+from pytest_promptse.models.base import derive_seed
+from pytest_promptse.variants.document import read_prompt
+from pytest_promptse.variants.meaning import carries_meaning
+from pytest_promptse.variants.spans import mask
+from pytest_promptse.variants.stubs import interface_names
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.rewriter import Request
+
+WORDS_STAY = frozenset({"band", "duplicate", "dropped"})
+"""What an edit of case or blanks breaks by design."""
+WORDS_CHANGE = frozenset({"band", "dropped"})
+"""What typing errors break by design: a mistyped word is another word to the judge."""
+
+_WORD = re.compile(r"(?<![\w'\u2019\-])[A-Za-z]+(?![\w'\u2019\-])")
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_SHORTEST = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class OriginalArm:
+    """The A/A arm: the original itself, again and again, to be asked under other seeds."""
+
+    name: str = "original"
+    version: str = "1"
+    voiced: bool = False
+    waives: frozenset[str] = frozenset({"band", "duplicate", "copy", "english"})
+
+    def candidates(self, request: Request) -> Generator[str, Sequence[Finding], None]:
+        """Yield the original."""
+        yield request.task.prompt
+
+
+class Edit(Protocol):
+    """Changes a masked paragraph, to the degree of a share in (0, 1]."""
+
+    def __call__(self, text: str, share: float, rng: Random) -> str:
+        """Return the changed text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditArm:
+    """An arm that edits the sentences of the original in place and adds none.
+
+    The nominal distance is the share of words that are edited. What that measures is up to the
+    edit: changes of case and blanks measure 0, so that no band applies.
+    """
+
+    name: str
+    edit: Edit
+    waives: frozenset[str]
+    version: str = "1"
+    voiced: bool = False
+
+    def candidates(self, request: Request) -> Generator[str, Sequence[Finding], None]:
+        """Yield edited originals without end."""
+        task = request.task
+        document = read_prompt(task.prompt, task.entry_point)
+        names = interface_names(task.prompt, task.entry_point)
+        masked = [mask(paragraph.text, names) for paragraph in document.paragraphs]
+        number = 0
+        while True:
+            rng = Random(derive_seed(request.seed, "candidate", number))  # noqa: S311 - no secret
+            # From a short prompt few distinct ones can be made at a small share: widen it slowly.
+            share = min(1.0, request.distance * (1 + number / 20))
+            yield document.render([p.restore(self.edit(p.text, share, rng)) for p in masked])
+            number += 1
+
+
+def typos(text: str, share: float, rng: Random) -> str:
+    """Mistype words: neighbouring letters exchanged, one left out, doubled or hit beside the key.
+
+    Words that carry an instruction are spared, and so are words of under three letters.
+    """
+
+    def mistyped(match: re.Match[str]) -> str:
+        word = match[0]
+        if len(word) < _SHORTEST or carries_meaning(word):
+            return word
+        if rng.random() >= share * _longer(text):
+            return word
+        place = rng.randrange(1, len(word) - 1)
+        here, following = word[place], word[place + 1]
+        return word[:place] + rng.choice(
+            (
+                following + here + word[place + 2 :],
+                word[place + 1 :],
+                here + word[place:],
+                _beside(here, rng) + word[place + 1 :],
+            )
+        )
+
+    return _WORD.sub(mistyped, text)
+
+
+def _longer(text: str) -> float:
+    """How many times the words there are for each that can be mistyped."""
+    found = _WORD.findall(text)
+    can = sum(len(word) >= _SHORTEST and not carries_meaning(word) for word in found)
+    return len(text.split()) / can if can else 1.0
+
+
+def _beside(letter: str, rng: Random) -> str:
+    for row in _KEYS:
+        at = row.find(letter.lower())
+        if at >= 0:
+            return rng.choice(row[max(at - 1, 0) : at] + row[at + 1 : at + 2])
+    return letter
+
+
+def case(text: str, share: float, rng: Random) -> str:
+    """Write words with a capital, or without the one they have.
+
+    Words all in capitals would be names to whoever reads them.
+    """
+
+    def recased(match: re.Match[str]) -> str:
+        word = match[0]
+        if rng.random() >= share:
+            return word
+        forms = [form for form in (word.lower(), word.capitalize()) if form != word]
+        return rng.choice(forms or [word])
+
+    return _WORD.sub(recased, text)
+
+
+def whitespace(text: str, share: float, rng: Random) -> str:
+    """Double blanks between words and after sentences."""
+    return re.sub(r"(?<=[\w,.;])( )(?=\S)", lambda _: "  " if rng.random() < share else " ", text)

@@ -1,0 +1,111 @@
+"""Checking variants in files, also those made or edited by hand or by another tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.distance import band
+from pytest_promptse.variants.files import (
+    folder_of,
+    folders,
+    load_frozen,
+    read,
+    read_original,
+)
+from pytest_promptse.variants.invariance import Finding, Judge, normalised
+from pytest_promptse.variants.registry import REWRITERS, rewriter_named
+from pytest_promptse.variants.variant import text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.variants.library import Library
+    from pytest_promptse.variants.variant import Variant
+
+_ROUNDING = 1e-6
+
+
+def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
+    """Yield ``(path:line, what is wrong with it or None)`` for every variant below `root`.
+
+    Raises
+    ------
+    VariantError
+        If nothing is there, or a file cannot be read as variants.
+    """
+    found = folders(root)
+    if not found:
+        raise VariantError(f"{root}: no variants below it; make them with 'promptse variants make'")
+    for folder in found:
+        original = read_original(folder)
+        task = Task(id=original.task_id, prompt=original.prompt, entry_point=original.entry_point)
+        judge = Judge(task, library.lexicon, any_language=True)
+        taken: set[str] = set()
+        for stored in read(folder):
+            findings = list(_findings(stored.variant, task, judge, taken, library))
+            taken.add(normalised(stored.variant.text))
+            yield stored.place, "; ".join(map(str, findings)) or None
+
+
+def frozen(
+    root: Path,
+    task: Task,
+    library: Library,
+    *,
+    distances: Sequence[float],
+    per_distance: int,
+) -> tuple[Variant, ...]:
+    """Return the first `per_distance` variants of `task` frozen at each of `distances`, checked.
+
+    Raises
+    ------
+    VariantError
+        If there are too few, if the original has changed since, or if one breaks invariance.
+    """
+    variants = load_frozen(root, task)
+    judge = Judge(task, library.lexicon, any_language=True)
+    chosen: list[Variant] = []
+    for distance in distances:
+        own = [variant for variant in variants if variant.distance == distance][:per_distance]
+        if len(own) < per_distance:
+            raise VariantError(
+                f"task {task.id!r}: {folder_of(root, task.id)} holds {len(own)} variants at "
+                f"distance {distance:g} and {per_distance} are asked for; freeze more, or set "
+                f"promptse_variants to {len(own)}"
+            )
+        taken: set[str] = set()
+        for variant in own:
+            findings = list(_findings(variant, task, judge, taken, library))
+            if findings:
+                raise VariantError(
+                    f"task {task.id!r}: {variant.id} in {folder_of(root, task.id)} is not the same "
+                    f"task: {'; '.join(map(str, findings))}; see 'promptse variants audit'"
+                )
+            taken.add(normalised(variant.text))
+        chosen += own
+    return tuple(chosen)
+
+
+def _findings(
+    variant: Variant, task: Task, judge: Judge, taken: set[str], library: Library
+) -> Iterator[Finding]:
+    if variant.original and variant.original != text_hash(task.prompt):
+        yield Finding("original", "the original has changed since")
+    waived = _waived(variant, library)
+    measured = judge.distance(variant.text)
+    low, high = band(variant.distance)
+    if "band" not in waived and not low <= measured < high:
+        yield Finding("band", f"distance {measured:.3f} is outside [{low:.2f}, {high:.2f})")
+    if abs(measured - variant.measured_distance) > _ROUNDING:
+        yield Finding(
+            "measured", f"distance {measured:.3f} is on record as {variant.measured_distance:.3f}"
+        )
+    yield from judge.findings(variant.text, others=taken, waived=waived)
+
+
+def _waived(variant: Variant, library: Library) -> frozenset[str]:
+    name = variant.rewriter.partition("/")[0]
+    return rewriter_named(name, library=library).waives if name in REWRITERS else frozenset()

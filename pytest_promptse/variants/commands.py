@@ -1,0 +1,259 @@
+"""``promptse templates`` and ``promptse variants``: look at, make, check and freeze wordings."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentTypeError
+from collections import Counter
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Self
+
+from pytest_promptse.errors import VariantError, nearest
+from pytest_promptse.variants.audit import audit
+from pytest_promptse.variants.distance import band
+from pytest_promptse.variants.files import write
+from pytest_promptse.variants.generate import VariantSet, generate, rewriter_named
+from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.llm import LlmRewriter
+from pytest_promptse.variants.registry import REWRITERS
+from pytest_promptse.variants.show import described, difference
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from pytest_promptse.models.base import Backend
+    from pytest_promptse.tasks.task import Task
+
+_CACHE = Path(".promptse/variants")
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both commands; each sets ``func`` to what returns the exit code."""
+    _add_templates(subparsers)
+    variants = subparsers.add_parser(
+        "variants", help="make, show, measure, check and freeze wordings"
+    )
+    actions = variants.add_subparsers(title="actions", metavar="ACTION", required=True)
+    make = actions.add_parser("make", help="make wordings of tasks and keep them in files")
+    _add_making(make)
+    make.add_argument("--into", type=Path, default=_CACHE, help="folder (default: %(default)s)")
+    make.set_defaults(func=_make)
+    freeze = actions.add_parser("freeze", help="make wordings into a folder that a team commits")
+    _add_making(freeze)
+    freeze.add_argument("into", type=Path, help="folder, to be named by promptse_variants_dir")
+    freeze.set_defaults(func=_make)
+    show = actions.add_parser("show", help="show wordings with what differs from the original")
+    _add_making(show)
+    show.add_argument("--plain", action="store_true", help="print the wordings without colour")
+    show.set_defaults(func=_show)
+    stats = actions.add_parser("stats", help="print bands, measured distances and rejections")
+    _add_making(stats)
+    stats.set_defaults(func=_stats)
+    audit = actions.add_parser("audit", help="check wordings in files; exit 1 on a broken one")
+    audit.add_argument("folder", type=Path, nargs="?", default=_CACHE)
+    _add_library(audit)
+    audit.set_defaults(func=_audit)
+
+
+def _add_library(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--templates-dir", type=Path, help="folder with entries laid over the shipped templates"
+    )
+
+
+def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("templates", help="list and show emotions, personalities, …")
+    parser.add_argument("name", nargs="?", help="an emotion, trait, context or strength to show")
+    _add_library(parser)
+    parser.set_defaults(func=_templates)
+
+
+def _add_making(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source", help="humaneval, a suite file (.promptse.yaml), or a file with one prompt"
+    )
+    parser.add_argument("--task", action="append", help="only the task of this id; repeatable")
+    parser.add_argument("--distances", type=_numbers, default=(0.1, 0.2, 0.3), metavar="D,D,…")
+    parser.add_argument("--per-distance", type=int, default=4, metavar="K")
+    parser.add_argument("--emotions", type=_names, metavar="NAME,…")
+    parser.add_argument("--personalities", type=_names, metavar="T.L.C,…")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--rewriter", default="rules", help=f"{', '.join(REWRITERS)} or llm:BACKEND:NAME"
+    )
+    _add_library(parser)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r}: write distances like 0.1,0.2,0.3") from None
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(","))
+
+
+def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
+    source = chosen.source
+    if source == "humaneval":
+        from pytest_promptse.tasks import humaneval  # noqa: PLC0415 - needs an extra
+
+        return tuple(humaneval.tasks(only=chosen.task))
+    path = Path(source)
+    if not path.is_file():
+        raise VariantError(f"{source!r} is neither 'humaneval' nor a file")
+    if path.suffix in (".yaml", ".yml"):
+        from pytest_promptse.tasks.suitefile import load_suite  # noqa: PLC0415 - one of three
+
+        tasks = load_suite(path).tasks
+    else:
+        from pytest_promptse.tasks.task import Task  # noqa: PLC0415 - one of three
+
+        tasks = (Task(id=path.stem, prompt=path.read_text(encoding="utf-8")),)
+    if chosen.task is None:
+        return tasks
+    found = tuple(task for task in tasks if task.id in chosen.task)
+    if missing := set(chosen.task) - {task.id for task in found}:
+        raise VariantError(f"{source}: no task {', '.join(sorted(missing))}")
+    return found
+
+
+def _backend(spec: str) -> Backend:
+    from pytest_promptse.models.registry import (  # noqa: PLC0415 - only an llm rewriter needs it
+        ModelOptions,
+        create_backend,
+    )
+
+    return create_backend(spec, ModelOptions())
+
+
+class _Maker:
+    """What the making commands share: tasks, library, rewriter and settings."""
+
+    def __init__(self, chosen: argparse.Namespace) -> None:
+        self.library = Library.load(chosen.templates_dir)
+        self.rewriter = rewriter_named(chosen.rewriter, backend=_backend, library=self.library)
+        self.tasks = _tasks(chosen)
+        self._chosen = chosen
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(self.rewriter, LlmRewriter):
+            self.rewriter.close()
+            usage = self.rewriter.usage
+            sys.stdout.write(
+                f"{self.rewriter.name}: {usage.requests} requests, "
+                f"{usage.prompt_tokens} tokens in, {usage.completion_tokens} out\n"
+            )
+
+    def make(self, task: Task) -> VariantSet:
+        """Return the wordings of `task` that the arguments ask for."""
+        chosen = self._chosen
+        return generate(
+            task,
+            distances=chosen.distances,
+            per_distance=chosen.per_distance,
+            emotions=chosen.emotions,
+            personalities=chosen.personalities,
+            seed=chosen.seed,
+            rewriter=self.rewriter,
+            library=self.library,
+        )
+
+
+def _make(chosen: argparse.Namespace) -> int:
+    rejected: Counter[str] = Counter()
+    count = 0
+    with _Maker(chosen) as maker:
+        for task in maker.tasks:
+            made = maker.make(task)
+            write(chosen.into, task, made.variants)
+            rejected.update(made.rejected)
+            count += len(made.variants)
+    sys.stdout.write(f"{count} variants of {len(maker.tasks)} tasks in {chosen.into}\n")
+    if rejected:
+        sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected)}\n")
+    return 0
+
+
+def _counts(rejected: Mapping[str, int]) -> str:
+    ordered = sorted(rejected.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{rule} {count}" for rule, count in ordered)
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    from rich.console import Console  # noqa: PLC0415 - only what is looked at needs it
+
+    console = Console(highlight=False, soft_wrap=True)
+    with _Maker(chosen) as maker:
+        for task in maker.tasks:
+            console.rule(f"{task.id} original")
+            console.print(task.prompt, markup=False)
+            for variant in maker.make(task).variants:
+                console.rule(f"{variant.id}  measured {variant.measured_distance:.3f}")
+                shown = variant.text if chosen.plain else difference(task.prompt, variant.text)
+                console.print(shown, markup=False)
+    return 0
+
+
+def _stats(chosen: argparse.Namespace) -> int:
+    measured: dict[float, list[float]] = {distance: [] for distance in chosen.distances}
+    emotions: Counter[str] = Counter()
+    rejected: Counter[str] = Counter()
+    with _Maker(chosen) as maker:
+        for task in maker.tasks:
+            made = maker.make(task)
+            rejected.update(made.rejected)
+            for variant in made.variants:
+                measured[variant.distance].append(variant.measured_distance)
+                emotions[variant.emotion or variant.rewriter] += 1
+    sys.stdout.write("distance  band            variants  lowest  mean   highest\n")
+    for distance, values in measured.items():
+        low, high = band(distance)
+        sys.stdout.write(
+            f"{distance:<8g}  [{low:.2f}, {high:.2f})  {len(values):>8}  {min(values):.3f}   "
+            f"{mean(values):.3f}  {max(values):.3f}\n"
+        )
+    sys.stdout.write(f"voices: {_counts(emotions)}\n")
+    sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected) or 'none'}\n")
+    return 0
+
+
+def _audit(chosen: argparse.Namespace) -> int:
+    broken = count = 0
+    for place, problem in audit(chosen.folder, Library.load(chosen.templates_dir)):
+        count += 1
+        if problem is not None:
+            broken += 1
+            sys.stdout.write(f"{place}: {problem}\n")
+    sys.stdout.write(f"{count} variants checked, {broken} broken\n")
+    return 1 if broken else 0
+
+
+def _templates(chosen: argparse.Namespace) -> int:
+    library = Library.load(chosen.templates_dir)
+    entries = described(library)
+    if chosen.name is None:
+        for kind, names in entries.items():
+            sys.stdout.write(f"{kind}\n")
+            for name, text in names.items():
+                sys.stdout.write(f"  {name:<24}{text.splitlines()[0]}\n")
+        return 0
+    found = {name: text for names in entries.values() for name, text in names.items()}
+    if chosen.name not in found:
+        hint = nearest(chosen.name, found) or "; 'promptse templates' lists them"
+        raise VariantError(f"no template {chosen.name!r}{hint}")
+    sys.stdout.write(f"{chosen.name}\n{found[chosen.name]}\n")
+    return 0

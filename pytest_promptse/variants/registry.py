@@ -1,0 +1,78 @@
+"""Which rewriter a name means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import VariantError, nearest
+from pytest_promptse.variants.arms import (
+    WORDS_CHANGE,
+    WORDS_STAY,
+    EditArm,
+    OriginalArm,
+    case,
+    typos,
+    whitespace,
+)
+from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.llm import LlmRewriter
+from pytest_promptse.variants.rules import RulesRewriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_promptse.models.base import Backend
+    from pytest_promptse.variants.rewriter import Rewriter
+
+REWRITERS = ("rules", "original", "typos", "case", "whitespace", "polite", "paraphrase")
+"""The rewriters with a name of one word; the other kind is ``llm:BACKEND:NAME``."""
+
+
+def rewriter_named(
+    spec: str,
+    *,
+    backend: Callable[[str], Backend] | None = None,
+    library: Library | None = None,
+) -> Rewriter:
+    """Return the rewriter that `spec` names.
+
+    Parameters
+    ----------
+    spec
+        One of ``REWRITERS``, or ``llm:BACKEND:NAME``.
+    backend
+        What makes a backend of ``BACKEND:NAME``; only ``llm:`` needs one.
+    library
+        The templates; the shipped ones by default.
+
+    Raises
+    ------
+    VariantError
+        If there is no such rewriter, or no backend for an ``llm:`` one.
+    """
+    library = library or Library.load()
+    kind, _, model = spec.partition(":")
+    if kind == "llm":
+        if not model:
+            raise VariantError(
+                f"rewriter {spec!r}: say which model, llm:BACKEND:NAME, as in llm:openai:gpt-4.1"
+            )
+        if backend is None:
+            raise VariantError(
+                f"rewriter {spec!r} needs a model, and none can be reached from here"
+            )
+        return LlmRewriter(backend(model), library=library)
+    if spec == "rules":
+        return RulesRewriter(library=library)
+    if spec in library.controls:
+        return RulesRewriter(library=library, name=spec, voiced=False)
+    arms: dict[str, Rewriter] = {
+        "original": OriginalArm(),
+        "typos": EditArm(name="typos", edit=typos, waives=WORDS_CHANGE),
+        "case": EditArm(name="case", edit=case, waives=WORDS_STAY),
+        "whitespace": EditArm(name="whitespace", edit=whitespace, waives=WORDS_STAY),
+    }
+    if spec not in arms:
+        hint = nearest(spec, REWRITERS) or f"; there are {', '.join(REWRITERS)}, llm:BACKEND:NAME"
+        raise VariantError(f"unknown rewriter {spec!r}{hint}")
+    return arms[spec]
