@@ -1,0 +1,252 @@
+"""Measure how far gates can be trusted, on simulated models whose pass rates are known.
+
+``python benchmarks/gate_calibration.py`` takes about ten minutes on two idle cores, prints every
+table and writes them into ``docs/gates.md``; ``--quick`` takes under a minute and only prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compare_simulations import comparisons, true_loss
+from gate_simulations import (
+    FIGURES,
+    SINGLE,
+    Bias,
+    Effort,
+    ceiling_rule,
+    coverage,
+    in_rounds,
+    pass_rate_bias,
+    power,
+    reruns,
+    single_task,
+    softexec_bias,
+)
+from simulated_models import CI, PAPER, POPULATIONS, PRESETS, SMOKE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pytest_promptse.scoring.samples import Mode, Weighting
+
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "gates.md"
+FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=500)
+QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [list(header), *[list(row) for row in rows]]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def coverage_rows(sizes: Iterable[int], effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Return the coverage of every figure for suites of these sizes."""
+    jobs = {
+        (n, name): pool.submit(coverage, name, n, CI, effort) for n in sizes for name in POPULATIONS
+    }
+    return table(
+        ("tasks", "population", *FIGURES),
+        (
+            (str(n), name, *(job.result()[figure].text for figure in FIGURES))
+            for (n, name), job in jobs.items()
+        ),
+    )
+
+
+def coverage_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Suites of at least 20 tasks."""
+    return coverage_rows((20, 50, 164), effort, pool)
+
+
+def few_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Suites of few tasks."""
+    return coverage_rows((5, 10), effort, pool)
+
+
+def single_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Suites of one task."""
+    modes: tuple[Mode, ...] = ("promptse", "light")
+    jobs = {
+        name: [pool.submit(single_task, name, mode, CI, effort) for mode in modes]
+        for name in SINGLE
+    }
+    return table(
+        ("task", "AUC-E", "light AUC-E"),
+        ((name, *(job.result().text for job in pair)) for name, pair in jobs.items()),
+    )
+
+
+def reruns_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Verdicts at the boundary when the same tasks are asked again."""
+    jobs = {name: pool.submit(reruns, name, 20, CI, effort) for name in POPULATIONS}
+    return table(
+        ("population", "point fails", "point flips", "confident fails", "confident flips"),
+        ((name, *map(_percent, vars(job.result()).values())) for name, job in jobs.items()),
+    )
+
+
+def power_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Effects of wording against presets and suite sizes."""
+    jobs = {
+        (plan.name, n, effect): pool.submit(power, effect, n, plan, effort)
+        for plan in PRESETS
+        for n in (20, 164)
+        for effect in (0.05, 0.1, 0.2)
+    }
+    rows = []
+    for (name, n, effect), job in jobs.items():
+        found = job.result()
+        figures = (f"{found.mean:.3f}", f"{found.ceiling:.3f}")
+        shares = (_percent(found.auc_e), _percent(found.excess))
+        rows.append((name, str(n), f"{effect:g}", *figures, *shares))
+    return table(
+        (
+            "preset",
+            "tasks",
+            "pass rate lower by",
+            "AUC-E",
+            "ceiling",
+            "`min_auc_e` = ceiling fails",
+            "`max_excess` = 0 fails",
+        ),
+        rows,
+    )
+
+
+def bias_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Excess sensitivity where there is none."""
+    rates = {plan.name: pool.submit(pass_rate_bias, plan, effort) for plan in PRESETS}
+    weightings: tuple[Weighting, ...] = ("sum", "mean")
+    soft = {
+        plan.name: [pool.submit(softexec_bias, w, plan, effort) for w in weightings]
+        for plan in (SMOKE, CI)
+    }
+    rows = []
+    for plan in PRESETS:
+        found = rates[plan.name].result()
+        jobs = soft.get(plan.name)
+        cells = [_bias(job.result()) for job in jobs] if jobs else ["not run"] * len(weightings)
+        rows.append((plan.name, _bias(found["excess"]), _bias(found["light excess"]), *cells))
+    return table(
+        ("preset", "pass rates", "PromptSELight", "SoftExec `sum`", "SoftExec `mean`"), rows
+    )
+
+
+def ceiling_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """The rule that names the samples for a threshold."""
+    jobs = {plan: pool.submit(ceiling_rule, plan, effort) for plan in PRESETS}
+    rows = []
+    for plan, job in jobs.items():
+        ceiling, threshold, needed, reached = job.result()
+        shown = (f"{ceiling:.3f}", f"{threshold:.3f}", str(plan.samples), str(needed))
+        rows.append((plan.name, *shown, f"{reached:.3f}"))
+    return table(
+        ("preset", "ceiling", "threshold", "samples now", "samples named", "ceiling then"), rows
+    )
+
+
+def rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """All variants at once against rounds that stop early."""
+    jobs = {
+        (plan.name, gap): pool.submit(in_rounds, gap, 50, plan, effort)
+        for plan in (CI, PAPER)
+        for gap in (-0.1, -0.05, 0.0, 0.05, 0.1)
+    }
+    return table(
+        (
+            "preset",
+            "threshold - truth",
+            "fixed: right",
+            "fixed: wrong",
+            "rounds: right",
+            "rounds: wrong",
+            "completions",
+        ),
+        (
+            (name, f"{gap:+g}" if gap else "0", *map(_percent, vars(job.result()).values()))
+            for (name, gap), job in jobs.items()
+        ),
+    )
+
+
+def compare_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Verdicts of comparisons, at the margin and away from it."""
+    suites, resamples = effort.suites // 2, effort.resamples
+    size = effort.truth // 10
+    cases = [("no loss", 0.0, margin) for margin in (0.02, 0.05)]
+    cases += [("exactly the margin", x, true_loss(x, CI, size)) for x in (0.05, 0.1)]
+    cases += [("twice the margin", 0.1, true_loss(0.1, CI, size) / 2)]
+    jobs = {
+        (name, n, margin): pool.submit(
+            comparisons, loss, margin, n, CI, suites=suites, resamples=resamples
+        )
+        for name, loss, margin in cases
+        for n in (20, 164)
+    }
+    return table(
+        ("true loss", "tasks", "margin", "pass", "inconclusive", "fail"),
+        (
+            (name, str(n), f"{margin:.3f}", *map(_percent, vars(job.result()).values()))
+            for (name, n, margin), job in jobs.items()
+        ),
+    )
+
+
+TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
+    "bias": bias_table,
+    "ceiling": ceiling_table,
+    "coverage": coverage_table,
+    "few": few_table,
+    "single": single_table,
+    "reruns": reruns_table,
+    "power": power_table,
+    "rounds": rounds_table,
+    "compare": compare_table,
+}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _bias(bias: Bias) -> str:
+    return f"{bias.mean:+.4f} ± {bias.error:.4f}"
+
+
+def write_into(page: str, name: str, text: str) -> str:
+    """Put a table between its two marks in the page."""
+    start, end = f"<!-- measured: {name} -->", f"<!-- end: {name} -->"
+    before, mark, rest = page.partition(start)
+    _, close, after = rest.partition(end)
+    if not mark or not close:
+        raise SystemExit(f"{DOCS} lacks the marks {start} and {end}")
+    return f"{before}{start}\n{text}\n{close}{after}"
+
+
+def main() -> None:
+    """Run the simulations."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small simulations, only printed")
+    parser.add_argument("--only", choices=TABLES, action="append", help="this table (repeatable)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    started = time.perf_counter()
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        for name in arguments.only or TABLES:
+            text = TABLES[name](QUICK if arguments.quick else FULL, pool)
+            print(f"\n{name}\n\n{text}", flush=True)
+            if not arguments.quick:
+                DOCS.write_text(write_into(DOCS.read_text(), name, text))
+    print(f"\n{time.perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,342 @@
+"""What gates do on simulated models, each question a function of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from simulated_models import (
+    DISTANCES,
+    Rates,
+    Sampling,
+    draw_tasks,
+    measure,
+    measured_rates,
+    simulated_suite,
+)
+
+from pytest_promptse.scoring.elasticity import auc_e, elasticity
+from pytest_promptse.scoring.gate import judge_gate, samples_needed
+from pytest_promptse.scoring.intervals import SIGNED, UNIT, generator, mean_interval
+from pytest_promptse.scoring.sequential import may_stop, planned_looks
+from pytest_promptse.scoring.suite import score_suite
+
+if TYPE_CHECKING:
+    from pytest_promptse.scoring.gate import Gate
+    from pytest_promptse.scoring.samples import Floats, Mode, Weighting
+
+FIGURES = ("AUC-E", "E(0.3)", "excess", "light AUC-E", "pass@1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How much a run of this script computes."""
+
+    suites: int
+    resamples: int
+    truth: int
+    scored: int
+
+
+def interval(
+    figure: str, values: Floats, resamples: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the suite's interval of one figure."""
+    bounds = SIGNED if "excess" in figure else UNIT
+    found = mean_interval(values, bounds=bounds, resamples=resamples, rng=rng)
+    assert found is not None
+    return found
+
+
+def truth_of(population: str, plan: Sampling, effort: Effort) -> dict[str, float]:
+    """Return the expectation of every figure over tasks and samples."""
+    rng = generator(1, "truth", population, plan.name)
+    left, parts = effort.truth // plan.variants, []
+    while left > 0:
+        n = min(left, 20_000)
+        values = measure(draw_tasks(population, plan, n, rng), plan, rng)
+        parts.append({name: float(v.mean()) for name, v in values.items()})
+        left -= n
+    return {name: float(np.mean([part[name] for part in parts])) for name in parts[0]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misses:
+    """Shares of suites in which a confident gate is wrong when its threshold is the truth.
+
+    It fails for no reason where the interval lies on the wrong side of the truth, and passes for
+    no reason where it lies on the right side; in all other suites the interval covers.
+    """
+
+    fails: float
+    passes: float
+
+    @property
+    def text(self) -> str:
+        """Coverage with the two kinds of misses."""
+        covered = 100 * (1 - self.fails - self.passes)
+        return f"{covered:.1f} ({100 * self.fails:.1f} / {100 * self.passes:.1f})"
+
+
+def coverage(population: str, n: int, plan: Sampling, effort: Effort) -> dict[str, Misses]:
+    """Draw suites of n tasks from a population and count where intervals miss its expectation."""
+    truth = truth_of(population, plan, effort)
+    rng = generator(2, "coverage", population, str(n), plan.name)
+    above, below = dict.fromkeys(FIGURES, 0), dict.fromkeys(FIGURES, 0)
+    for _ in range(effort.suites):
+        values = measure(draw_tasks(population, plan, n, rng), plan, rng)
+        for name in FIGURES:
+            low, high = interval(name, values[name], effort.resamples, rng)
+            above[name] += low > truth[name] + 1e-12
+            below[name] += high < truth[name] - 1e-12
+    return {
+        name: _misses(above[name], below[name], effort.suites, less_is_better=name == "excess")
+        for name in FIGURES
+    }
+
+
+def _misses(above: int, below: int, suites: int, *, less_is_better: bool) -> Misses:
+    if less_is_better:
+        above, below = below, above
+    return Misses(fails=below / suites, passes=above / suites)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reruns:
+    """One suite of fixed tasks asked again and again, its threshold at its expectation."""
+
+    point_fails: float
+    point_flips: float
+    confident_fails: float
+    confident_flips: float
+
+
+def reruns(population: str, n: int, plan: Sampling, effort: Effort) -> Reruns:
+    """Measure how often the gate fails, and how often a rerun turns pass into fail or back."""
+    rng = generator(3, "rerun", population, str(n), plan.name)
+    verdicts: dict[str, list[list[str]]] = {"point": [], "confident": []}
+    suites = max(10, effort.suites // 40)
+    for _ in range(suites):
+        rates = draw_tasks(population, plan, n, rng)
+        runs = [measure(rates, plan, rng)["AUC-E"] for _ in range(40)]
+        threshold = float(np.mean(runs))
+        found: dict[str, list[str]] = {"point": [], "confident": []}
+        for values in runs:
+            ci95 = interval("AUC-E", values, effort.resamples, rng)
+            for kind, into in found.items():
+                gate = judge_gate(
+                    "auc-e",
+                    float(values.mean()),
+                    threshold,
+                    ci95=ci95,
+                    kind="point" if kind == "point" else "confident",
+                )
+                into.append(gate.verdict or "")
+        for kind, into in found.items():
+            verdicts[kind].append(into)
+
+    def fails(kind: str) -> float:
+        return float(np.mean([[v == "fail" for v in suite] for suite in verdicts[kind]]))
+
+    def flips(kind: str) -> float:
+        pairs = [{a, b} == {"pass", "fail"} for s in verdicts[kind] for a, b in pairwise(s)]
+        return float(np.mean(pairs))
+
+    return Reruns(
+        point_fails=fails("point"),
+        point_flips=flips("point"),
+        confident_fails=fails("confident"),
+        confident_flips=flips("confident"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Power:
+    """Share of suites in which an effect is found."""
+
+    auc_e: float
+    excess: float
+    ceiling: float
+    mean: float
+
+
+def power(effect: float, n: int, plan: Sampling, effort: Effort) -> Power:
+    """Let every variant's pass rate be lower by `effect`, and count confident failures.
+
+    The thresholds are those at which the same model without the effect sits on the boundary:
+    its own AUC-E, and an excess of 0.
+    """
+    rng = generator(4, "power", str(effect), str(n), plan.name)
+
+    def tasks(size: int, by: float) -> Rates:
+        q = 0.2 + 0.8 * rng.beta(4, 1, size)
+        lower = np.broadcast_to(q[:, None, None] - by, (size, len(DISTANCES), plan.variants))
+        return Rates(q, lower)
+
+    size = max(2000, effort.truth // plan.variants // 4)
+    ceiling = float(measure(tasks(size, 0.0), plan, rng)["AUC-E"].mean())
+    found = {"AUC-E": 0, "excess": 0}
+    means = []
+    for _ in range(effort.suites):
+        values = measure(tasks(n, effect), plan, rng)
+        means.append(float(values["AUC-E"].mean()))
+        found["AUC-E"] += interval("AUC-E", values["AUC-E"], effort.resamples, rng)[1] < ceiling
+        found["excess"] += interval("excess", values["excess"], effort.resamples, rng)[0] > 0.0
+    return Power(
+        auc_e=found["AUC-E"] / effort.suites,
+        excess=found["excess"] / effort.suites,
+        ceiling=ceiling,
+        mean=float(np.mean(means)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bias:
+    """Mean and standard error of what ought to be 0."""
+
+    mean: float
+    error: float
+
+
+def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
+    """Measure the mean excess sensitivity of pass rates where wording does not matter."""
+    rng = generator(5, "bias", plan.name)
+    values = measure(draw_tasks("stable", plan, effort.truth // plan.variants, rng), plan, rng)
+    return {
+        name: Bias(
+            mean=float(values[name].mean()),
+            error=float(values[name].std(ddof=1) / np.sqrt(values[name].size)),
+        )
+        for name in ("excess", "light excess")
+    }
+
+
+def softexec_bias(weighting: Weighting, plan: Sampling, effort: Effort) -> Bias:
+    """Measure the mean excess sensitivity of SoftExec where wording does not matter."""
+    excess = []
+    for number in range(effort.scored):
+        rng = generator(6, "softexec", weighting, plan.name, str(number))
+        tasks = simulated_suite(draw_tasks("stable", plan, 20, rng), plan, rng)
+        score = score_suite(
+            tasks,
+            distances=DISTANCES,
+            mode="promptse",
+            weighting=weighting,
+            seed=number,
+            interval=False,
+            permutations=199,
+        )
+        assert score.excess is not None
+        excess.append(score.excess)
+    return Bias(
+        mean=float(np.mean(excess)), error=float(np.std(excess, ddof=1) / np.sqrt(len(excess)))
+    )
+
+
+SINGLE = {
+    "always solved": (0.99, 0.99),
+    "stable at 0.9": (0.9, 0.9),
+    "stable at 0.5": (0.5, 0.5),
+    "variants 0.1 lower": (0.9, 0.8),
+    "variants 0.3 lower": (0.95, 0.65),
+}
+
+
+def single_task(name: str, mode: Mode, plan: Sampling, effort: Effort) -> Misses:
+    """Measure the coverage of the interval of a suite of one task over reruns of that task."""
+    q, lower = SINGLE[name]
+    rates = Rates(np.array([q]), np.full((1, len(DISTANCES), plan.variants), lower))
+    rng = generator(7, "single", name, plan.name)
+    figure = "AUC-E" if mode == "promptse" else "light AUC-E"
+    size = effort.truth // plan.variants // 4
+    many = Rates(np.full(size, q), np.full((size, len(DISTANCES), plan.variants), lower))
+    truth = float(measure(many, plan, rng)[figure].mean())
+    above = below = 0
+    suites = effort.suites // 3
+    for number in range(suites):
+        score = score_suite(
+            simulated_suite(rates, plan, rng),
+            distances=DISTANCES,
+            mode=mode,
+            weighting="uniform",
+            seed=number,
+            resamples=effort.resamples,
+            permutations=1,
+        )
+        assert score.ci95 is not None
+        above += score.ci95[0] > truth + 1e-12
+        below += score.ci95[1] < truth - 1e-12
+    return _misses(above, below, suites, less_is_better=False)
+
+
+def ceiling_rule(plan: Sampling, effort: Effort) -> tuple[float, float, int, float]:
+    """Return ceiling, a threshold above it, the samples the rule asks for, and what they give."""
+    rng = generator(8, "ceiling", plan.name)
+    size = effort.truth // plan.variants // 4
+    ceiling = float(measure(draw_tasks("stable", plan, size, rng), plan, rng)["null"].mean())
+    threshold = 1.0 - (1.0 - ceiling) / 2.0
+    needed = samples_needed(ceiling, threshold, plan.samples)
+    assert needed is not None
+    factor = needed / plan.samples
+    more = replace(plan, samples=needed, original_samples=round(plan.original_samples * factor))
+    size = max(500, size // needed)
+    reached = float(measure(draw_tasks("stable", more, size, rng), more, rng)["null"].mean())
+    return ceiling, threshold, needed, reached
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequential:
+    """A confident gate with all variants at once, and in rounds: shares, and completions."""
+
+    fixed_right: float
+    fixed_wrong: float
+    rounds_right: float
+    rounds_wrong: float
+    completions: float
+
+
+def in_rounds(distance_to_threshold: float, n: int, plan: Sampling, effort: Effort) -> Sequential:
+    """Judge the AUC-E of suites whose threshold lies that far above (+) or below (-) the truth.
+
+    At a distance of 0 every decision is wrong.
+    """
+    population = "middling"
+    threshold = truth_of(population, plan, effort)["AUC-E"] + distance_to_threshold
+    wanted = "fail" if distance_to_threshold > 0 else "pass" if distance_to_threshold < 0 else ""
+    looks = planned_looks(plan.variants)
+    rng = generator(9, "rounds", str(distance_to_threshold), str(n), plan.name)
+    counts = {"fixed": [0, 0], "rounds": [0, 0]}
+    asked = 0.0
+    suites = effort.suites // 2
+
+    def judged(values: Floats, of: int) -> Gate:
+        ci95 = mean_interval(values, resamples=effort.resamples, looks=of, rng=rng)
+        value = float(values.mean())
+        return judge_gate("auc-e", value, threshold, ci95=ci95, kind="confident")
+
+    for _ in range(suites):
+        p, v = measured_rates(draw_tasks(population, plan, n, rng), plan, rng)
+        by_look = [auc_e(elasticity(p[:, None], v[..., :k]), DISTANCES) for k in looks]
+        gates = [judged(values, len(looks)) for values in by_look]
+        stopped = next(
+            (at for at, gate in enumerate(gates) if may_stop([gate], mode="promptse")),
+            len(looks) - 1,
+        )
+        for name, gate in (("fixed", judged(by_look[-1], 1)), ("rounds", gates[stopped])):
+            if gate.verdict != "inconclusive":
+                counts[name][0 if gate.verdict == wanted else 1] += 1
+        asked += completions(plan, looks[stopped]) / completions(plan, plan.variants)
+    return Sequential(
+        fixed_right=counts["fixed"][0] / suites,
+        fixed_wrong=counts["fixed"][1] / suites,
+        rounds_right=counts["rounds"][0] / suites,
+        rounds_wrong=counts["rounds"][1] / suites,
+        completions=asked / suites,
+    )
+
+
+def completions(plan: Sampling, variants: int) -> int:
+    """Return the completions per task with that many variants per distance."""
+    return plan.original_samples + len(DISTANCES) * variants * plan.samples

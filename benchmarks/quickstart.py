@@ -1,0 +1,52 @@
+"""Time the quickstart as a user runs it: from an empty store, then again from the store.
+
+    python benchmarks/quickstart.py
+
+Prints both times and what the runs sampled; the suite is 20 tasks with 1 + 3 x 4 wordings each,
+8 samples of a wording and 32 of an original, unless its own settings say otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def timed_run(folder: Path) -> tuple[float, dict[str, int]]:
+    """Run the quickstart over the store in `folder`; return seconds and the record's usage."""
+    record = folder / "run.json"
+    started = time.perf_counter()
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "--no-header"),
+            *("--promptse-model", "tiny", "--promptse-store", str(folder)),
+            *("--promptse-report", f"json:{record}", "example_suites/quickstart"),
+        ],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    seconds = time.perf_counter() - started
+    found = json.loads(record.read_text())
+    wordings = sum(suite["n_measured"] for suite in found["suites"])
+    return seconds, {"wordings": wordings, **found["usage"]}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("empty store", "second run"):
+            seconds, usage = timed_run(Path(folder))
+            print(
+                f"{name}: {seconds:.1f} s, {usage['wordings']} wordings, "
+                f"{usage['requests']} requests, {usage['cached']} completions from the store"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""How fast the embedded model answers: one request, and a quickstart's worth of them.
+
+CPU seconds say what it costs, wall seconds what it took on a machine that others may be using.
+
+python benchmarks/tiny_sampling.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from statistics import median
+
+from pytest_promptse.models.base import Ask, Decoding, Prompt
+from pytest_promptse.models.ct2 import tiny_backend
+from pytest_promptse.tasks.suitefile import load_suite
+
+SUITE = Path(__file__).resolve().parent.parent / "example_suites/quickstart/strings.promptse.yaml"
+QUICKSTART_TASKS, WORDINGS, SAMPLES, ORIGINAL_SAMPLES = 20, 12, 8, 32
+
+
+async def main() -> None:
+    """Measure and print."""
+    prompts = [task.prompt for task in load_suite(SUITE).tasks]
+    backend = tiny_backend()
+    began = time.perf_counter()
+    await backend.start()
+    print(f"start: {(time.perf_counter() - began) * 1000:.0f} ms")
+
+    async def seconds(prompt: str, *, n: int, seed: int) -> tuple[float, float]:
+        ask = Ask(prompt=Prompt(user=prompt), decoding=Decoding(max_tokens=60), n=n, seed=seed)
+        began, used = time.perf_counter(), time.process_time()
+        await backend.complete(ask)
+        return time.perf_counter() - began, time.process_time() - used
+
+    medians = {}
+    for n in (SAMPLES, 16, ORIGINAL_SAMPLES):
+        drawn = [await seconds(prompt, n=n, seed=seed) for seed in range(5) for prompt in prompts]
+        medians[n] = wall, cpu = tuple(map(median, zip(*drawn, strict=True)))
+        print(f"{n:2d} samples of up to 60 tokens: {wall * 1000:.0f} ms, CPU {cpu * 1000:.0f} ms")
+    wall, cpu = (
+        QUICKSTART_TASKS * (original + WORDINGS * variant)
+        for original, variant in zip(medians[ORIGINAL_SAMPLES], medians[SAMPLES], strict=True)
+    )
+    print(f"{QUICKSTART_TASKS} tasks x (1 + {WORDINGS}) wordings: {wall:.1f} s, CPU {cpu:.1f} s")
+    await backend.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

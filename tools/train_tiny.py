@@ -1,0 +1,139 @@
+"""Train the embedded model from scratch and write it into the package.
+
+    pip install torch safetensors tokenizers ctranslate2 pyyaml
+    python tools/train_tiny.py
+
+The same seed on the same kind of machine gives the same weights. Everything is drawn from
+`tiny_families.yaml`; docs/tiny.md says what the result can and cannot show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tiny_corpus
+import torch
+from tiny_export import (
+    ASSISTANT,
+    END,
+    SYSTEM,
+    USER,
+    Weights,
+    chat,
+    write_ctranslate2,
+    write_huggingface,
+)
+from tiny_llama import Parameters, Shape, initial, logits
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch.nn import functional as F  # noqa: N812 - its customary name
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TARGET = Path(__file__).resolve().parent.parent / "pytest_promptse" / "models" / "tiny"
+PEAK_RATE = 3e-3
+WARM_UP = 100
+WORDINGS = 13  # per batch; with two or three behaviours each, about 33 examples
+IGNORED = -100
+
+
+def main() -> None:
+    """Train and write both forms."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--steps", type=int, default=900)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=TARGET)
+    options = parser.parse_args()
+
+    # The order of additions depends on the number of threads, and so do the last bits.
+    torch.set_num_threads(options.threads)
+    torch.use_deterministic_algorithms(mode=True)
+    shape = Shape()
+    began = time.perf_counter()
+    rng = random.Random(options.seed)  # noqa: S311 - examples, not secrets
+    tokenizer = train_tokenizer(rng, shape.vocabulary)
+    parameters = train(rng, tokenizer, shape, steps=options.steps, seed=options.seed)
+    weights: Weights = {name: value.detach().half().numpy() for name, value in parameters.items()}
+    write_huggingface(options.out / "hf", weights, shape, tokenizer)
+    write_ctranslate2(options.out / "ct2", weights, shape, tokenizer)
+    size = sum(value.size for value in weights.values())
+    print(f"{size:,} parameters, {time.perf_counter() - began:.0f} s, in {options.out}")
+
+
+def train_tokenizer(rng: random.Random, vocabulary: int) -> Tokenizer:
+    """Return a byte-level BPE tokenizer learnt from a few thousand examples."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[END, USER, ASSISTANT, SYSTEM],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    examples = (example for _ in range(2000) for example in tiny_corpus.draw(rng))
+    tokenizer.train_from_iterator((f"{e.prompt}\n{e.answer}" for e in examples), trainer)
+    return tokenizer
+
+
+def train(
+    rng: random.Random, tokenizer: Tokenizer, shape: Shape, *, steps: int, seed: int
+) -> Parameters:
+    """Return parameters after `steps` batches of fresh examples; the loss counts answers only."""
+    parameters = initial(shape, torch.Generator().manual_seed(seed))
+    for value in parameters.values():
+        value.requires_grad_()
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": [p for p in parameters.values() if p.ndim > 1], "weight_decay": 0.1},
+            {"params": [p for p in parameters.values() if p.ndim == 1], "weight_decay": 0.0},
+        ],
+        betas=(0.9, 0.98),
+    )
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = _rate(step, steps)
+        tokens, targets = _batch(rng, tokenizer)
+        scores = logits(parameters, tokens, shape)
+        loss = F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        torch.nn.utils.clip_grad_norm_(parameters.values(), 1.0)
+        optimizer.step()
+        if step % 50 == 0 or step == steps - 1:
+            print(f"step {step:5d}  loss {loss.item():.4f}", flush=True)
+    return parameters
+
+
+def _rate(step: int, steps: int) -> float:
+    if step < WARM_UP:
+        return PEAK_RATE * (step + 1) / WARM_UP
+    done = (step - WARM_UP) / max(1, steps - WARM_UP)
+    return PEAK_RATE * (0.05 + 0.95 * (1 + math.cos(math.pi * done)) / 2)
+
+
+def _batch(rng: random.Random, tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:
+    """Return tokens and, one place ahead, the answers' tokens to predict; padded on the right."""
+    rows = []
+    for example in (example for _ in range(WORDINGS) for example in tiny_corpus.draw(rng)):
+        asked, answered = (
+            tokenizer.encode(text).ids for text in chat(example.prompt, example.answer)
+        )
+        rows.append(([*asked, *answered], [IGNORED] * len(asked) + answered))
+    length = max(len(ids) for ids, _ in rows) - 1
+    tokens = torch.zeros(len(rows), length, dtype=torch.long)
+    targets = torch.full((len(rows), length), IGNORED)
+    for row, (ids, labels) in enumerate(rows):
+        tokens[row, : len(ids) - 1] = torch.tensor(ids[:-1])
+        targets[row, : len(ids) - 1] = torch.tensor(labels[1:])
+    return tokens, targets
+
+
+if __name__ == "__main__":
+    main()
