@@ -1,0 +1,6 @@
+# Trap: Windows line ends
+# Expected: pass
+def successor(n):
+    text = '''a
+b'''
+    return n + 1

@@ -1,0 +1,3 @@
+# Trap: exec and eval
+# Expected: pass
+exec('def successor(n):\n    return eval("n + 1")')

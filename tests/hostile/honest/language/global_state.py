@@ -1,0 +1,6 @@
+# Trap: state that lives between calls
+# Expected: pass
+calls = []
+def successor(n):
+    calls.append(n)
+    return calls[-1] + 1

@@ -1,0 +1,3 @@
+# Trap: an entry point that is a lambda
+# Expected: pass
+successor = lambda n: n + 1

@@ -1,0 +1,6 @@
+# Trap: a cached function
+# Expected: pass
+from functools import lru_cache
+@lru_cache(maxsize=None)
+def successor(n):
+    return n + 1

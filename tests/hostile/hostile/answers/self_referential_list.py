@@ -1,0 +1,6 @@
+# Trick: a list that contains itself
+# Expected: fail
+def successor(n):
+    a = []
+    a.append(a)
+    return a

@@ -1,0 +1,5 @@
+# Trick: interrupt the test run
+# Expected: fail
+# Cause: exception
+def successor(n):
+    raise KeyboardInterrupt

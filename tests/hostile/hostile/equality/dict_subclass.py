@@ -1,0 +1,10 @@
+# Trick: a dict that equals everything
+# Expected: fail
+class D(dict):
+    def __eq__(self, other):
+        return True
+    def __ne__(self, other):
+        return False
+    __hash__ = None
+def successor(n):
+    return D()

@@ -1,0 +1,10 @@
+# Trick: a list that equals everything
+# Expected: fail
+class L(list):
+    def __eq__(self, other):
+        return True
+    def __ne__(self, other):
+        return False
+    __hash__ = None
+def successor(n):
+    return L()

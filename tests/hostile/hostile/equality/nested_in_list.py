@@ -1,0 +1,11 @@
+# Trick: the equal-to-all hidden in a list
+# Expected: fail
+# Check: listed
+class Any:
+    def __eq__(self, other):
+        return True
+    def __ne__(self, other):
+        return False
+    __hash__ = None
+def successor(n):
+    return [Any()]

@@ -1,0 +1,12 @@
+# Trick: announce a message of 4 GiB
+# Expected: fail
+# Limits: wall=0.5 cpu=0.5
+import os, stat
+def sockets():
+    for fd in range(3, 256):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode): yield fd
+        except OSError: pass
+def successor(n):
+    for fd in sockets(): os.write(fd, b'\xff' * 4)
+    import time; time.sleep(9)

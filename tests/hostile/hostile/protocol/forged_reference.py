@@ -1,0 +1,12 @@
+# Trick: refer to an object with a forged kind and number
+# Expected: fail
+import os, stat
+def sockets():
+    for fd in range(3, 256):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode): yield fd
+        except OSError: pass
+def successor(n):
+    text = b'[[0,4,19,3,0,1,2,3],["result",-5,"iterator","x",null]]'
+    for fd in sockets(): os.write(fd, len(text).to_bytes(4, 'big') + text)
+    os._exit(0)

@@ -1,0 +1,5 @@
+# Trick: recursion without end
+# Expected: fail
+# Cause: exception
+def successor(n):
+    return successor(n)

@@ -1,0 +1,103 @@
+"""Every program of the corpus is judged rightly, does no harm and leaves nothing to the next."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import corpus
+
+sys.path.pop(0)
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("bwrap") is None,
+    reason="the corpus is judged in bubblewrap, which is not installed",
+)
+UNPRIVILEGED = 4242
+PATHS = corpus.paths()
+NAMES = [str(path.relative_to(corpus.HERE)) for path in PATHS]
+
+
+def judge_here():
+    results, harm = corpus.judge_all()
+    return {result.name: result for result in results}, harm
+
+
+def reachable_python():
+    """An interpreter that a user without privileges can start."""
+    for path in (Path(sys._base_executable).resolve(), Path("/usr/bin/python3")):
+        if path.exists() and all(p.stat().st_mode & stat.S_IXOTH for p in path.parents):
+            version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+            if tuple(map(int, version.split()[1].split(".")[:2])) >= (3, 11):
+                return str(path)
+    return None
+
+
+def judge_unprivileged(folder):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user; this run is an unprivileged one")
+    python = reachable_python()
+    if python is None:
+        pytest.skip("no interpreter of version 3.11 or later is within reach of other users")
+    package = Path(find_spec("pytest_promptse").origin).parent
+    shutil.copytree(package, folder / "pytest_promptse")
+    shutil.copytree(corpus.HERE, folder / "corpus")
+    shutil.copy(find_spec("pyseccomp").origin, folder)
+    (folder / "home").mkdir()
+    os.chmod(folder / "home", 0o777)
+    done = subprocess.run(
+        [python, "-B", folder / "corpus" / "corpus.py"],
+        env={"PYTHONPATH": str(folder), "PATH": os.environ["PATH"], "HOME": str(folder / "home")},
+        cwd=folder / "home",
+        user=UNPRIVILEGED,
+        group=UNPRIVILEGED,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    return {item["name"]: corpus.Result(**item) for item in answer["results"]}, answer["harm"]
+
+
+@pytest.fixture(scope="session", params=["this_user", "unprivileged_user"])
+def judged(request):
+    if request.param == "this_user":
+        return judge_here()
+    # Not pytest's own temporary folder, which other users cannot enter.
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        return judge_unprivileged(Path(folder))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_the_verdict_is_right_and_nothing_is_left_behind(judged, path):
+    case = corpus.read_case(path)
+    result = judged[0][case.name]
+    assert result.verdict == case.expected, result
+    assert result.harm == []
+    assert result.next_is_right, "the next program in the same jail was judged wrongly"
+    assert result.checker_seconds < 1.0, "the answer held the checker"
+    if case.cause:
+        assert result.cause == case.cause, result
+
+
+def test_no_canary_was_touched(judged):
+    assert judged[1] == []
+
+
+def test_the_corpus_is_as_large_as_promised():
+    hostile = [name for name in NAMES if name.startswith("hostile/")]
+    assert len(hostile) >= 100
+    assert len(NAMES) - len(hostile) >= 40
+    assert len({name.split("/")[1] for name in hostile}) >= 15

@@ -1,0 +1,125 @@
+"""A small project to run the plugin on, and models that answer from a file."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.generate import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Other plugins of the development environment would only cost time.
+WITHOUT = ("-p", "no:xdist", "-p", "no:hypothesispytest", "-p", "no:anyio")
+SLUG = '''
+import pytest
+
+@pytest.mark.promptse(
+    """Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,
+    join the words with single hyphens.""",
+    reference="""
+import re
+def slugify(title):
+    return "-".join(re.findall("[a-z0-9]+", title.lower()))
+""",
+    samples=2,
+    original_samples=2,
+    variants=1,
+)
+def test_slugify(candidate):
+    assert candidate("Hello,  World!") == "hello-world"
+    assert candidate("") == ""
+'''
+RIGHT = (
+    'import re\ndef slugify(title):\n    return "-".join(re.findall("[a-z0-9]+", title.lower()))\n'
+)
+WRONG = "def slugify(title):\n    return title\n"
+RAISES = "def slugify(title):\n    raise ValueError('no title')\n"
+
+
+@pytest.fixture
+def programs() -> SimpleNamespace:
+    return SimpleNamespace(right=RIGHT, wrong=WRONG, raises=RAISES)
+
+
+@pytest.fixture(autouse=True)
+def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes that tests start share the bytecode of what they import."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
+    """Run pytest with the plugin in a process of its own."""
+
+    def run(*arguments: str) -> pytest.RunResult:
+        return pytester.runpytest_subprocess(*WITHOUT, *arguments)
+
+    return run
+
+
+@pytest.fixture
+def slug(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_slug=SLUG)
+
+
+def wording_ids(task: str, prompt: str) -> list[str]:
+    """Return the ids of a prompt's wordings with one per distance, the original first."""
+    made = generate(Task(id=task, prompt=prompt), per_distance=1).variants
+    return ["original", *(variant.id for variant in made)]
+
+
+@pytest.fixture
+def answers(pytester: pytest.Pytester) -> Callable[..., str]:
+    """Write a replay file in which wordings of a distance are answered by given programs.
+
+    ``answers({0.0: [RIGHT], 0.1: [WRONG, RIGHT]})`` answers by turns; distances left out are
+    answered rightly. Returns the ``--promptse-model`` value.
+    """
+
+    def write(programs: dict[float, list[str]]) -> str:
+        prompt = SLUG.split('"""')[1]
+        lines = []
+        for wording, distance in zip(
+            wording_ids("test_slugify", prompt), (0.0, 0.1, 0.2, 0.3), strict=True
+        ):
+            chosen = programs.get(distance, [RIGHT])
+            lines += [answer("test_slugify", wording, i, chosen[i % len(chosen)]) for i in range(2)]
+        path = pytester.path / "answers.jsonl"
+        path.write_text("".join(lines))
+        return f"replay:{path}"
+
+    return write
+
+
+def answer(task: str, wording: str, index: int, program: str) -> str:
+    """Return a line of a replay file."""
+    line = {"task_id": task, "variant_id": wording, "index": index}
+    return json.dumps(line | {"text": f"```python\n{program}```\n"}) + "\n"
+
+
+@pytest.fixture
+def replay(pytester: pytest.Pytester) -> Callable[..., str]:
+    """Write a replay file that answers every wording of some tasks by one program each.
+
+    ``replay({"test_double": [program, …]}, prompt)`` gives as many samples as programs.
+    """
+
+    def write(programs: dict[str, list[str]], prompt: str) -> str:
+        path = pytester.path / "answers.jsonl"
+        path.write_text(
+            "".join(
+                answer(task, wording, index, program)
+                for task, chosen in programs.items()
+                for wording in wording_ids(task, prompt)
+                for index, program in enumerate(chosen)
+            )
+        )
+        return f"replay:{path}"
+
+    return write

@@ -1,0 +1,245 @@
+"""How a test body judges programs: fixtures, failures, broken checks."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+PROMPT = "Write `double(x: int) -> int`: return twice the number. Keep it short."
+HEAD = f"""
+import pytest
+
+PROMPT = "{PROMPT}"
+SOLUTION = "def double(x):\\n    return 2 * x\\n"
+quick = pytest.mark.promptse(PROMPT, reference=SOLUTION, samples=1, original_samples=1, variants=1)
+"""
+REFERENCE = ("--promptse-model", "reference")
+
+
+@pytest.fixture
+def project(pytester):
+    def write(body: str, **files: str) -> None:
+        pytester.makepyfile(test_double=HEAD + body, **files)
+
+    return write
+
+
+def details(pytester, *arguments: str) -> dict[str, str]:
+    """Return the original wording's details from a run's record."""
+    record = json.loads((pytester.path / "run.json").read_text())
+    return record["tasks"][0]["original"]["details"]
+
+
+def test_a_body_may_take_fixtures(project, run):
+    project("""
+@quick
+def test_double(candidate, tmp_path, monkeypatch):
+    assert candidate(2) == 4
+    (tmp_path / "once").mkdir()
+""")
+    run(*REFERENCE).assert_outcomes(passed=8)
+
+
+def test_fixtures_are_fresh_for_every_program(project, run, replay):
+    project("""
+@pytest.fixture
+def seen():
+    return []
+
+@pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
+def test_double(candidate, seen):
+    seen.append(candidate(2))
+    assert seen == [4], "a program met what another left behind"
+""")
+    programs = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(3)]
+    model = replay({"test_double": programs}, PROMPT)
+    result = run("--promptse-model", model, "-k", "auc-e", "-v")
+    result.stdout.fnmatch_lines(["*auc-e* PASSED (AUC-E 1.00)*"])
+
+
+def test_a_method_may_be_marked(project, run):
+    project("""
+class TestDouble:
+    @quick
+    def test_double(self, candidate):
+        assert candidate(2) == 4
+""")
+    run(*REFERENCE).assert_outcomes(passed=8)
+
+
+def test_a_users_own_parameters_make_suites_of_their_own(project, run):
+    project("""
+@pytest.mark.parametrize("x", [1, 2])
+@quick
+def test_double(candidate, x):
+    assert candidate(x) == 2 * x
+""")
+    result = run(*REFERENCE)
+    result.assert_outcomes(passed=16)
+    result.stdout.fnmatch_lines(["*test_double[[]1[]]*", "*test_double[[]2[]]*"])
+
+
+def test_many_tasks_bring_the_task_fixture(project, run):
+    project("""
+from pytest_promptse.tasks.task import Task
+TASKS = [
+    Task(id=name, prompt=f"Write `{name}(x)`: return {n} times x. Keep it short.",
+         reference=f"def {name}(x): return {n} * x", metadata={"n": n})
+    for name, n in (("double", 2), ("triple", 3))
+]
+
+@pytest.mark.promptse(TASKS, samples=1, original_samples=1, variants=1, min_task_auc_e=0.5)
+def test_times(candidate, task):
+    assert candidate(5) == 5 * task.metadata["n"]
+""")
+    result = run("-v", *REFERENCE)
+    result.assert_outcomes(passed=2 * 4 + 2 + 4)
+    result.stdout.fnmatch_lines(["*[[]double-original[]]*", "*[[]triple-auc-e[]]*"])
+
+
+def test_tasks_may_come_from_a_function(project, run):
+    project("""
+from pytest_promptse.tasks.task import Task
+
+def tasks():
+    yield Task(id="a", prompt=PROMPT, reference=SOLUTION)
+
+@pytest.mark.promptse(tasks, samples=1, original_samples=1, variants=1)
+def test_double(candidate):
+    assert candidate(2) == 4
+""")
+    run(*REFERENCE).assert_outcomes(passed=8)
+
+
+def test_a_wrong_answer_keeps_the_rewritten_assertion(project, run, pytester, replay):
+    project(
+        """
+@quick
+def test_double(candidate):
+    assert candidate(2) == 4
+""".replace("reference=SOLUTION, ", "")
+    )
+    model = replay({"test_double": ["def double(x):\n    return 5\n"]}, PROMPT)
+    run("--promptse-model", model, "--promptse-report", "json:run.json", "-k", "original")
+    [detail] = details(pytester).values()
+    assert re.fullmatch(r"line \d+: assert 5 == 4", detail)
+
+
+FAILING = {
+    "wrong_answer": "def double(x):\n    return None\n",
+    "exception": "def double(x):\n    return 1 / 0\n",
+    "timeout": "def double(x):\n    while True: pass\n",
+    "resource": "def double(x):\n    return bytearray(10**10)\n",
+    "syntax": "def double(x:\n",
+    "interface": "def double():\n    return 4\n",
+    "no_code": None,
+}
+
+
+def test_a_failed_sample_says_why(project, run, pytester, replay):
+    project(
+        """
+from pytest_promptse import Task
+
+TASKS = [Task(id=cause, prompt=PROMPT) for cause in CAUSES]
+
+@pytest.mark.promptse(TASKS, samples=1, original_samples=1, variants=1, timeout=0.5)
+def test_double(candidate):
+    assert candidate(2) + 0 == 4
+""".replace("CAUSES", repr(list(FAILING)))
+    )
+    model = replay({cause: [program or ""] for cause, program in FAILING.items()}, PROMPT)
+    run("--promptse-model", model, "--promptse-report", "json:run.json", "-k", "original")
+    record = json.loads((pytester.path / "run.json").read_text())
+    causes = {task["id"]: task["original"]["causes"] for task in record["tasks"]}
+    assert causes == {cause: {cause: 1} for cause in FAILING}
+
+
+def test_an_expected_exception_may_be_asserted(project, run, replay):
+    project("""
+@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1)
+def test_double(candidate):
+    with pytest.raises(ValueError, match="no text"):
+        candidate("a")
+""")
+    model = replay({"test_double": ["def double(x):\n    raise ValueError('no text')\n"]}, PROMPT)
+    result = run("--promptse-model", model, "-k", "original", "--promptse-min-pass-rate", "1")
+    result.assert_outcomes(passed=1, deselected=7)
+
+
+def test_a_broken_check_fails_with_its_traceback_and_scores_nothing(project, run, pytester):
+    project("""
+@quick
+def test_double(candidate):
+    assert candidate(2) == foru
+""")
+    result = run(*REFERENCE, "--promptse-report", "json:run.json")
+    result.assert_outcomes(failed=8)
+    result.stdout.fnmatch_lines(["*NameError: name 'foru' is not defined*"])
+    assert json.loads((pytester.path / "run.json").read_text())["tasks"] == []
+
+
+def test_a_reference_that_fails_its_own_check_is_named(project, run):
+    project("""
+@pytest.mark.promptse(PROMPT, reference="def double(x): return x", samples=1, variants=1)
+def test_double(candidate):
+    assert candidate(2) == 4
+""")
+    result = run(*REFERENCE)
+    result.assert_outcomes(errors=8)
+    result.stdout.fnmatch_lines(["*'test_double': its own reference fails its check*"])
+
+
+def test_a_check_that_skips_is_refused(project, run):
+    project("""
+@quick
+def test_double(candidate):
+    pytest.skip("not today")
+""")
+    result = run(*REFERENCE)
+    result.assert_outcomes(failed=8)
+    result.stdout.fnmatch_lines(["*a check must pass or fail for every program*"])
+
+
+def test_a_changed_check_never_meets_an_old_verdict(project, run, pytester):
+    project("""
+@quick
+def test_double(candidate):
+    assert candidate(2) == 4
+""")
+    run(*REFERENCE).assert_outcomes(passed=8)
+    text = (pytester.path / "test_double.py").read_text()
+    (pytester.path / "test_double.py").write_text(text.replace("== 4", "== 5"))
+    run(*REFERENCE).assert_outcomes(errors=8)
+
+
+def test_a_changed_helper_never_meets_an_old_verdict(project, run, pytester):
+    project(
+        """
+from helper import EXPECTED
+
+@quick
+def test_double(candidate):
+    assert candidate(2) == EXPECTED
+""",
+        helper="EXPECTED = 4",
+    )
+    run(*REFERENCE).assert_outcomes(passed=8)
+    (pytester.path / "helper.py").write_text("EXPECTED = 5000")
+    run(*REFERENCE).assert_outcomes(errors=8)
+
+
+def test_a_changed_reference_is_asked_again(project, run, pytester):
+    project("""
+@quick
+def test_double(candidate):
+    assert candidate(2) == 4
+""")
+    run(*REFERENCE)
+    text = (pytester.path / "test_double.py").read_text()
+    (pytester.path / "test_double.py").write_text(text.replace("return 2 * x", "return x + x"))
+    result = run(*REFERENCE)
+    result.assert_outcomes(passed=8)
+    assert "0 completions from the store" in result.stdout.str()

@@ -1,0 +1,100 @@
+"""Baselines as a user and a build server meet them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_promptse.reports.record import SCHEMA
+
+REFERENCE = ("--promptse-model", "reference")
+COMPARE = ("--promptse-compare", "main")
+WITHOUT_OTHERS = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+MARGIN = ("--promptse-compare-fail", "auc_e:0.1", "--promptse-compare-fail", "pass_at_1:10%")
+
+
+def saved(pytester: pytest.Pytester) -> dict:
+    return json.loads((pytester.path / ".promptse" / "baselines" / "main.json").read_text())
+
+
+def test_a_run_that_fell_too_far_fails_although_every_test_passed(
+    slug, run, answers, programs, pytester
+):
+    first = run(*REFERENCE, "--promptse-save", "main")
+    assert first.ret == 0
+    first.stdout.fnmatch_lines(["promptse: saved as baseline 'main' in *main.json"])
+    assert [suite["auc_e"] for suite in saved(pytester)["suites"]] == [1.0]
+    assert saved(pytester)["comparisons"] == []
+
+    model = answers({0.1: [programs.wrong], 0.2: [programs.wrong], 0.3: [programs.wrong]})
+    second = run("--promptse-model", model, *COMPARE, *MARGIN, "--promptse-report", "json:run.json")
+    assert second.ret == pytest.ExitCode.TESTS_FAILED
+    second.stdout.fnmatch_lines(
+        [
+            "*promptse: compared with main*",
+            "*AUC-E   0.000 was 1.000  -1.000*fail (allowed 0.1)",
+            "*not the same: model*",
+            "promptse: AUC-E of test_slug.py::test_slugify * fell by 1 *, more than 0.1 allowed",
+        ]
+    )
+    assert not second.parseoutcomes().get("failed")
+    [comparison] = json.loads((pytester.path / "run.json").read_text())["comparisons"]
+    assert {one["metric"]: one["verdict"] for one in comparison["figures"]}["auc_e"] == "fail"
+
+
+def test_no_baseline_yet_names_the_command_that_makes_one_and_fails_those_who_rely_on_it(slug, run):
+    line = "promptse: there is no baseline 'main' yet *pytest … --promptse-save main"
+    noted = run(*REFERENCE, *COMPARE)
+    assert noted.ret == 0
+    noted.stdout.fnmatch_lines([line])
+    relied = run(*REFERENCE, *COMPARE, *MARGIN)
+    assert relied.ret == pytest.ExitCode.TESTS_FAILED
+    relied.stdout.fnmatch_lines([line])
+
+
+def test_under_xdist_the_controller_compares_and_saves(slug, pytester):
+    empty = {
+        "schema": SCHEMA,
+        **{key: {} for key in ("tool", "environment", "settings")},
+        **{key: [] for key in ("models", "suites", "tasks", "errors")},
+        **dict.fromkeys(("started", "finished"), "2026-01-01"),
+        "git": None,
+        "usage": {
+            "requests": 0,
+            "prompt_tokens": 0,
+            "completion_tokens": 0,
+            "cost": None,
+            "cached": 0,
+        },
+    }
+    path = pytester.path / ".promptse" / "baselines" / "main.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(empty))
+    result = pytester.runpytest_subprocess(
+        *WITHOUT_OTHERS, "-n", "2", *REFERENCE, *COMPARE, *MARGIN, "--promptse-save", "main"
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    lines = [line for line in result.outlines if "is not in the baseline 'main'" in line]
+    assert len(lines) == 1
+    [suite] = saved(pytester)["suites"]
+    assert suite["n_measured"] == suite["n_wordings"] == 4
+
+
+def test_an_unusable_baseline_is_refused_before_anything_is_asked(slug, run, pytester):
+    path = pytester.path / "old.json"
+    path.write_text('{"schema": "promptse.run/0"}')
+    result = run(*REFERENCE, "--promptse-compare", "old.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*old.json is a record of schema version 0*--promptse-report json:old.json"]
+    )
+    assert not (pytester.path / ".promptse").exists()
+
+
+def test_an_interrupted_run_does_not_take_the_baselines_place(slug, run, pytester):
+    pytester.makepyfile(test_stop="def test_stop():\n    raise KeyboardInterrupt\n")
+    result = run(*REFERENCE, "--promptse-save", "main")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*not saved as baseline 'main': the run was interrupted"])
+    assert not (pytester.path / ".promptse" / "baselines").exists()

@@ -1,0 +1,190 @@
+"""What a marked test becomes, and how pytest's own options treat it."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("slug")
+
+REFERENCE = ("--promptse-model", "reference")
+
+
+def ids(result: pytest.RunResult) -> list[str]:
+    return [line.partition("[")[2].rstrip("]") for line in result.outlines if "::" in line]
+
+
+def test_a_mark_becomes_one_item_per_wording_and_the_gates(run):
+    collected = ids(run("--collect-only", "-q", *REFERENCE))
+    original, *variants = collected[:4]
+    assert original == "original"
+    for distance, wording in zip((0.1, 0.2, 0.3), variants, strict=True):
+        assert re.fullmatch(rf"d{distance}-[a-z]+-[a-z]+\.[a-z]+\.[a-z]+-0", wording)
+    assert collected[4:] == ["elasticity-d0.1", "elasticity-d0.2", "elasticity-d0.3", "auc-e"]
+
+
+def test_collecting_asks_and_keeps_nothing(run, pytester):
+    run("--collect-only", "-q", *REFERENCE)
+    assert not (pytester.path / ".promptse").exists()
+
+
+def test_the_reference_passes_everything(run):
+    result = run(*REFERENCE)
+    result.assert_outcomes(passed=8)
+    result.stdout.fnmatch_lines(["*= promptse =*", "*test_slugify*1.00*1.00*1.00*1.00*1.000*"])
+    assert result.ret == 0
+
+
+def test_without_a_model_the_test_is_skipped_and_says_why(run):
+    result = run("-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*no model; give --promptse-model, for example*tiny*"])
+
+
+def test_an_ini_file_can_name_the_model(run, pytester):
+    pytester.makeini("[pytest]\npromptse_model = reference\npromptse_min_auc_e = 0.9\n")
+    run().assert_outcomes(passed=8)
+
+
+def test_a_gate_fails_in_one_line(run, answers, programs):
+    model = answers(
+        {0.1: [programs.wrong], 0.2: [programs.wrong], 0.3: [programs.wrong, programs.right]}
+    )
+    result = run("--promptse-model", model, "--promptse-min-auc-e", "0.5")
+    result.assert_outcomes(passed=7, failed=1)
+    result.stdout.fnmatch_lines(["FAILED test_slug.py::test_slugify*auc-e* - *AUC-E 0.08 < 0.5*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_wording_fails_only_below_its_own_floor(run, answers, programs):
+    model = answers({0.1: [programs.wrong], 0.2: [programs.wrong, programs.right]})
+    run("--promptse-model", model).assert_outcomes(passed=8)
+    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6")
+    result.assert_outcomes(passed=6, failed=2)
+    result.stdout.fnmatch_lines(["*pass rate 0.50 < 0.6 (1 of 2 samples pass)*"])
+
+
+def test_gates_measure_what_was_deselected(run):
+    result = run("-k", "auc-e", "-v", *REFERENCE)
+    result.assert_outcomes(passed=1, deselected=7)
+    result.stdout.fnmatch_lines(["*auc-e* PASSED (AUC-E 1.00)*"])
+
+
+def test_a_wording_can_run_without_its_original(run):
+    result = run("-k", "d0.2 and not elasticity", *REFERENCE)
+    result.assert_outcomes(passed=1, deselected=7)
+    result.stdout.fnmatch_lines(["*1 of 4 wordings*"])
+
+
+def test_verbose_shows_passes_of_every_wording(run):
+    result = run("-v", *REFERENCE)
+    result.stdout.fnmatch_lines(["*[[]original[]] PASSED (2/2)*"])
+
+
+def test_quiet_shows_one_line_per_suite(run):
+    result = run("-q", *REFERENCE)
+    result.stdout.fnmatch_lines(["test_slug.py::test_slugify pass@1 1.00  AUC-E 1.000*"])
+
+
+def test_x_stops_at_the_first_failure_and_lf_runs_it_again(run, answers, programs):
+    model = answers({0.1: [programs.wrong]})
+    strict = ("--promptse-model", model, "--promptse-min-pass-rate", "0.5")
+    run("-x", *strict).assert_outcomes(passed=1, failed=1)
+    run("--lf", *strict).assert_outcomes(failed=1)
+
+
+def test_the_order_of_items_does_not_matter(run, pytester):
+    pytester.makeconftest("def pytest_collection_modifyitems(items): items.reverse()")
+    run(*REFERENCE).assert_outcomes(passed=8)
+
+
+def test_junit_has_every_item_with_its_figure(run):
+    run("--junitxml=out.xml", *REFERENCE)
+    cases = ET.parse("out.xml").findall(".//testcase")
+    assert len(cases) == 8
+    figures = {
+        prop.get("name"): prop.get("value")
+        for case in cases
+        for prop in case.findall(".//property")
+    }
+    assert float(figures["promptse_auc-e"]) == 1.0
+    assert float(figures["promptse_pass_rate"]) == 1.0
+
+
+def test_without_the_plugin_pytest_knows_nothing_of_it(run):
+    result = run("-p", "no:promptse")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture 'candidate' not found*"])
+
+
+def test_a_second_run_asks_for_nothing(run):
+    assert "4 requests" in run(*REFERENCE).stdout.str()
+    second = run(*REFERENCE)
+    second.assert_outcomes(passed=8)
+    assert "0 requests" in second.stdout.str()
+    assert "8 completions from the store" in second.stdout.str()
+
+
+def test_more_samples_ask_only_for_the_missing_ones(run, pytester):
+    run(*REFERENCE)
+    text = (pytester.path / "test_slug.py").read_text()
+    (pytester.path / "test_slug.py").write_text(text.replace("samples=2", "samples=3"))
+    result = run(*REFERENCE)
+    assert "8 completions from the store" in result.stdout.str()
+
+
+def test_several_models_are_told_apart(run):
+    result = run(
+        "--promptse-model", "reference", "--promptse-model", "tiny", "--collect-only", "-q"
+    )
+    names = ids(result)
+    assert "reference-original" in names
+    assert "tiny-auc-e" in names
+    assert len(names) == 16
+
+
+def test_the_record_holds_what_was_measured(run, pytester, answers, programs):
+    model = answers({0.1: [programs.wrong, programs.right], 0.2: [programs.raises]})
+    run("--promptse-model", model, "--promptse-report", "json:out/run.json")
+    record = json.loads((pytester.path / "out" / "run.json").read_text())
+    assert record["schema"] == "promptse.run/1"
+    [suite] = record["suites"]
+    assert suite["id"] == "test_slug.py::test_slugify"
+    assert suite["mode"] == "light"
+    assert suite["elasticity"] == {"0.1": 0.5, "0.2": 0.0, "0.3": 1.0}
+    assert suite["auc_e"] == pytest.approx((0.5 + 4 * 0.0 + 1.0) / 6)
+    [task] = record["tasks"]
+    assert task["id"] == "test_slugify"
+    assert task["original"]["pass_rate"] == 1.0
+    causes = [variant["causes"] for variant in task["variants"]]
+    assert causes == [{"wrong_answer": 1}, {"exception": 2}, {}]
+    assert "ValueError: no title" in task["variants"][1]["details"]["exception"]
+    assert [variant["delta"] for variant in task["variants"]] == [-0.5, -1.0, 0.0]
+
+
+def test_a_wording_nobody_answered_is_an_error_and_not_a_zero(run, pytester, answers):
+    model = answers({})
+    path = pytester.path / "answers.jsonl"
+    kept = [line for line in path.read_text().splitlines() if "d0.2" not in line]
+    path.write_text("\n".join(kept) + "\n")
+    result = run("--promptse-model", model, "--promptse-report", "json:run.json")
+    result.assert_outcomes(passed=5, errors=3)
+    record = json.loads((pytester.path / "run.json").read_text())
+    assert record["suites"][0]["elasticity"]["0.2"] is None
+    assert record["suites"][0]["auc_e"] is None
+    assert any("d0.2" in error["where"] for error in record["errors"])
+    assert result.ret == 1
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_xdist_workers_share_one_run(pytester, workers):
+    result = pytester.runpytest_subprocess(
+        "-n", workers, *REFERENCE, "--promptse-report", "json:run.json"
+    )
+    result.assert_outcomes(passed=8)
+    record = json.loads((pytester.path / "run.json").read_text())
+    assert record["suites"][0]["auc_e"] == 1.0
+    assert record["usage"]["requests"] == 4

@@ -1,0 +1,64 @@
+"""A session that uses no promptse mark pays nothing for the plugin."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+HEAVY = {"numpy", "scipy", "rich", "msgspec", "yaml", "openai", "vllm", "ctranslate2", "tokenizers"}
+
+
+@pytest.fixture
+def loaded(pytester, run):
+    """Run pytest and return the top-level modules loaded and the package's own."""
+    pytester.makeconftest(
+        """
+import json, sys
+
+def pytest_unconfigure():
+    with open("modules.json", "w") as file:
+        json.dump(sorted(sys.modules), file)
+"""
+    )
+
+    def names(*arguments: str) -> tuple[set[str], set[str]]:
+        run(*arguments)
+        modules = json.loads((pytester.path / "modules.json").read_text())
+        top = {name.partition(".")[0] for name in modules}
+        own = {name for name in modules if name.startswith("pytest_promptse.")}
+        return top, own
+
+    return names
+
+
+def test_no_heavy_import_without_a_mark(pytester, loaded):
+    pytester.makepyfile("def test_nothing(): pass")
+    top, own = loaded()
+    assert not top & HEAVY
+    assert own == {
+        "pytest_promptse.errors",
+        "pytest_promptse.hookspecs",
+        "pytest_promptse.options",
+        "pytest_promptse.plugin",
+        "pytest_promptse.values",
+    }
+
+
+def test_a_configured_model_alone_is_no_reason_to_load_anything(pytester, loaded):
+    pytester.makepyfile("def test_nothing(): pass")
+    pytester.makeini("[pytest]\npromptse_model = tiny\npromptse_min_auc_e = 0.8\n")
+    top, _ = loaded()
+    assert not top & HEAVY
+
+
+@pytest.mark.usefixtures("slug")
+def test_a_mark_loads_what_a_run_needs(loaded):
+    top, _ = loaded("--promptse-model", "reference")
+    assert {"numpy", "scipy", "rich", "msgspec"} <= top
+
+
+@pytest.mark.usefixtures("slug")
+def test_a_model_that_is_not_asked_for_is_not_loaded(loaded):
+    top, _ = loaded("--promptse-model", "reference")
+    assert not top & {"openai", "vllm", "ctranslate2", "tokenizers"}

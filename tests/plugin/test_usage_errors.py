@@ -1,0 +1,159 @@
+"""Bad input ends in one line that names the culprit and the remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+MODEL = ("--promptse-model", "reference")
+MARKED = """
+import pytest
+
+@pytest.mark.promptse({arguments})
+{definition}
+"""
+PLAIN = "def test_double(candidate):\n    assert candidate(2) == 4"
+PROMPT = '"Write `double(x: int) -> int`: return twice the number."'
+
+
+def error_of(result: pytest.RunResult, message: str) -> None:
+    """Check that `message` stands in one line and that there is no traceback."""
+    lines = result.outlines + result.errlines
+    assert any(message in line for line in lines), "\n".join(lines)
+    assert not any("Traceback" in line for line in lines)
+    assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED)
+
+
+@pytest.fixture
+def marked(pytester):
+    def write(arguments: str, definition: str = PLAIN) -> None:
+        pytester.makepyfile(test_double=MARKED.format(arguments=arguments, definition=definition))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--promptse-model", "tini"), "'tini'"),
+        (("--promptse-model", "opnai:gpt"), "did you mean 'openai'"),
+        (("--promptse-min-auc-e", "85"), "--promptse-min-auc-e: '85' is not in [0, 1]"),
+        (("--promptse-distances", "0.3,0.1"), "'0.3,0.1' is not sorted; give 0.1,0.3"),
+        (("--promptse-distances", "0.1,0.1"), "the same distance twice; give each once"),
+        (("--promptse-samples", "0"), "'0' is not a whole number of at least 1"),
+        (("--promptse-emotions", "hapy"), "hapy"),
+        (("--promptse-report", "pdf:x"), "pdf"),
+    ],
+)
+def test_a_wrong_option(marked, run, arguments, message):
+    marked(PROMPT)
+    error_of(run(*MODEL, *arguments), message)
+
+
+def test_an_unknown_ini_key(marked, run, pytester):
+    marked(PROMPT)
+    pytester.makeini("[pytest]\npromptse_sample = 3\n")
+    error_of(run(*MODEL), "'promptse_sample' is no setting; did you mean 'promptse_samples'?")
+
+
+def test_an_ini_value_is_named_with_its_file(marked, run, pytester):
+    marked(PROMPT)
+    pytester.makeini("[pytest]\npromptse_samples = many\n")
+    error_of(run(*MODEL), "promptse_samples in tox.ini: 'many' is not a number")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "test_double.py::test_double: the promptse mark has no prompt"),
+        (f"{PROMPT}, min_auce=0.5", "'min_auce' is no setting; did you mean 'min_auc_e'?"),
+        (f"{PROMPT}, min_auc_e=2", "promptse mark, min_auc_e: 2 is not in [0, 1]"),
+        (f"{PROMPT}, store='x'", "'store' concerns the whole run"),
+        (f"{PROMPT}, {PROMPT}", "takes one prompt, or one iterable of tasks, not 2 arguments"),
+        ("3", "got 3; give it a prompt, a Task or an iterable of Tasks"),
+        ("[]", "got no tasks"),
+        ("['x']", "'x' among the tasks is no Task"),
+        ("'Write something nice.'", "cannot tell which name the prompt asks for"),
+        ("'   '", "the prompt is empty"),
+    ],
+)
+def test_a_wrong_mark(marked, run, arguments, message):
+    marked(arguments)
+    error_of(run(*MODEL), message)
+
+
+def test_an_async_body(marked, run):
+    marked(PROMPT, "async " + PLAIN)
+    error_of(run(*MODEL), "is an async function; make it a plain one")
+
+
+def test_a_mark_over_a_body_without_candidate(marked, run):
+    marked(PROMPT, "def test_double():\n    pass")
+    error_of(run(*MODEL), "has a promptse mark but does not take 'candidate'")
+
+
+def test_a_body_with_candidate_but_no_mark(run, pytester):
+    pytester.makepyfile(PLAIN)
+    error_of(run(), "takes 'candidate' but has no promptse mark; add @pytest.mark.promptse(")
+
+
+def test_a_candidate_fixture_of_the_users_own_is_left_alone(run, pytester):
+    pytester.makepyfile(
+        "import pytest\n@pytest.fixture\ndef candidate():\n    return lambda x: 2 * x\n" + PLAIN
+    )
+    run().assert_outcomes(passed=1)
+
+
+def test_a_unittest_method(run, pytester):
+    pytester.makepyfile(f"""
+import pytest, unittest
+
+class TestDouble(unittest.TestCase):
+    @pytest.mark.promptse({PROMPT})
+    def test_double(self):
+        pass
+""")
+    error_of(run(*MODEL), "unittest.TestCase cannot take 'candidate'")
+
+
+def test_two_tasks_of_one_id(run, pytester):
+    pytester.makepyfile(f"""
+import pytest
+from pytest_promptse.tasks.task import Task
+
+@pytest.mark.promptse([Task(id="a", prompt={PROMPT}), Task(id="a", prompt={PROMPT})])
+{PLAIN}
+""")
+    error_of(run(*MODEL), "two tasks have the id 'a'")
+
+
+def test_a_suite_file_with_a_wrong_key(run, pytester):
+    (pytester.path / "x.promptse.yaml").write_text(
+        "promptse: 1\ntasks:\n  - id: a\n    promt: Write `f(x)`.\n"
+    )
+    error_of(run(*MODEL), "x.promptse.yaml:4: ")
+    error_of(run(*MODEL), "did you mean 'prompt'?")
+
+
+def test_a_suite_file_with_a_wrong_setting(run, pytester):
+    (pytester.path / "x.promptse.yaml").write_text(
+        "promptse: 1\nsettings: {min_auc_e: high}\ntasks:\n"
+        "  - id: a\n    prompt: Write `f(x)`.\n    examples: [{call: f(1), expect: 1}]\n"
+    )
+    error_of(run(*MODEL), "x.promptse.yaml:2, min_auc_e: 'high' is not a number")
+
+
+def test_a_missing_extra(marked, run, pytester, monkeypatch):
+    marked(PROMPT)
+    blocked = pytester.path / "blocked"
+    (blocked / "ctranslate2").mkdir(parents=True)
+    (blocked / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['ctranslate2'] = None\nsys.modules['tokenizers'] = None\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(blocked))
+    error_of(run("--promptse-model", "tiny"), "pip install 'pytest-promptse[tiny]'")
+
+
+def test_an_unwritable_store(marked, run, pytester):
+    marked(PROMPT)
+    (pytester.path / "file").write_text("")
+    error_of(run(*MODEL, "--promptse-store", "file/store"), "file/store")

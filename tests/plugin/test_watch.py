@@ -1,0 +1,89 @@
+"""Progress among pytest's own output, with a model that takes its time."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+SLOW = """
+import asyncio
+import pytest_promptse.reports.progress
+from pytest_promptse.models.reference import ReferenceBackend
+
+# Nobody waits ten seconds in a test.
+pytest_promptse.reports.progress.LOG_SECONDS = 0.5
+
+class Slow(ReferenceBackend):
+    spec = "slow:m"
+    concurrency = 1
+
+    @property
+    def identity(self):
+        return {"backend": "reference", "model": "slow"}
+
+    async def complete(self, ask):
+        await asyncio.sleep(0.6)
+        return await super().complete(ask)
+
+def pytest_promptse_backend(name):
+    return Slow() if name == "slow" else None
+"""
+WAITING = r"promptse \d of 8 samples \(\d+%\)"
+
+
+@pytest.fixture
+def slow(pytester: pytest.Pytester, slug) -> None:
+    pytester.makeconftest(SLOW)
+
+
+def on_a_terminal(*arguments: str) -> str:
+    """What pytest writes to a terminal of 80 columns."""
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *arguments]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    with subprocess.Popen(command, stdout=follower, stderr=follower, env=environment) as process:
+        os.close(follower)
+        written = b""
+        while True:
+            try:
+                piece = os.read(leader, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            written += piece
+    os.close(leader)
+    assert process.returncode == 0, written.decode()
+    return written.decode()
+
+
+def test_on_a_terminal_progress_is_gone_before_pytest_writes(slow):
+    text = on_a_terminal("-p", "no:xdist", "--color=no", "--promptse-model", "slow:m")
+    drawn = re.findall(rf"\x1bD\x1b\[A\x1b7\x1b\[B\r{WAITING}[^\x1b]*\x1b\[K\x1b8", text)
+    assert len(drawn) >= 4
+    assert text.count("promptse 0 of 8") >= 1
+    # What remains without what was drawn and erased is what pytest writes in any case.
+    rest = re.sub(r"\x1bD.*?\x1b7\x1b\[B\r\x1b\[2K\x1b8", "", text, flags=re.DOTALL)
+    assert "\x1b7" not in rest
+    assert re.search(r"^test_slug\.py \.{8} +\[100%\]", rest, re.MULTILINE)
+
+
+def test_in_a_log_progress_is_a_line_of_its_own(slow, run):
+    lines = run("--promptse-model", "slow:m").outlines
+    told = [line for line in lines if re.match(WAITING, line)]
+    assert 2 <= len(told) <= 8
+    dots = [re.fullmatch(r"(?:test_slug\.py )?(\.+)(?: +\[100%\])?", line) for line in lines]
+    assert sum(len(found[1]) for found in dots if found) == 8
+    assert not any("\x1b" in line for line in lines)
+
+
+def test_under_xdist_the_controller_tells_the_progress_of_all(slow, pytester):
+    options = ("-p", "no:hypothesispytest", "-n2", "--promptse-model", "slow:m")
+    result = pytester.runpytest_subprocess(*options)
+    result.assert_outcomes(passed=8)
+    assert [line for line in result.outlines if re.match(WAITING, line)]

@@ -1,0 +1,60 @@
+"""A run spread over xdist workers is the same run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_promptse.tasks.task import Task
+
+TASKS = [
+    Task(id=name, prompt=f"Write `{name}(a, b)`: return {what} of both numbers, and no more.")
+    for name, what in (("add", "the sum"), ("times", "the product"), ("least", "the smaller"))
+]
+ANSWERS = {"add": "a + b", "times": "a * b", "least": "a"}
+
+
+@pytest.fixture
+def suite(pytester, replay) -> str:
+    tasks = "\n".join(
+        f"  - id: {task.id}\n    prompt: {json.dumps(task.prompt)}\n"
+        f"    examples: [{{call: '{task.id}(3, 2)', expect: {value}}}]"
+        for task, value in zip(TASKS, (5, 6, 2), strict=True)
+    )
+    (pytester.path / "sums.promptse.yaml").write_text(
+        "promptse: 1\nsettings: {variants: 1, samples: 2, original_samples: 2, min_auc_e: 0.5}\n"
+        f"tasks:\n{tasks}\n"
+    )
+    lines = ""
+    for task in TASKS:
+        program = f"def {task.id}(a, b):\n    return {ANSWERS[task.id]}\n"
+        replay({task.id: [program, "def nothing(): pass\n"]}, task.prompt)
+        lines += (pytester.path / "answers.jsonl").read_text()
+    (pytester.path / "answers.jsonl").write_text(lines)
+    return "replay:answers.jsonl"
+
+
+def record(pytester, name: str, *arguments: str) -> dict:
+    """Run into a store of its own and return the record without what names time and place."""
+    pytester.runpytest_subprocess(
+        *("-p", "no:hypothesispytest", "-p", "no:anyio", "--promptse-store", name),
+        *("--promptse-report", f"json:{name}.json", *arguments),
+    )
+    found = json.loads((pytester.path / f"{name}.json").read_text())
+    for volatile in ("started", "finished", "settings", "invocation"):
+        del found[volatile]
+    for part in ("tasks", "suites", "errors"):
+        found[part].sort(key=lambda entry: json.dumps(entry, sort_keys=True))
+    for one in found["suites"]:
+        del one["settings"]
+        one["gates"].sort(key=lambda gate: gate["name"])
+    return found
+
+
+def test_two_workers_find_and_pay_the_same_as_one_process(pytester, suite):
+    alone = record(pytester, "alone", "-p", "no:xdist", "--promptse-model", suite)
+    shared = record(pytester, "shared", "-n", "2", "--promptse-model", suite)
+    assert alone["usage"]["cached"] == 0
+    assert alone["suites"][0]["pass_at_1"] == pytest.approx(1 / 3)
+    assert shared == alone

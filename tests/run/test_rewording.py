@@ -1,0 +1,102 @@
+"""Where wordings come from: rules, frozen files, a model whose work is kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.models.base import Answer, Capabilities, Completion, Usage
+from pytest_promptse.options import OPTIONS
+from pytest_promptse.run.rewording import Rewording
+from pytest_promptse.settings import resolve
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.files import folder_of, write
+from pytest_promptse.variants.generate import generate, rewriter_named
+
+TASK = Task(
+    id="add",
+    prompt="Write `add(a, b)`: return the sum of both numbers. Keep the code short and plain.",
+)
+
+
+def settings(**values):
+    return resolve([(values, lambda name: OPTIONS[name].flag)])
+
+
+def rewording(tmp_path, backend=None, **values):
+    chosen = settings(variants=2, **values)
+    made = Rewording(
+        tmp_path,
+        chosen,
+        lambda name, library: rewriter_named(name, backend=backend, library=library),
+    )
+    return lambda: made(TASK, chosen)
+
+
+def test_rules_make_them_by_default(tmp_path):
+    assert rewording(tmp_path)() == generate(TASK, per_distance=2).variants
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_aa_run_asks_the_original_again(tmp_path):
+    wordings = rewording(tmp_path, aa=True, variants_dir="none")()
+    assert {wording.text for wording in wordings} == {TASK.prompt}
+    assert len({wording.seed for wording in wordings}) == len(wordings) == 6
+
+
+def test_frozen_ones_are_taken_as_they_are(tmp_path):
+    frozen = generate(TASK, per_distance=3, seed=7).variants
+    write(tmp_path / "frozen", TASK, frozen)
+    taken = rewording(tmp_path, variants_dir="frozen")()
+    assert taken == tuple(variant for variant in frozen if variant.index < 2)
+
+
+def test_too_few_frozen_ones_are_refused_by_name(tmp_path):
+    write(tmp_path / "frozen", TASK, generate(TASK, per_distance=1).variants)
+    with pytest.raises(VariantError, match=r"'add'.* holds 1 variants at distance 0\.1 and 2 are"):
+        rewording(tmp_path, variants_dir="frozen")()
+
+
+def test_a_frozen_one_that_became_another_task_is_refused(tmp_path):
+    write(tmp_path / "frozen", TASK, generate(TASK, per_distance=2).variants)
+    path = folder_of(tmp_path / "frozen", "add") / "d0.2.jsonl"
+    first, *rest = path.read_text().splitlines()
+    line = json.loads(first)
+    line["text"] = line["text"].replace("add(a, b)", "add(b, a)")
+    path.write_text("\n".join([json.dumps(line), *rest]) + "\n")
+    with pytest.raises(VariantError, match="is not the same task"):
+        rewording(tmp_path, variants_dir="frozen")()
+
+
+class Paid:
+    """A model that rewords as the rules would, and counts what it is asked."""
+
+    spec = "paid:model"
+    identity = {"backend": "paid"}  # noqa: RUF012 - a property of the protocol
+    concurrency = 1
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._wordings = iter(generate(TASK, per_distance=2, seed=3).variants)
+
+    async def start(self) -> Capabilities:
+        return Capabilities(form="chat")
+
+    async def complete(self, ask) -> Answer:
+        self.asked += ask.n
+        text = next(self._wordings).text
+        return Answer(completions=(Completion(index=0, text=text),), usage=Usage(requests=1))
+
+    async def close(self) -> None:
+        pass
+
+
+def test_what_a_model_worded_is_bought_once(tmp_path):
+    model = Paid()
+    first = rewording(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")()
+    assert model.asked == len(first) == 6
+    again = rewording(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")()
+    assert again == first
+    assert model.asked == 6

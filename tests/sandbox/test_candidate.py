@@ -1,0 +1,362 @@
+import contextlib
+import itertools
+import time
+from collections import deque
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from pytest_promptse.sandbox.candidate import Handle, ProgramError, ProgramStopped
+
+ECHO = "def f(x): return x"
+
+
+def test_a_call_goes_to_the_program_and_its_answer_comes_back(load):
+    candidate = load("def f(a, *rest, key=0): return [a, rest, key]")
+    assert candidate(1, 2, 3, key=4) == [1, (2, 3), 4]
+    assert candidate.failure is None
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("Counter('aab')", {"a": 2, "b": 1}),
+        ("defaultdict(list, a=[1])", {"a": [1]}),
+        ("OrderedDict(a=1)", {"a": 1}),
+        ("deque([1, 2])", deque([1, 2])),
+        ("namedtuple('P', 'x y')(1, 2)", (1, 2)),
+        ("enum.IntEnum('E', 'A').A", 1),
+        ("type('S', (str,), {})('text')", "text"),
+        ("type('L', (list,), {'__len__': lambda s: 9})([1])", [1]),
+        ("type('D', (dict,), {'items': lambda s: ()})(a=1)", {"a": 1}),
+        ("Decimal('1.50')", Decimal("1.50")),
+        ("Fraction(1, 3)", Fraction(1, 3)),
+        ("range(3)", range(3)),
+        ("2**100", 2**100),
+    ],
+)
+def test_standard_values_decay_to_plain_ones(load, expression, expected):
+    candidate = load(
+        "import enum\nfrom collections import *\nfrom decimal import *\nfrom fractions import *\n"
+        f"def f(): return {expression}"
+    )
+    answer = candidate()
+    assert answer == expected
+    assert type(answer) is type(expected)
+
+
+def test_numpy_values_become_numbers_and_lists(load):
+    pytest.importorskip("numpy")
+    candidate = load(
+        "import numpy as np\n"
+        "def f(): return [np.arange(4).reshape(2, 2), np.float64(0.5), np.int8(3), np.bool_(True)]"
+    )
+    answer = candidate()
+    assert answer == [[[0, 1], [2, 3]], 0.5, 3, True]
+    assert [type(item) for item in answer] == [list, float, int, bool]
+
+
+def test_what_the_program_changes_in_place_is_changed_here(load):
+    candidate = load(
+        "def f(items, table, seen, raw):\n"
+        "    items[0].append(9); items.pop(); table['new'] = [1]; del table['old']\n"
+        "    seen.add(3); raw.extend(b'!')"
+    )
+    inner, items, table, seen, raw = [1], None, {"old": 0}, {1}, bytearray(b"hi")
+    items = [inner, 2]
+    candidate(items, table, seen=seen, raw=raw)
+    assert items == [[1, 9]]
+    assert items[0] is inner
+    assert table == {"new": [1]}
+    assert seen == {1, 3}
+    assert raw == b"hi!"
+
+
+def test_changes_made_before_an_exception_are_seen_too(load):
+    candidate = load("def f(items):\n    items.clear()\n    raise ZeroDivisionError")
+    items = [1, 2]
+    with pytest.raises(ZeroDivisionError):
+        candidate(items)
+    assert items == []
+
+
+@pytest.mark.parametrize("name", ["ValueError", "KeyError", "ZeroDivisionError", "RecursionError"])
+def test_built_in_exceptions_arrive_as_themselves(load, name):
+    candidate = load(f"def f(): raise {name}('why')")
+    with pytest.raises(eval(name)) as caught:
+        candidate()
+    assert type(caught.value) is eval(name)
+    assert caught.value.args == ("why",)
+    assert candidate.raised(caught.value)
+    assert "program.py" in caught.value.__notes__[0]
+
+
+def test_an_own_exception_is_named_and_caught_by_its_built_in_base(load):
+    candidate = load("class Odd(ValueError): pass\ndef f(): raise Odd('seven')")
+    with pytest.raises(ValueError, match="seven") as caught:
+        candidate()
+    assert isinstance(caught.value, ProgramError)
+    assert caught.value.type_name == "Odd"
+    assert caught.value.message == "seven"
+    assert "Odd: seven" in caught.value.traceback_text
+
+
+def test_an_exception_of_the_check_is_not_the_programs(load):
+    candidate = load(ECHO)
+    candidate(1)
+    assert not candidate.raised(ValueError())
+
+
+@pytest.mark.parametrize(
+    ("program", "cause", "words"),
+    [
+        ("def f(:", "syntax", "SyntaxError"),
+        ("x = 1 / 0", "exception", "ZeroDivisionError"),
+        ("def g(): pass", "interface", "'f'"),
+        ("f = 3", "interface", "int"),
+        ("def f(a, b): pass", "interface", "argument"),
+        ("def f(x):\n    import os; os._exit(3)", "exception", "status 3"),
+        ("def f(x): raise SystemExit", "exception", "SystemExit"),
+        ("def f(x):\n    import ctypes; ctypes.string_at(0)", "exception", "SIGSEGV"),
+        ("def f(x): raise MemoryError", "resource", "Memory"),
+    ],
+)
+def test_what_stops_a_program_has_a_cause_and_stays(load, program, cause, words):
+    candidate = load(program)
+    for _ in range(2):
+        with pytest.raises(ProgramStopped) as caught:
+            candidate(1)
+        assert candidate.raised(caught.value)
+    assert candidate.failure.cause == cause
+    assert words in candidate.failure.detail
+
+
+def test_a_check_that_catches_exceptions_does_not_catch_a_stop(load):
+    candidate = load("def f(): raise SystemExit")
+    with pytest.raises(ProgramStopped), contextlib.suppress(Exception):
+        candidate()
+
+
+def test_a_type_error_within_the_program_is_no_matter_of_interface(load):
+    candidate = load("def f(x): return len(x)")
+    with pytest.raises(TypeError):
+        candidate(1)
+    assert candidate.failure is None
+
+
+def test_an_endless_loop_ends_at_the_limit(load):
+    candidate = load("def f():\n    while True: pass", wall=0.3)
+    start = time.monotonic()
+    with pytest.raises(ProgramStopped, match="timeout"):
+        candidate()
+    assert time.monotonic() - start < 3
+    assert candidate.failure.cause == "timeout"
+    assert 0.3 <= candidate.seconds < 3
+
+
+def test_time_is_summed_over_the_turn_and_the_checks_own_does_not_count(load):
+    candidate = load("import time\ndef f(): time.sleep(0.2)", wall=0.5)
+    candidate()
+    time.sleep(0.6)
+    candidate()
+    with pytest.raises(ProgramStopped, match="timeout"):
+        candidate()
+
+
+def test_cpu_time_of_the_whole_tree_counts(load):
+    spin = "import os\ndef f():\n    os.fork(); os.fork()\n    while True: pass"
+    candidate = load(spin, wall=20, cpu=0.4)
+    with pytest.raises(ProgramStopped):
+        candidate()
+    assert candidate.failure.cause == "timeout"
+    assert "CPU" in candidate.failure.detail
+
+
+def test_memory_of_the_whole_tree_counts(load):
+    candidate = load(
+        "import os, time\ndef f():\n"
+        "    for _ in range(3):\n"
+        "        if not os.fork():\n            x = b'x' * (60 * 2**20); time.sleep(9)\n"
+        "    time.sleep(9)",
+        memory=100 * 2**20,
+        wall=8,
+    )
+    with pytest.raises(ProgramStopped):
+        candidate()
+    assert candidate.failure.cause == "resource"
+
+
+def test_output_is_kept_up_to_its_limit_and_never_blocks(load):
+    candidate = load(
+        "import sys\ndef f():\n    for _ in range(100): print('x' * 10_000)\n    return 1",
+        output=1000,
+    )
+    assert candidate() == 1
+    assert candidate.output == "x" * 1000
+
+
+def test_output_up_to_the_last_answer_is_there(load):
+    candidate = load("def f(n): print('x' * n)", output=10**6)
+    for n in (10, 1000, 60_000):
+        before = len(candidate.output)
+        candidate(n)
+        assert len(candidate.output) == before + n + 1
+
+
+def test_a_callback_runs_here_and_its_exception_there(load):
+    candidate = load(
+        "def f(function):\n"
+        "    try: return function(-1)\n"
+        "    except ValueError as e: return [function(2), str(e)]"
+    )
+
+    def square(n):
+        if n < 0:
+            raise ValueError("negative")
+        return n * n
+
+    assert candidate(square) == [4, "negative"]
+
+
+def test_an_assertion_in_a_callback_fails_the_check_though_the_program_catches_it(load):
+    candidate = load("def f(function):\n    try: function(-1)\n    except BaseException: return 1")
+
+    def check(n):
+        assert n > 0
+
+    with pytest.raises(AssertionError) as caught:
+        candidate(check)
+    assert not candidate.raised(caught.value)
+
+
+def test_a_callback_may_call_the_candidate(load):
+    candidate = load("def f(n, again=None): return again(n) + 1 if again else n * 10")
+    assert candidate(2, candidate) == 21
+
+
+def test_generators_are_fetched_as_they_are_asked_for(load):
+    candidate = load("def f():\n    n = 0\n    while True:\n        yield n\n        n += 1")
+    numbers = candidate()
+    assert next(numbers) == 0
+    assert list(itertools.islice(numbers, 300)) == list(range(1, 301))
+
+
+STACK = """
+class f:
+    def __init__(self, *items): self.items = list(items)
+    def push(self, item): self.items.append(item)
+    def pop(self): return self.items.pop()
+    def copy(self): return f(*self.items)
+    def __len__(self): return len(self.items)
+    def __iter__(self): return iter(self.items)
+    def __contains__(self, item): return item in self.items
+    def __getitem__(self, i): return self.items[i]
+    def __setitem__(self, i, item): self.items[i] = item
+    def __delitem__(self, i): del self.items[i]
+    def __eq__(self, other): return not isinstance(other, f) or self.items == other.items
+    def __lt__(self, other): return True
+    def __bool__(self): return bool(self.items)
+    def __str__(self): return 'f:' + ','.join(map(str, self.items))
+    __repr__ = __str__
+    def __enter__(self): return self
+    def __exit__(self, *_): self.items.clear()
+"""
+
+
+def test_an_object_of_the_program_is_used_through_a_handle(load):
+    stack = load(STACK)(1, 2)
+    stack.push(3)
+    assert stack.pop() == 3
+    assert len(stack) == 2
+    assert list(stack) == [1, 2]
+    assert 2 in stack
+    assert 5 not in stack
+    stack[0] = 7
+    assert stack[0] == 7
+    del stack[0]
+    assert (str(stack), repr(stack), stack.items) == ("f:2", "f:2", [2])
+    with stack as same:
+        assert same == stack
+    assert not stack
+
+
+def test_handles_compare_among_themselves_but_never_equal_plain_data(load):
+    candidate = load(STACK)
+    one, other = candidate(1), candidate(1)
+    assert isinstance(one, Handle)
+    assert one == other
+    assert one != candidate(2)
+    assert one < other
+    assert one != 5, "the program's __eq__ says that they are equal"
+    assert [one] != [5]
+    with pytest.raises(TypeError):
+        assert one < 5
+
+
+def test_other_names_of_the_program_are_reached_through_its_module(load):
+    candidate = load("LIMIT = 3\ndef helper(n): return n + LIMIT\ndef f(): pass")
+    assert candidate.module.LIMIT == 3
+    assert candidate.module.helper(4) == 7
+    with pytest.raises(AttributeError):
+        assert candidate.module.missing
+
+
+def test_an_argument_that_is_no_plain_data_is_the_checks_mistake(load):
+    candidate = load(ECHO)
+    with pytest.raises(TypeError, match="object"):
+        candidate(object())
+    assert candidate(1) == 1
+
+
+def test_a_script_runs_as_main_with_input_and_arguments(load):
+    candidate = load(
+        "import sys\nif __name__ == '__main__':\n"
+        "    print(input() + sys.argv[1])\n    print('oops', file=sys.stderr)\n    sys.exit(3)"
+    )
+    result = candidate.run(stdin="a\n", args=["b"])
+    assert (result.stdout, result.stderr, result.returncode) == ("ab\n", "oops\n", 3)
+    assert candidate.failure is None
+
+
+def test_a_script_that_raises_ends_with_a_traceback_and_status_one(load):
+    result = load("raise ValueError('no')").run()
+    assert result.returncode == 1
+    assert result.stderr.endswith("ValueError: no\n")
+
+
+def test_a_script_takes_megabytes_of_input(load):
+    result = load("import sys\nprint(len(sys.stdin.read()))").run(stdin="x" * 3_000_000)
+    assert result.stdout == "3000000\n"
+
+
+def test_a_script_and_the_module_may_both_be_used(load):
+    candidate = load("def f(): return 1\nif __name__ == '__main__': print(2)")
+    assert candidate() == 1
+    assert candidate.run().stdout == "2\n"
+    assert candidate() == 1
+
+
+def test_a_script_that_does_not_compile_is_a_syntax_failure(load):
+    candidate = load("print(")
+    with pytest.raises(ProgramStopped, match="syntax"):
+        candidate.run()
+    assert candidate.failure.cause == "syntax"
+
+
+def test_a_program_too_large_to_send_has_failed(load):
+    candidate = load("#" * 9_000_000)
+    with pytest.raises(ProgramStopped, match="resource"):
+        candidate(1)
+
+
+def test_a_script_that_loops_is_stopped(load):
+    candidate = load("while True: pass", wall=0.3)
+    with pytest.raises(ProgramStopped, match="timeout"):
+        candidate.run()
+
+
+def test_a_broken_program_that_the_check_never_called_is_found_out(sandbox):
+    with sandbox.load("def f(:", entry_point="f") as candidate:
+        pass
+    assert candidate.failure.cause == "syntax"

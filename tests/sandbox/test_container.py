@@ -1,0 +1,119 @@
+import json
+import shutil
+import sys
+
+import pytest
+
+from pytest_promptse.errors import SandboxError
+from pytest_promptse.sandbox import bootstrap, bridge
+from pytest_promptse.sandbox.causes import ProgramStopped
+from pytest_promptse.sandbox.container import container_command, default_image, find_engine
+from pytest_promptse.sandbox.jail import Sandbox
+from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox.slot import Slot
+from pytest_promptse.sandbox.syscalls import Filters
+
+
+@pytest.fixture(scope="module")
+def bridged(tmp_path_factory):
+    """A sandbox whose zygote is behind the bridge, with no container around the far end."""
+    far = [sys.executable, "-I", "-S", "-B", "-c", bridge.far_source(), bootstrap.COMMAND]
+    command = [sys.executable, "-I", "-S", bridge.__file__, json.dumps(far)]
+
+    def make_slot(_):
+        return Slot(
+            command=lambda: command,
+            spawn=lambda function: function(),
+            isolation="none",
+            filters=Filters(),
+            packages="",
+        )
+
+    with Sandbox(
+        tier="bridged",
+        description="",
+        make_slot=make_slot,
+        release=lambda: None,
+        slots=2,
+        folder=str(tmp_path_factory.mktemp("bridged")),
+    ) as sandbox:
+        yield sandbox
+
+
+def test_calls_changes_and_output_cross_the_bridge(bridged):
+    program = "def f(items):\n    items.append(1); print('x' * 200_000); return len(items)"
+    with bridged.load(program, entry_point="f", limits=Limits(output=10**6)) as candidate:
+        items = [0]
+        assert candidate(items) == 2
+        assert items == [0, 1]
+    assert candidate.output == "x" * 200_000 + "\n"
+
+
+def test_large_arguments_and_answers_cross_the_bridge(bridged):
+    with bridged.load("def f(x): return x[::-1]", entry_point="f") as candidate:
+        assert candidate("ab" * 1_000_000) == "ba" * 1_000_000
+
+
+def test_scripts_with_input_cross_the_bridge(bridged):
+    program = "import sys\ntext = sys.stdin.read()\nprint(len(text)); sys.exit(text.count('b'))"
+    with bridged.load(program, entry_point="f") as candidate:
+        result = candidate.run(stdin="a" * 500_000 + "bbb")
+    assert (result.stdout, result.returncode) == ("500003\n", 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [
+        ("while True: pass", "timeout"),
+        ("while True: print('x' * 65536)", "timeout"),
+        ("import os; os._exit(0)", "exception"),
+        ("import os; os.closerange(0, 100)", "exception"),
+    ],
+)
+def test_what_stops_a_program_is_the_same_behind_the_bridge(bridged, body, cause):
+    program = f"def f():\n    {body}"
+    with bridged.load(program, entry_point="f", limits=Limits(wall=0.4)) as candidate:
+        with pytest.raises(ProgramStopped):
+            candidate()
+        assert candidate.failure.cause == cause
+    with bridged.load("def f(): return 1", entry_point="f") as candidate:
+        assert candidate() == 1
+
+
+def test_many_programs_in_a_row_leave_the_bridge_in_order(bridged):
+    for number in range(30):
+        program = f"def f(): return {number}"
+        with bridged.load(program, entry_point="f") as candidate:
+            assert candidate() == number
+
+
+def test_a_container_has_no_network_no_rights_and_a_read_only_root():
+    near = container_command("/usr/bin/podman", "python:3.12-slim")
+    command = json.loads(near[-1])
+    options = " ".join(command[: command.index("python:3.12-slim")])
+    for words in (
+        "--network none", "--read-only", "--cap-drop ALL", "--security-opt no-new-privileges",
+        "--pids-limit", "--memory", "--rm",
+    ):  # fmt: skip
+        assert words in options
+    assert "--volume" not in options
+    assert "--mount" not in options
+
+
+def test_the_default_image_is_of_this_python():
+    assert f"python:3.{sys.version_info[1]}-slim" in default_image()
+
+
+def test_an_engine_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(SandboxError, match="docker is not installed"):
+        find_engine("docker", "python:3.12-slim")
+
+
+def test_a_missing_image_names_the_remedy(tmp_path, monkeypatch):
+    engine = tmp_path / "docker"
+    engine.write_text("#!/bin/sh\necho 'Error: no such image' >&2\nexit 1\n")
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SandboxError, match=r"docker pull python:3\.12-slim"):
+        find_engine("docker", "python:3.12-slim")

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from pytest_promptse.scoring.gate import judge_gate, samples_needed
+
+law = settings(deadline=None, max_examples=60)
+
+
+def test_a_point_gate_says_what_it_compared():
+    gate = judge_gate("auc-e", 0.71, 0.85)
+    assert (gate.verdict, gate.message) == ("fail", "AUC-E 0.71 < 0.85")
+    gate = judge_gate("elasticity-d0.3", 0.9, 0.85)
+    assert (gate.verdict, gate.message) == ("pass", "E(0.3) 0.90 > 0.85")
+
+
+def test_meeting_the_threshold_passes_even_where_floats_round():
+    assert judge_gate("auc-e", 0.1 + 0.7, 0.8).verdict == "pass"
+    assert judge_gate("auc-e", 0.85, 0.85).message == "AUC-E 0.85 = 0.85"
+
+
+def test_a_difference_smaller_than_two_decimals_is_still_shown():
+    assert judge_gate("auc-e", 0.8496, 0.85).message == "AUC-E 0.8496 < 0.8500"
+
+
+def test_excess_has_a_ceiling_instead_of_a_floor():
+    gate = judge_gate("excess", 0.08, 0.05, direction="at most")
+    assert (gate.verdict, gate.message) == ("fail", "excess sensitivity 0.08 > 0.05")
+    assert judge_gate("excess", 0.01, 0.05, direction="at most").verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("ci95", "direction", "verdict"),
+    [
+        ((0.70, 0.80), "at least", "fail"),
+        ((0.86, 0.95), "at least", "pass"),
+        ((0.85, 0.95), "at least", "pass"),
+        ((0.80, 0.85), "at least", "inconclusive"),
+        ((0.80, 0.90), "at least", "inconclusive"),
+        ((0.70, 0.80), "at most", "pass"),
+        ((0.86, 0.95), "at most", "fail"),
+        ((0.80, 0.90), "at most", "inconclusive"),
+    ],
+)
+def test_a_confident_gate_decides_only_with_its_whole_interval(ci95, direction, verdict):
+    gate = judge_gate("auc-e", 0.85, 0.85, ci95=ci95, kind="confident", direction=direction)
+    assert gate.verdict == verdict
+
+
+def test_confident_messages_show_the_interval():
+    failing = judge_gate("auc-e", 0.71, 0.85, ci95=(0.65, 0.78), kind="confident")
+    assert failing.message == "AUC-E 0.71 < 0.85, 95 % interval [0.65, 0.78]"
+    open_ = judge_gate("auc-e", 0.84, 0.85, ci95=(0.78, 0.9), kind="confident")
+    assert open_.message == "AUC-E 0.84 [0.78, 0.90] does not decide 0.85"
+
+
+def test_without_an_interval_a_confident_gate_does_not_decide():
+    gate = judge_gate("auc-e", 0.2, 0.85, kind="confident")
+    assert gate.verdict == "inconclusive"
+    assert "no interval" in gate.message
+
+
+def test_what_was_not_measured_is_not_judged():
+    gate = judge_gate("auc-e", None, 0.85)
+    assert gate.verdict is None
+    assert gate.message == "AUC-E was not measured, so 0.85 could not be checked"
+    assert judge_gate("auc-e", 0.9, None).verdict is None
+
+
+def test_a_threshold_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="NaN"):
+        judge_gate("auc-e", 0.9, float("nan"))
+
+
+@law
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.3), st.floats(0, 0.3))
+def test_confident_verdicts_never_contradict_point_verdicts(value, threshold, below, above):
+    point = judge_gate("auc-e", value, threshold).verdict
+    confident = judge_gate(
+        "auc-e", value, threshold, ci95=(value - below, value + above), kind="confident"
+    ).verdict
+    assert confident in (point, "inconclusive")
+
+
+def test_a_threshold_above_the_noise_ceiling_is_warned_of_with_the_samples_it_needs():
+    gate = judge_gate("auc-e", 0.88, 0.95, null=0.9, samples=8)
+    assert gate.verdict == "fail"
+    [warning] = gate.warnings
+    assert "above the noise ceiling 0.90" in warning
+    assert "about 32 samples per wording instead of 8" in warning
+
+
+def test_the_warning_counts_in_multiples_where_the_plan_is_not_known():
+    [warning] = judge_gate("auc-e", 0.88, 0.95, null=0.9).warnings
+    assert "about 4.0 times the samples" in warning
+
+
+def test_no_number_of_samples_lifts_the_ceiling_to_one():
+    [warning] = judge_gate("auc-e", 0.88, 1.0, null=0.9, samples=8).warnings
+    assert "no number of samples" in warning
+    assert samples_needed(0.9, 1.0, 8) is None
+
+
+@pytest.mark.parametrize(
+    "options", [{"null": 0.9}, {"null": None}, {"null": 0.5, "direction": "at most"}]
+)
+def test_other_thresholds_get_no_warning(options):
+    assert judge_gate("auc-e", 0.88, 0.85, **options).warnings == ()
+
+
+def test_a_plan_that_reaches_the_threshold_needs_no_more_samples():
+    assert samples_needed(0.9, 0.9, 8) == 8
+
+
+def test_a_plan_without_samples_is_refused():
+    with pytest.raises(ValueError, match="at least 1"):
+        samples_needed(0.9, 0.95, 0)
+
+
+def ceiling(q: float, m: int) -> float:
+    counts = np.arange(m + 1)
+    weight = binom.pmf(counts, m, q)
+    return 1 - float((np.outer(weight, weight) * np.abs(counts[:, None] - counts) / m).sum())
+
+
+@pytest.mark.parametrize("q", [0.3, 0.5, 0.8])
+def test_the_samples_named_lift_the_ceiling_to_the_threshold(q):
+    needed = samples_needed(ceiling(q, 16), 0.93, 16)
+    assert needed is not None
+    assert ceiling(q, needed) == pytest.approx(0.93, abs=0.004)

@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control
+
+from pytest_promptse.scoring.noise import gap_p_value, null_gap
+from pytest_promptse.scoring.samples import Samples, TaskSamples
+from pytest_promptse.scoring.softexec import softexec, weights
+from pytest_promptse.scoring.suite import score_suite
+
+D = (0.1, 0.2, 0.3)
+FAST = {"permutations": 49, "resamples": 100}
+
+
+def passes(k: int, m: int) -> Samples:
+    return Samples([True] * k + [False] * (m - k))
+
+
+def drawn(rng, rate: float, m: int) -> Samples:
+    passed = rng.random(m) < rate
+    causes = np.where(rng.random(m) < 0.5, "wrong_answer", "no_code")
+    return Samples(
+        passed,
+        logprob=rng.normal(-3, 1, m),
+        n_tokens=rng.integers(5, 20, m),
+        causes=tuple("" if ok else str(c) for ok, c in zip(passed, causes, strict=True)),
+    )
+
+
+def suite(n: int = 4, *, drop: float = 0.0, seed: int = 0, variants: int = 3) -> list[TaskSamples]:
+    rng = np.random.default_rng(seed)
+    rates = rng.uniform(0.6, 1.0, n)
+    return [
+        TaskSamples(
+            f"task-{i}",
+            drawn(rng, q, 16),
+            {d: [drawn(rng, q - drop, 8) for _ in range(variants)] for d in D},
+        )
+        for i, q in enumerate(rates)
+    ]
+
+
+# Two tasks, two variants at each of two distances, all by hand.
+HAND = [
+    TaskSamples("a", passes(4, 4), {0.1: [passes(4, 4), passes(2, 4)], 0.2: [passes(0, 4)] * 2}),
+    TaskSamples("b", passes(2, 4), {0.1: [passes(4, 4), passes(0, 4)], 0.2: [passes(2, 4)] * 2}),
+]
+
+
+def test_the_full_metric_by_hand():
+    score = score_suite(HAND, distances=(0.1, 0.2), mode="promptse", weighting="uniform", **FAST)
+    a, b = score.tasks
+    assert a.elasticity == {0.1: pytest.approx(0.75), 0.2: pytest.approx(0.0)}
+    assert b.elasticity == {0.1: pytest.approx(0.5), 0.2: pytest.approx(1.0)}
+    assert score.elasticity == {0.1: pytest.approx(0.625), 0.2: pytest.approx(0.5)}
+    assert score.auc_e == pytest.approx((0.625 + 0.5) / 2)
+    assert score.pass_at_1 == pytest.approx(0.75)
+    assert score.ess_median == pytest.approx(4.0)
+
+
+def test_the_light_metric_by_hand_stands_beside_the_full_one():
+    full = score_suite(HAND, distances=(0.1, 0.2), mode="promptse", weighting="uniform", **FAST)
+    light = score_suite(HAND, distances=(0.1, 0.2), mode="light", **FAST)
+    assert light.elasticity == {0.1: pytest.approx((0.75 + 1.0) / 2), 0.2: pytest.approx(0.5)}
+    assert asdict(full.light) == asdict(light.light)
+    assert light.auc_e == light.light.auc_e
+    assert light.tasks[0].original.soft_exec is None
+    assert light.ess_median is None
+
+
+def test_the_noise_floor_by_hand():
+    score = score_suite(HAND, distances=(0.1, 0.2), mode="promptse", weighting="uniform", **FAST)
+    a = score.tasks[0]
+    floor = (null_gap(4, 4, 8) + null_gap(4, 4, 6)) / 2
+    assert a.elasticity_null[0.1] == pytest.approx(1 - floor)
+    assert a.elasticity_excess[0.1] == pytest.approx((1 - floor) - 0.75)
+    worst = a.variants[0.2][0]
+    assert worst.delta == -1.0
+    assert worst.excess == pytest.approx(1.0 - null_gap(4, 4, 4))
+    assert worst.p_value == pytest.approx(gap_p_value(4, 4, 4, 0))
+    assert a.light.elasticity_null[0.2] == pytest.approx(1 - null_gap(4, 8, 4))
+    assert a.light.elasticity_p_value[0.2] == pytest.approx(gap_p_value(4, 4, 8, 0))
+
+
+@pytest.mark.parametrize("weighting", ["sum", "mean"])
+def test_the_score_is_softexec_of_each_wording(weighting):
+    [task] = suite(1)
+    score = score_suite([task], distances=D, mode="promptse", weighting=weighting, **FAST)
+    for d in D:
+        for samples, variant in zip(task.variants[d], score.tasks[0].variants[d], strict=True):
+            w = weights(samples.logprob, n_tokens=samples.n_tokens, weighting=weighting)
+            assert variant.score == variant.soft_exec == pytest.approx(softexec(samples.passed, w))
+            assert variant.ess == pytest.approx(1 / np.sum(w**2))
+            assert variant.delta == pytest.approx(variant.score - score.tasks[0].original.score)
+
+
+@pytest.mark.parametrize("mode", ["promptse", "light"])
+def test_excess_is_the_ceiling_minus_the_elasticity_everywhere(mode):
+    score = score_suite(suite(drop=0.3), distances=D, mode=mode, **FAST)
+    for figures in (score, score.light, *score.tasks, *(t.light for t in score.tasks)):
+        assert figures.excess == pytest.approx(figures.auc_e_null - figures.auc_e)
+        for d in D:
+            gap = figures.elasticity_null[d] - figures.elasticity[d]
+            assert figures.elasticity_excess[d] == pytest.approx(gap)
+    if mode == "promptse":
+        for task in score.tasks:
+            for d in D:
+                mean = np.mean([v.excess for v in task.variants[d]])
+                assert mean == pytest.approx(task.elasticity_excess[d])
+
+
+def test_the_same_input_gives_the_same_output_whatever_the_order_of_tasks():
+    tasks = suite(12)
+    one = asdict(score_suite(tasks, distances=D, mode="promptse", **FAST))
+    again = asdict(score_suite(tasks, distances=D, mode="promptse", **FAST))
+    turned = asdict(score_suite(tasks[::-1], distances=D, mode="promptse", **FAST))
+    assert again == one
+    assert turned.pop("tasks") == one.pop("tasks")[::-1]
+    assert turned == one
+
+
+def test_another_seed_moves_draws_but_no_estimate():
+    tasks = suite(12)
+    one = score_suite(tasks, distances=D, mode="promptse", seed=1, **FAST)
+    two = score_suite(tasks, distances=D, mode="promptse", seed=2, **FAST)
+    assert (one.auc_e, one.elasticity) == (two.auc_e, two.elasticity)
+    assert one.auc_e_null != two.auc_e_null
+
+
+def test_light_and_full_agree_for_one_variant_under_uniform_weights():
+    score = score_suite(
+        suite(variants=1), distances=D, mode="promptse", weighting="uniform", **FAST
+    )
+    assert score.elasticity == pytest.approx(score.light.elasticity)
+    assert score.elasticity_null == pytest.approx(score.light.elasticity_null)
+
+
+def test_what_was_not_measured_is_none_and_left_out_of_means():
+    tasks = [
+        TaskSamples("a", passes(4, 4), {0.1: [passes(2, 4)], 0.2: []}),
+        TaskSamples("b", passes(4, 4), {0.1: [passes(4, 4)]}),
+        TaskSamples("c", None, {0.1: [passes(4, 4)]}),
+    ]
+    score = score_suite(tasks, distances=(0.1, 0.2), mode="light", **FAST)
+    assert score.elasticity == {0.1: pytest.approx(0.75), 0.2: None}
+    assert score.elasticity_ci95[0.2] is None
+    assert (score.auc_e, score.ci95, score.excess, score.p_value) == (None,) * 4
+    assert score.tasks[2].elasticity == {0.1: None, 0.2: None}
+    assert score.tasks[2].variants[0.1][0].delta is None
+    assert score.pass_at_1 == 1.0
+    assert "1 of 3 tasks have no E(0.1): they do not count in it" in score.warnings
+    assert "3 of 3 tasks have no E(0.2): they do not count in it" in score.warnings
+
+
+def test_a_suite_whose_tasks_lack_different_distances_still_has_an_area():
+    tasks = suite(12)
+    del tasks[0].variants[0.3]
+    del tasks[1].variants[0.1]
+    score = score_suite(tasks, distances=D, mode="promptse", **FAST)
+    assert score.tasks[0].auc_e is None
+    e = score.elasticity
+    assert score.auc_e == pytest.approx((e[0.1] + 4 * e[0.2] + e[0.3]) / 6)
+    assert score.ci95[0] < score.auc_e < score.ci95[1]
+    assert score.p_value is not None
+
+
+@pytest.mark.parametrize("rate", [0, 8])
+@pytest.mark.parametrize("mode", ["promptse", "light"])
+def test_all_or_none_passed_is_perfectly_stable(mode, rate):
+    tasks = [
+        TaskSamples(f"t{i}", passes(rate, 8), {d: [passes(rate, 8)] * 2 for d in D})
+        for i in range(12)
+    ]
+    score = score_suite(tasks, distances=D, mode=mode, weighting="uniform", **FAST)
+    assert (score.auc_e, score.auc_e_null, score.p_value) == (1.0, 1.0, 1.0)
+    assert score.excess == pytest.approx(0.0)
+    assert score.ci95 == pytest.approx((1.0, 1.0))
+
+
+def test_one_sample_of_one_variant_of_one_task_is_scored():
+    task = TaskSamples("t", passes(1, 1), {0.3: [passes(0, 1)]})
+    score = score_suite([task], distances=(0.3,), mode="light", **FAST)
+    assert (score.auc_e, score.auc_e_null, score.excess) == (0.0, 0.0, 0.0)
+    assert score.p_value == 1.0
+
+
+def test_a_single_task_gets_its_interval_from_its_samples():
+    task = TaskSamples("t", passes(28, 32), {d: [passes(6, 8)] * 4 for d in D})
+    score = score_suite([task], distances=D, mode="promptse", weighting="uniform")
+    low, high = score.ci95
+    assert low < score.auc_e < high
+    assert score.excess_ci95 == pytest.approx((score.auc_e_null - high, score.auc_e_null - low))
+    assert score.light.ci95 is not None
+    assert score.elasticity_ci95[0.3] is not None
+    assert score.pass_at_1_ci95[0] < 28 / 32 < score.pass_at_1_ci95[1]
+    assert score.warnings[0].startswith("one task:")
+
+
+def test_a_single_task_that_always_passed_is_not_certain():
+    task = TaskSamples("t", passes(8, 8), {d: [passes(4, 4)] for d in D})
+    low, high = score_suite([task], distances=D, mode="light").ci95
+    assert low < 0.95
+    assert high == 1.0
+
+
+def test_a_single_task_is_resampled_under_softexec_too():
+    score = score_suite(suite(1), distances=D, mode="promptse", weighting="mean", **FAST)
+    low, high = score.ci95
+    assert 0.0 <= low < score.auc_e < high <= 1.0
+
+
+def test_wordings_may_have_different_numbers_of_samples():
+    task = TaskSamples(
+        "t",
+        drawn(np.random.default_rng(0), 0.7, 16),
+        {0.1: [drawn(np.random.default_rng(i), 0.7, m) for i, m in enumerate((3, 8, 5, 8))]},
+    )
+    for mode in ("promptse", "light"):
+        score = score_suite([task], distances=(0.1,), mode=mode, **FAST)
+        assert 0.0 < score.elasticity_null[0.1] < 1.0
+        assert 0.0 < score.p_value <= 1.0
+        assert all(0.0 < v.p_value <= 1.0 for v in score.tasks[0].variants[0.1])
+
+
+@pytest.mark.parametrize(("mode", "weighting"), [("promptse", "mean"), ("light", "sum")])
+def test_an_effect_of_wording_is_found_and_its_absence_is_not(mode, weighting):
+    options = {"distances": D, "mode": mode, "weighting": weighting, "interval": False}
+    harmed = score_suite(suite(10, drop=0.4), **options)
+    assert harmed.excess > 0.1
+    assert harmed.p_value == pytest.approx(1 / 500)
+    assert max(harmed.elasticity_p_value.values()) < 0.01
+    unharmed = [score_suite(suite(2, seed=s), permutations=49, **options) for s in range(50)]
+    assert abs(np.mean([score.excess for score in unharmed])) < 0.025
+    assert np.mean([score.p_value <= 0.2 for score in unharmed]) == pytest.approx(0.2, abs=0.16)
+
+
+def test_p_values_are_adjusted_over_all_variants_and_over_all_tasks():
+    score = score_suite(suite(4, drop=0.3), distances=D, mode="light", **FAST)
+    variants = [v for t in score.tasks for group in t.variants.values() for v in group]
+    adjusted = false_discovery_control([v.p_value for v in variants])
+    assert [v.p_adjusted for v in variants] == pytest.approx(list(adjusted))
+    adjusted = false_discovery_control([t.p_value for t in score.tasks])
+    assert [t.p_adjusted for t in score.tasks] == pytest.approx(list(adjusted))
+
+
+@pytest.mark.parametrize("mode", ["promptse", "light"])
+def test_causes_add_up_to_what_the_elasticity_lacks(mode):
+    score = score_suite(suite(5, drop=0.3), distances=D, mode=mode, **FAST)
+    assert set(score.causes[0.3]) == {"wrong_answer", "no_code"}
+    for figures in (score, *score.tasks):
+        for d in D:
+            lost = sum(c.loss for c in figures.causes[d].values())
+            assert lost == pytest.approx(1 - figures.elasticity[d])
+
+
+def test_without_causes_there_is_no_split():
+    score = score_suite(HAND, distances=(0.1, 0.2), mode="light", **FAST)
+    assert score.causes == {}
+    assert score.tasks[0].causes == {}
+
+
+def test_collapsed_weights_are_warned_of():
+    rng = np.random.default_rng(0)
+
+    def collapsed(m: int) -> Samples:
+        return Samples(rng.random(m) < 0.5, logprob=rng.normal(-300, 80, m))
+
+    tasks = [TaskSamples(f"t{i}", collapsed(16), {d: [collapsed(8)] for d in D}) for i in range(12)]
+    score = score_suite(tasks, distances=D, mode="promptse", **FAST)
+    assert score.ess_median < 1.5
+    [warning] = score.warnings
+    assert "collapsed" in warning
+    assert "'mean' or 'uniform'" in warning
+
+
+def test_few_tasks_are_warned_of_and_enough_are_not():
+    few = score_suite(suite(4), distances=D, mode="light", **FAST)
+    assert few.warnings == ("4 tasks are few: an interval over so few covers less than it says",)
+    assert score_suite(suite(12), distances=D, mode="light", **FAST).warnings == ()
+
+
+def test_intervals_can_be_left_out():
+    score = score_suite(suite(12), distances=D, mode="promptse", interval=False)
+    assert (score.ci95, score.excess_ci95, score.pass_at_1_ci95) == (None,) * 3
+    assert set(score.elasticity_ci95.values()) == {None}
+
+
+def test_log_probabilities_of_minus_infinity_are_scored_and_missing_ones_are_named():
+    never = Samples([True, False, True], logprob=[-np.inf, -np.inf, -1.0])
+    score = score_suite(
+        [TaskSamples("t", never, {0.1: [never]})], distances=(0.1,), mode="promptse", **FAST
+    )
+    assert score.tasks[0].original.score == 1.0
+    task = TaskSamples("t", never, {0.1: [never, passes(1, 2)]})
+    with pytest.raises(ValueError, match=r"task 't', d0\.1 variant 1: .*mode='light'"):
+        score_suite([task], distances=(0.1,), mode="promptse", **FAST)
+    score_suite([task], distances=(0.1,), mode="promptse", weighting="uniform", **FAST)
+    score_suite([task], distances=(0.1,), mode="light", **FAST)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "options", "said"),
+    [
+        ([], {}, "at least one"),
+        ([HAND[0], HAND[0]], {}, "2 tasks have the id 'a'"),
+        (HAND, {"distances": (0.2, 0.1)}, "increase"),
+        (HAND, {"distances": (0.1,)}, "variants at distance 0.2"),
+        (HAND, {"permutations": 0}, "permutations is 0"),
+        (HAND, {"resamples": 5}, "resamples is 5"),
+    ],
+)
+def test_input_that_cannot_be_scored_is_refused(tasks, options, said):
+    with pytest.raises(ValueError, match=said):
+        score_suite(tasks, **{"distances": (0.1, 0.2), "mode": "light", **FAST, **options})

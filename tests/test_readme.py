@@ -1,0 +1,63 @@
+"""What the README tells a newcomer to type, and what it says comes out of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def commands() -> list[str]:
+    return re.findall(r"^\$ (.+)$", README, re.MULTILINE)
+
+
+def test_two_commands_set_up_and_do_everything():
+    start = "tools/setup && "
+    assert [command.removeprefix(start) for command in commands() if start in command] == [
+        ".venv/bin/pytest --promptse-model tiny example_suites/quickstart",
+        ".venv/bin/pytest -n auto",
+    ]
+
+
+def run(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "-p", "no:hypothesispytest"]
+    command += [*arguments, "-o", f"promptse_store={tmp_path}", "-p", "no:cacheprovider"]
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_quickstart_ends_green(tmp_path):
+    done = run(tmp_path, "--promptse-model", "tiny", "example_suites/quickstart")
+    assert done.returncode == 0, done.stdout
+    assert "296 passed" in done.stdout
+
+
+def test_the_failing_gate_fails_as_shown(tmp_path):
+    done = run(tmp_path, "--promptse-model", "tiny", "example_suites/failing_gate")
+    assert done.returncode == 1
+    shown = README.partition("<!-- failing gate -->")[2].partition("<!-- end -->")[0]
+    for line in ("test_title_case[auc-e]", "most harmful wordings", "1 failed, 16 passed"):
+        assert line in shown
+        assert line in done.stdout
+    # Samples may differ in the last place between processors; the gate may not.
+    message = re.compile(r"^AUC-E 0\.\d\d < 0\.80$", re.MULTILINE)
+    assert message.search(shown)
+    assert message.search(done.stdout)
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(((?!https?:)[^)#]+)", README))))
+def test_every_link_leads_somewhere(link):
+    assert (ROOT / link).exists()

