@@ -82,7 +82,8 @@ class Lane:
         self._starting = False
         self._closing = False
         self._failure: ModelError | None = None
-        self._given_up = 0
+        self._given_up: set[str] = set()
+        self._in_a_row = 0
         self._one_by_one = False
 
     @property
@@ -94,8 +95,11 @@ class Lane:
         """Put jobs at the end of what is asked for, or at its front."""
         if self._failure is not None or self._closing:
             return
-        self._backlog.add(jobs, first=first)
-        self.start()
+        # Whoever asks may not have seen yet that this run has given a wording up.
+        hopeful = [job for job in jobs if job.key not in self._given_up]
+        if hopeful:
+            self._backlog.add(hopeful, first=first)
+            self.start()
 
     def start(self) -> None:
         """Start the model, if that has not been done."""
@@ -155,13 +159,10 @@ class Lane:
         self._send()
 
     def _send(self) -> None:
-        """Have a worker for each job, up to two for each request that may be under way.
-
-        While one of them waits until its answer is written, the other sends.
-        """
+        """Have a worker for each job, up to one for each request that may be under way."""
         if self._slots is None:
             return
-        wanted = min(2 * self._maximum, self._workers + len(self._backlog))
+        wanted = min(self._maximum, self._workers + len(self._backlog))
         while self._workers < wanted:
             self._workers += 1
             self._spawn(self._work(self._slots))
@@ -178,7 +179,9 @@ class Lane:
                         return
                     job, missing = taken
                     written = await self._serve(job, missing, slots)
-                self._desk.kept(job.key, sum(await asyncio.gather(*written)))
+                    # Under way until it is written: what a killed run has paid for in vain
+                    # is never more than what may be sent at once.
+                    self._desk.kept(job.key, sum(await asyncio.gather(*written)))
                 self._backlog.done(job)
         finally:
             self._workers -= 1
@@ -239,7 +242,7 @@ class Lane:
                 raise
             slip.paid = answer.usage
         slots.answered(loop.time() - began)
-        self._given_up = 0
+        self._in_a_row = 0
         self._one_by_one = self._one_by_one or answer.usage.requests > 1
         return answer
 
@@ -263,11 +266,12 @@ class Lane:
     # -- failing -------------------------------------------------------------------------------
 
     def _give_up(self, job: Job, error: ModelError) -> None:
+        self._given_up.add(job.key)
         self._desk.writer.post(partial(self._desk.failures.add, error, key=job.key))
         if not isinstance(error, TransientError):
             return
-        self._given_up += 1
-        if self._given_up >= _CIRCUIT:
+        self._in_a_row += 1
+        if self._in_a_row >= _CIRCUIT:
             self._fail(
                 ModelError(
                     f"{self._backend.spec}: {_CIRCUIT} requests in a row failed, the last with: "

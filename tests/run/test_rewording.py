@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 
@@ -25,23 +26,25 @@ def settings(**values):
     return resolve([(values, lambda name: OPTIONS[name].flag)])
 
 
-def rewording(tmp_path, backend=None, **values):
+def reworded(tmp_path, backend=None, **values):
+    """Word the task as a run of its own would, and give back what the run held."""
     chosen = settings(variants=2, **values)
     made = Rewording(
         tmp_path,
         chosen,
         lambda name, library: rewriter_named(name, backend=backend, library=library),
     )
-    return lambda: made(TASK, chosen)
+    with closing(made):
+        return made(TASK, chosen)
 
 
 def test_rules_make_them_by_default(tmp_path):
-    assert rewording(tmp_path)() == generate(TASK, per_distance=2).variants
+    assert reworded(tmp_path) == generate(TASK, per_distance=2).variants
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_aa_run_asks_the_original_again(tmp_path):
-    wordings = rewording(tmp_path, aa=True, variants_dir="none")()
+    wordings = reworded(tmp_path, aa=True, variants_dir="none")
     assert {wording.text for wording in wordings} == {TASK.prompt}
     assert len({wording.seed for wording in wordings}) == len(wordings) == 6
 
@@ -49,14 +52,14 @@ def test_an_aa_run_asks_the_original_again(tmp_path):
 def test_frozen_ones_are_taken_as_they_are(tmp_path):
     frozen = generate(TASK, per_distance=3, seed=7).variants
     write(tmp_path / "frozen", TASK, frozen)
-    taken = rewording(tmp_path, variants_dir="frozen")()
+    taken = reworded(tmp_path, variants_dir="frozen")
     assert taken == tuple(variant for variant in frozen if variant.index < 2)
 
 
 def test_too_few_frozen_ones_are_refused_by_name(tmp_path):
     write(tmp_path / "frozen", TASK, generate(TASK, per_distance=1).variants)
     with pytest.raises(VariantError, match=r"'add'.* holds 1 variants at distance 0\.1 and 2 are"):
-        rewording(tmp_path, variants_dir="frozen")()
+        reworded(tmp_path, variants_dir="frozen")
 
 
 def test_a_frozen_one_that_became_another_task_is_refused(tmp_path):
@@ -67,7 +70,7 @@ def test_a_frozen_one_that_became_another_task_is_refused(tmp_path):
     line["text"] = line["text"].replace("add(a, b)", "add(b, a)")
     path.write_text("\n".join([json.dumps(line), *rest]) + "\n")
     with pytest.raises(VariantError, match="is not the same task"):
-        rewording(tmp_path, variants_dir="frozen")()
+        reworded(tmp_path, variants_dir="frozen")
 
 
 class Paid:
@@ -95,8 +98,8 @@ class Paid:
 
 def test_what_a_model_worded_is_bought_once(tmp_path):
     model = Paid()
-    first = rewording(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")()
+    first = reworded(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")
     assert model.asked == len(first) == 6
-    again = rewording(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")()
+    again = reworded(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")
     assert again == first
     assert model.asked == 6

@@ -213,9 +213,13 @@ def test_a_follower_can_want_what_the_leaders_plan_lacks(launch, requests):
 
 
 def test_two_runs_on_one_store_pay_for_nothing_twice(launch, requests):
-    runs = [launch(name, run=name, lock=False) for name in ("one", "two")]
-    for run in runs:
-        run.tell()
+    runs = [
+        launch(name, run=name, lock=False, latency=latency)
+        for name, latency in (("one", 0.5), ("two", 0.02))
+    ]
+    runs[0].tell()
+    wait_until(lambda: len(requests()) == 8)
+    runs[1].tell()
     assert [run.outcome() for run in runs] == [[4] * 40] * 2
     assert [run.end() for run in runs] == [0, 0]
     assert sorted(int(task) for _, task in requests()) == list(range(40))
