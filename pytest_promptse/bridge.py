@@ -12,11 +12,10 @@ from pytest_promptse.errors import NoBaselineError, PromptseError, RecordError
 from pytest_promptse.invocation import invocation
 from pytest_promptse.models.registry import ModelOptions, create_backend
 from pytest_promptse.plugin import bridge, layers, run_id
-from pytest_promptse.reports import github, html, markdown
-from pytest_promptse.reports import record as json_report
 from pytest_promptse.reports.comparison import compare_records
 from pytest_promptse.reports.comparison_text import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal import render
+from pytest_promptse.reports.writing import WRITERS
 from pytest_promptse.run.baseline import Baselines
 from pytest_promptse.run.session import Run
 from pytest_promptse.settings import check_names, resolve
@@ -26,7 +25,6 @@ from pytest_promptse.watch import Notes, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.reports.record import Record
@@ -38,12 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Bridge", "bridge"]
 
 _WORKER_GRACE_SECONDS = 30.0
-_WRITERS: Mapping[str, Callable[[Record, Path], None]] = {
-    "json": json_report.write,
-    "html": html.write,
-    "md": markdown.write,
-    "github": github.write,
-}
 
 
 class Bridge:
@@ -160,7 +152,7 @@ class Bridge:
         self._record = compared = self._compared(record)
         for report in self.run.settings.report:
             kind, _, path = report.partition(":")
-            write = self.config.hook.pytest_promptse_report(kind=kind) or _WRITERS[kind]
+            write = self.config.hook.pytest_promptse_report(kind=kind) or WRITERS[kind]
             try:
                 write(compared, self.config.invocation_params.dir / path)
             except PromptseError as error:

@@ -1,4 +1,4 @@
-"""The ``promptse`` command: work on wordings and on the store, outside a test run."""
+"""The ``promptse`` command: work on wordings, the store and records, outside a test run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse import __version__
 from pytest_promptse.errors import PromptseError
 from pytest_promptse.reports.record import json_schema
-from pytest_promptse.run import store_commands
+from pytest_promptse.run import report_commands, store_commands
 from pytest_promptse.variants import commands as variant_commands
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     variant_commands.add_parser(commands)
     store_commands.add_parser(commands)
+    report_commands.add_parser(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of the result record")
     schema.set_defaults(func=_schema)
     chosen = parser.parse_args(arguments)

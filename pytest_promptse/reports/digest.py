@@ -47,7 +47,7 @@ def changes(before: str, after: str) -> tuple[Change, ...]:
 class Loss(NamedTuple):
     """A wording that passed less often than its original.
 
-    ``place`` is the task's in the record, ``number`` the wording's, the original's being 0.
+    ``place`` is the task's among those looked at, ``number`` the wording's, the original's being 0.
     """
 
     place: int
@@ -62,23 +62,22 @@ class Loss(NamedTuple):
         return self.variant.pass_rate - self.original.pass_rate
 
 
-def losses(record: Record) -> list[Loss]:
+def losses(tasks: Sequence[TaskRecord]) -> list[Loss]:
     """Return the wordings that passed less often than their original, the worst first."""
     found = [
         Loss(place, number, task, task.original, variant)
-        for place, task in enumerate(record.tasks)
+        for place, task in enumerate(tasks)
         if task.original is not None
         for number, variant in enumerate(task.variants, start=1)
         if variant.pass_rate < task.original.pass_rate
     ]
     found.sort(key=lambda loss: (round(loss.change, 9), loss.place, loss.number))
-    # Of wordings that fell as far, those of different tasks come first: they show more.
-    seen: Counter[tuple[float, int]] = Counter()
+    # Of wordings that fell as far, those of tasks not yet seen come first: they show more.
+    seen: Counter[int] = Counter()
     ranked = []
     for loss in found:
-        alike = (round(loss.change, 9), loss.place)
-        ranked.append((alike[0], seen[alike], loss))
-        seen[alike] += 1
+        ranked.append((round(loss.change, 9), seen[loss.place], loss))
+        seen[loss.place] += 1
     return [loss for *_, loss in sorted(ranked, key=lambda one: one[:2])]
 
 

@@ -39,22 +39,20 @@ def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says whe
     summary = os.environ.get(_SUMMARY)
     if not summary:
         raise RecordError(
-            f"--promptse-report github: {_SUMMARY} is not set; it is for GitHub Actions, "
+            f"report github: {_SUMMARY} is not set; it is for GitHub Actions, "
             "give md:PATH elsewhere"
         )
     text = markdown.render(record).encode()
     if len(text) > _LARGEST_BYTES:
         raise RecordError(
-            f"--promptse-report github: the summary has {len(text)} bytes, and GitHub shows at "
+            f"report github: the summary has {len(text)} bytes, and GitHub shows at "
             f"most {_LARGEST_BYTES}; give md:PATH or html:PATH"
         )
     try:
         with Path(summary).open("ab") as file:
             file.write(text)
     except OSError as error:
-        raise RecordError(
-            f"--promptse-report github: {summary}: {error.strerror or error}"
-        ) from None
+        raise RecordError(f"report github: {summary}: {error.strerror or error}") from None
     # The runner looks for commands at the beginning of lines, and pytest's may not have ended.
     sys.stdout.write("".join(f"\n{line}" for line in commands(record)) + "\n")
     sys.stdout.flush()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
 from difflib import SequenceMatcher
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -17,58 +16,27 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pytest_promptse.reports.record import (
-        InvocationRecord,
-        TaskRecord,
-        VariantRecord,
-        WordingRecord,
-    )
+    from pytest_promptse.reports.digest import Loss
+    from pytest_promptse.reports.record import InvocationRecord, VariantRecord
 
 SHOWN = 3
 _CONTEXT_WORDS = 4
 _INDENT = "    "
-Harm = tuple["TaskRecord", "WordingRecord", "VariantRecord"]
-
-
-def most_harmful(tasks: Sequence[TaskRecord]) -> list[Harm]:
-    """Return the wordings whose pass rate fell most below their original's, worst first."""
-    fallen = [
-        (task, task.original, variant)
-        for task in tasks
-        if task.original is not None
-        for variant in task.variants
-        if variant.pass_rate < task.original.pass_rate
-    ]
-
-    fallen.sort(key=lambda harm: (_fall(harm), harm[2].distance, harm[0].id, harm[2].id))
-    # Of wordings that fell as far, those of different tasks come first: they show more.
-    seen: Counter[tuple[str, str]] = Counter()
-    ranked = []
-    for harm in fallen:
-        task = (harm[0].suite, harm[0].id)
-        ranked.append((_fall(harm), seen[task], harm))
-        seen[task] += 1
-    ranked.sort(key=lambda one: one[:2])
-    return [harm for _, _, harm in ranked[:SHOWN]]
-
-
-def _fall(harm: Harm) -> float:
-    _, original, variant = harm
-    return round(variant.pass_rate - original.pass_rate, 9)
 
 
 def harmful(
-    harms: Sequence[Harm], *, console: Console, whole: bool, invocation: InvocationRecord | None
+    losses: Sequence[Loss], *, console: Console, whole: bool, invocation: InvocationRecord | None
 ) -> Iterator[Text]:
-    """Show each wording as a difference with one failure, and the command that reruns them.
+    """Show the worst wordings, each with one failure, and the command that reruns them.
 
     Differences are cut to two lines, or one wide one, unless the `whole` of them is asked for.
     """
-    if not harms:
+    shown = losses[:SHOWN]
+    if not shown:
         return
     yield Text("most harmful wordings", "bold")
     width = console.width
-    for task, original, variant in harms:
+    for _, _, task, original, variant in shown:
         fall = f" {original.pass_rate:.2f} → {variant.pass_rate:.2f}"
         chance = f"  p {probability(variant.p_adjusted)}" if variant.p_adjusted is not None else ""
         name = f"{task.id} {variant.id}"
@@ -79,7 +47,7 @@ def harmful(
         for line in _wrapped(changed, console=console, whole=whole):
             yield Text(_INDENT).append_text(line)
         yield from _failure(variant, width)
-    nodes = [variant.node for _, _, variant in harms if variant.node is not None]
+    nodes = [loss.variant.node for loss in shown if loss.variant.node is not None]
     if invocation is not None and nodes:
         yield Text()
         yield Text("run just these again", "bold")

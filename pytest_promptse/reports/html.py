@@ -54,8 +54,7 @@ def check_installed() -> None:
     missing = [package for package in _NEEDS if find_spec(package) is None]
     if missing:
         raise SettingsError(
-            f"--promptse-report html: needs {' and '.join(missing)}; "
-            "pip install 'pytest-promptse[html]'"
+            f"an html report needs {' and '.join(missing)}; pip install 'pytest-promptse[html]'"
         )
 
 
@@ -75,7 +74,7 @@ def write(record: Record, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(page.encode())
     except OSError as error:
-        raise RecordError(f"--promptse-report html:{path}: {error.strerror or error}") from None
+        raise RecordError(f"report html:{path}: {error.strerror or error}") from None
 
 
 def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
@@ -105,7 +104,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
     }
     script = (_PAGE / "page.js").read_text("utf-8")
     series = series_of(record)
-    harmful = losses(record)
+    harmful = losses(record.tasks)
     return environment.get_template("page.html.j2").render(
         record=record,
         series=series,

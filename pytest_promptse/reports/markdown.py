@@ -45,7 +45,7 @@ def write(record: Record, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(render(record).encode())
     except OSError as error:
-        raise RecordError(f"--promptse-report md:{path}: {error.strerror or error}") from None
+        raise RecordError(f"report md:{path}: {error.strerror or error}") from None
 
 
 def render(record: Record) -> str:
@@ -162,7 +162,7 @@ def _errors(record: Record) -> Iterator[str]:
 
 
 def _harmful(record: Record) -> Iterator[str]:
-    found = losses(record)
+    found = losses(record.tasks)
     if not found:
         return
     shown = found[:_HARMFUL]

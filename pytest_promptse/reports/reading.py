@@ -29,9 +29,11 @@ def decode(text: bytes, *, where: str) -> Record:
         raise RecordError(f"{where} is no result record but {schema!r}")
     if schema != SCHEMA:
         known = SCHEMA.partition("/")[2]
+        is_newer = version.isdecimal() and int(version) > int(known)
+        remedy = "; a newer one reads it: pip install -U pytest-promptse" if is_newer else ""
         raise RecordError(
             f"{where} is a record of schema version {version}, and this version of pytest-promptse "
-            f"reads {known}"
+            f"reads {known}{remedy}"
         )
     try:
         return msgspec.json.decode(text, type=Record)

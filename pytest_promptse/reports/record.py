@@ -323,7 +323,7 @@ def write(record: Record, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(encode(record))
     except OSError as error:
-        raise RecordError(f"--promptse-report json:{path}: {error.strerror or error}") from None
+        raise RecordError(f"report json:{path}: {error.strerror or error}") from None
 
 
 def json_schema() -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pytest_promptse.reports.harmful import harmful, most_harmful
+from pytest_promptse.reports.digest import losses
+from pytest_promptse.reports.harmful import harmful
 from pytest_promptse.reports.heatmap import heatmap
 from pytest_promptse.reports.notation import WIDE, console, label, printed
 from pytest_promptse.reports.overview import besides, one_line, overview, title
@@ -72,7 +73,7 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
         yield reasons(suites)
         for own in voices:
             yield heatmap(own.voices)
-        yield harmful(most_harmful(tasks), console=out, whole=verbose, invocation=record.invocation)
+        yield harmful(losses(tasks), console=out, whole=verbose, invocation=record.invocation)
     yield _errors(record)
 
 

@@ -168,7 +168,7 @@ def test_a_missing_extra_ends_the_run_before_anything_is_asked(pytester, monkeyp
     pytester.makepyfile("def test_nothing(): pass")
     done = pytester.runpytest_inprocess("--promptse-report", "html:r.html")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines("ERROR: --promptse-report html: needs jinja2; pip install *html]'")
+    done.stderr.fnmatch_lines("ERROR: an html report needs jinja2; pip install *html]'")
 
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", " ", "\n", "  ", "<", "."])).map("".join)

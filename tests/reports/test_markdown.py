@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.reports import markdown
+from pytest_promptse.reports import html, markdown
+from pytest_promptse.reports.digest import losses
 from pytest_promptse.reports.notation import DASH, MINUS
+from pytest_promptse.reports.terminal import render
 
 OWN_HTML = re.compile(
     r"(<details><summary>Most harmful wordings \(\d+( of \d+)?\)</summary>|</details>|</?sub>)\n*"
@@ -86,6 +88,16 @@ def test_the_most_harmful_wordings_come_worst_first_with_what_changed(record):
     shown = re.findall(r"^\*\*(\S+) → (\S+)\*\* `\S+` `(\S+)`", text, re.MULTILINE)
     assert [wording for *_, wording in shown] == [f"d0.3-tired-{name}" for name in "bdea"]
     assert "```diff\n- Please\n+ Oh well, please\n  add\n- x.\n+ b.\n```" in text
+
+
+def test_the_terminal_and_the_pages_rank_wordings_alike(record):
+    ranked = [loss.variant.id for loss in losses(record.tasks)]
+    terminal = re.findall(
+        r"test_slugify (d0\.3-tired-\w)", render(record, width=120, colours=False)
+    )
+    assert terminal == ranked[:3]
+    page = re.findall(r'class="opens">(d0\.3-tired-\w)<', html.render(record))
+    assert page == ranked
 
 
 def test_what_was_not_scored_is_said():

@@ -142,7 +142,7 @@ def test_of_equal_harms_those_of_different_tasks_come_first(record):
     worst = [replace(task.variants[1], id=f"d0.3-tired-b{n}") for n in range(3)]
     tasks = [replace(task, id=name, variants=worst) for name in ("one", "two", "three")]
     text = shown(replace(record, tasks=tasks))
-    assert re.findall(r"^  (\w+) d0\.3", text, re.MULTILINE) == ["one", "three", "two"]
+    assert re.findall(r"^  (\w+) d0\.3", text, re.MULTILINE) == ["one", "two", "three"]
 
 
 def test_the_command_reruns_just_the_harmful_ones_from_where_pytest_was_called(record):
