@@ -21,9 +21,12 @@ from pytest_promptse.tasks.example import shown
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_promptse.collect import SuiteFileItem
     from pytest_promptse.run.plan import GateSpot, Wording
     from pytest_promptse.sandbox.candidate import Candidate
+    from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.settings import Settings
     from pytest_promptse.spot import Spot
     from pytest_promptse.tasks.task import Task
@@ -251,7 +254,7 @@ def _decide(item: pytest.Item, spot: Spot, gate: GateSpot, check: Check) -> None
     run = bridge(item.config).run
     decided = run.decide(spot.suite, gate, check, node=partial(_node, item, spot))
     item.stash[WORD] = f"({decided.message})"
-    item.user_properties.append((f"promptse_{gate.name}", decided.value))
+    item.user_properties.extend(_properties(decided))
     for warning in decided.warnings:
         warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {warning}"), stacklevel=2)
     if decided.value is None and decided.threshold is not None:
@@ -268,6 +271,20 @@ def _decide(item: pytest.Item, spot: Spot, gate: GateSpot, check: Check) -> None
                 warnings.warn(
                     pytest.PytestWarning(f"{item.nodeid}: {decided.message}"), stacklevel=2
                 )
+
+
+def _properties(decided: Gate) -> Iterator[tuple[str, float]]:
+    """Yield what JUnit reports and other readers of a gate's item learn beside its verdict."""
+    low, high = decided.ci95 or (None, None)
+    figures = {
+        decided.name: decided.value,
+        "ci95_low": low,
+        "ci95_high": high,
+        "excess": decided.excess,
+    }
+    for name, value in figures.items():
+        if value is not None:
+            yield f"promptse_{name}", value
 
 
 def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

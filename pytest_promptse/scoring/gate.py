@@ -16,13 +16,15 @@ class Gate:
     """One decision.
 
     ``verdict`` is None where there was nothing to decide: no threshold was set, or the figure
-    was not measured. ``message`` is one line; ``warnings`` are plain one-liners.
+    was not measured. ``excess`` is the excess sensitivity of the same figure. ``message`` is one
+    line; ``warnings`` are plain one-liners.
     """
 
     name: str
     threshold: float | None
     value: float | None
     ci95: tuple[float, float] | None = None
+    excess: float | None = None
     verdict: Verdict | None
     message: str
     warnings: tuple[str, ...] = ()

@@ -101,17 +101,35 @@ def test_the_order_of_items_does_not_matter(run, pytester):
     run(*REFERENCE).assert_outcomes(passed=8)
 
 
-def test_junit_has_every_item_with_its_figure(run):
-    run("--junitxml=out.xml", *REFERENCE)
-    cases = ET.parse("out.xml").findall(".//testcase")
-    assert len(cases) == 8
-    figures = {
-        prop.get("name"): prop.get("value")
-        for case in cases
-        for prop in case.findall(".//property")
+def junit_properties(path) -> dict[str, dict[str, float]]:
+    """Return the properties of each test case, by the part of its name in brackets."""
+    return {
+        case.get("name").partition("[")[2][:-1]: {
+            prop.get("name"): float(prop.get("value")) for prop in case.findall(".//property")
+        }
+        for case in ET.parse(path).iter("testcase")
     }
-    assert float(figures["promptse_auc-e"]) == 1.0
-    assert float(figures["promptse_pass_rate"]) == 1.0
+
+
+def test_junit_has_every_item_with_its_figures(run, answers, programs, pytester):
+    model = answers({0.3: [programs.wrong]})
+    run(
+        *("--junitxml=out.xml", "--promptse-report", "json:run.json"),
+        *("--promptse-model", model, "--promptse-max-excess", "1"),
+    )
+    [suite] = json.loads((pytester.path / "run.json").read_text())["suites"]
+    found = junit_properties(pytester.path / "out.xml")
+    assert len(found) == 9
+    assert found["original"] == {"promptse_pass_rate": 1.0}
+    assert found["auc-e"] == {
+        "promptse_auc-e": pytest.approx(suite["auc_e"]),
+        "promptse_ci95_low": pytest.approx(suite["ci95"][0]),
+        "promptse_ci95_high": pytest.approx(suite["ci95"][1]),
+        "promptse_excess": pytest.approx(suite["excess"]),
+    }
+    low, high = (found["elasticity-d0.3"][f"promptse_ci95_{end}"] for end in ("low", "high"))
+    assert low <= found["elasticity-d0.3"]["promptse_elasticity-d0.3"] <= high
+    assert found["excess"]["promptse_excess"] == found["auc-e"]["promptse_excess"]
 
 
 def test_without_the_plugin_pytest_knows_nothing_of_it(run):

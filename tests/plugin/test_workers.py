@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -58,3 +59,26 @@ def test_two_workers_find_and_pay_the_same_as_one_process(pytester, suite):
     assert alone["usage"]["cached"] == 0
     assert alone["suites"][0]["pass_at_1"] == pytest.approx(1 / 3)
     assert shared == alone
+
+
+def test_workers_tell_junit_the_same_figures(pytester, suite):
+    for name, spread in (("alone", ("-p", "no:xdist")), ("shared", ("-n", "2"))):
+        record(pytester, name, "--promptse-model", suite, f"--junitxml={name}.xml", *spread)
+    alone, shared = (figures(pytester.path / f"{name}.xml") for name in ("alone", "shared"))
+    assert len(alone) == 16
+    gate = next(found for name, found in alone.items() if name.endswith("auc-e]"))
+    assert set(gate) == {
+        "promptse_auc-e",
+        "promptse_ci95_low",
+        "promptse_ci95_high",
+        "promptse_excess",
+    }
+    assert shared == alone
+
+
+def figures(path) -> dict[str, dict[str, str]]:
+    """Return the properties of each test case."""
+    return {
+        case.get("name"): {found.get("name"): found.get("value") for found in case.iter("property")}
+        for case in ET.parse(path).iter("testcase")
+    }
