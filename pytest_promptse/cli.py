@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _USAGE_ERROR = 2
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 found something, 2 misused."""
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; each sets ``func``, which returns the exit code."""
     parser = argparse.ArgumentParser(prog="promptse", description=__doc__)
     parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -29,7 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report_commands.add_parser(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of the result record")
     schema.set_defaults(func=_schema)
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 found something, 2 misused."""
+    chosen = make_parser().parse_args(arguments)
     try:
         code: int = chosen.func(chosen)
     except PromptseError as error:

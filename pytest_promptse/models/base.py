@@ -138,7 +138,7 @@ class Backend(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Everything that makes this model another model: enters the key of each completion."""
+        """What makes this model another model; part of the key of each completion."""
 
     @property
     def concurrency(self) -> int:

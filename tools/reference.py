@@ -1,0 +1,177 @@
+"""What the reference pages show, made from the code while the site is built.
+
+A Sphinx extension: ``{from-code} options`` in a page of ``docs/reference`` is replaced by every
+option as ``pytest_promptse/options.py`` has it, so the reference cannot fall behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+from pytest_promptse import values
+from pytest_promptse.cli import make_parser
+from pytest_promptse.options import OPTIONS
+from pytest_promptse.reports.record import json_schema
+from pytest_promptse.settings import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from docutils.nodes import Node
+    from sphinx.application import Sphinx
+
+    from pytest_promptse.options import Option
+
+_WIDTH = 88
+_MIB = 2**20
+
+
+def options() -> Iterator[str]:
+    """Yield every option: flag, help, ini twin, keyword of the mark, default."""
+    yield "```{program} pytest\n```"
+    for option in OPTIONS.values():
+        flag = option.flag if option.is_switch else f"{option.flag} {option.metavar}"
+        yield f"```{{option}} {flag}\n{_sentence(option.help)}\n\n{'; '.join(_ways(option))}.\n```"
+
+
+def _ways(option: Option) -> Iterator[str]:
+    if option.flag_only:
+        yield "On the command line only"
+    else:
+        yield f"Ini file: `{option.ini}`" + (", one to a line" if option.repeatable else "")
+    if option.marker:
+        yield f"mark: `{option.name}=`"
+    default = _default(option)
+    if default:
+        yield f"default: {default}"
+
+
+def _default(option: Option) -> str:
+    """Return the default as a user would write it; empty where the help tells it, or none is."""
+    value = option.default
+    nothing = value is None or value is False or (isinstance(value, tuple | dict) and not value)
+    if nothing:
+        return ""
+    if option.parse is values.size:
+        return f"`{value // _MIB}MiB`"
+    if isinstance(value, tuple):
+        return f"`{','.join(map(str, value))}`"
+    return f"`{value}`"
+
+
+def presets() -> Iterator[str]:
+    """Yield a table of what the presets set."""
+    names = sorted({name for preset in PRESETS.values() for name in preset})
+    yield _table(
+        ["preset", *(f"`{name}`" for name in names)],
+        [
+            [f"`{preset}`", *(f"{chosen.get(name, OPTIONS[name].default)}" for name in names)]
+            for preset, chosen in PRESETS.items()
+        ],
+    )
+
+
+def marker() -> Iterator[str]:
+    """Yield a table of the settings that a mark or a suite file takes."""
+    yield _table(
+        ["keyword", "what it sets"],
+        [
+            [f"`{option.name}`", _sentence(option.help)]
+            for option in OPTIONS.values()
+            if option.marker
+        ],
+    )
+
+
+def record() -> Iterator[str]:
+    """Yield each part of the result record with its fields."""
+    for name, part in json_schema()["$defs"].items():
+        yield f"## {name}\n"
+        yield textwrap.dedent(part.get("description", ""))
+        required = part.get("required", [])
+        yield _table(
+            ["field", "type"],
+            [
+                [f"`{field}`" + ("" if field in required else " (optional)"), _type(schema)]
+                for field, schema in part.get("properties", {}).items()
+            ],
+        )
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Return a JSON Schema in words, parts of the record as links."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_type(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{one}`" for one in schema["enum"])
+    if "prefixItems" in schema:
+        return "[" + ", ".join(_type(one) for one in schema["prefixItems"]) + "]"
+    held = schema.get("items") or schema.get("additionalProperties")
+    kind = {"array": "list"}.get(schema.get("type", ""), schema.get("type", "anything"))
+    return f"{kind} of {_type(held)}" if isinstance(held, dict) else str(kind)
+
+
+def commands() -> Iterator[str]:
+    """Yield the help of ``promptse`` and of each of its commands."""
+    yield from _commands(make_parser())
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
+    parser.formatter_class = partial(argparse.HelpFormatter, width=_WIDTH)
+    yield f"## {parser.prog}\n"
+    yield f"```text\n{parser.format_help().strip()}\n```"
+    for action in parser._actions:  # noqa: SLF001 - argparse names no other way
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - likewise
+            for command in action.choices.values():
+                yield from _commands(command)
+
+
+def _sentence(help_: str) -> str:
+    text = help_.replace("%%", "%")
+    # In Markdown, what looks like markup in a help text is text.
+    text = text.replace("<", "\\<").replace("*", "\\*")
+    return text[0].upper() + text[1:] + "."
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+
+
+PARTS: Mapping[str, Callable[[], Iterator[str]]] = {
+    made.__name__: made for made in (options, presets, marker, record, commands)
+}
+
+
+class FromCode(SphinxDirective):
+    """``{from-code} PART``: what one of `PARTS` says, as if it stood in the page."""
+
+    required_arguments = 1
+
+    def run(self) -> list[Node]:
+        """Return the nodes of the part."""
+        part = directives.choice(self.arguments[0], tuple(PARTS))
+        return self.parse_text_to_nodes("\n\n".join(PARTS[part]()), allow_section_headings=True)
+
+
+def _without_call(_app: Sphinx, kind: str, _name: str, documented: object, *_: object) -> Any:
+    """Show a protocol, which nobody calls, without arguments; leave all else alone."""
+    if kind == "class" and getattr(documented, "_is_protocol", False):
+        return "", None
+    return None
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Let Sphinx know the directive."""
+    app.add_directive("from-code", FromCode)
+    app.connect("autodoc-process-signature", _without_call)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
