@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from pytest_promptse.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
 
 FinishReason = Literal["stop", "length", "content_filter", "unknown"]
 
@@ -33,6 +35,10 @@ class TransientError(ModelError):
 
 class FatalError(ModelError):
     """What no other attempt will mend, for this or any request: bad key, unknown model."""
+
+
+class OneByOneError(ModelError):
+    """The model turns out to take one sample a request only: to be asked so from now on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,14 +154,49 @@ class Backend(Protocol):
         """Load or reach the model. Raises ModelError with a remedy if it cannot be used."""
 
     async def complete(self, ask: Ask) -> Answer:
-        """Answer one request with exactly ``ask.n`` completions, without retries of its own.
+        """Answer one request, without retries of its own.
 
-        Raises TransientError where asking again may help, FatalError where nothing will, and a
-        plain ModelError where only this request cannot be answered.
+        An answer with fewer than ``ask.n`` completions, but one at least, says that the rest must
+        be asked for one by one. Raises TransientError where asking again may help, OneByOneError
+        where asking for one at a time will, FatalError where nothing will, and a plain ModelError
+        where only this request cannot be answered.
         """
 
     async def close(self) -> None:
         """Give back memory, processes and connections."""
+
+
+class Slip:
+    """What one request turned out to use; one unanswered request until told otherwise."""
+
+    def __init__(self) -> None:
+        self.paid = Usage(requests=1)
+        self.refused = False
+
+    def refuse(self) -> None:
+        """Take note that the request was turned away, so that it took no tokens."""
+        self.refused = True
+
+
+Meter: TypeAlias = "Callable[[Ask], AbstractAsyncContextManager[Slip]]"
+"""What a request is sent inside of: it says whether that may be paid, and books what it took."""
+
+
+@asynccontextmanager
+async def unmetered(_ask: Ask) -> AsyncIterator[Slip]:
+    """Let any request be sent, and book nothing."""
+    yield Slip()
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """What a backend has besides, where its model is reached by requests and not loaded here."""
+
+    def check(self) -> None:
+        """Raise SettingsError where it is plain without a request that none can be sent."""
+
+    async def reach(self, meter: Meter) -> Capabilities:
+        """Start, with every request that this takes sent inside `meter`."""
 
 
 def completion_key(

@@ -14,13 +14,16 @@ import openai
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.models.base import (
     Answer,
+    Ask,
     Capabilities,
     Completion,
     Decoding,
     FatalError,
+    OneByOneError,
     Prompt,
     TransientError,
     derive_seed,
+    unmetered,
 )
 from pytest_promptse.models.openai_errors import classify, reason
 from pytest_promptse.models.openai_wire import APIS
@@ -29,15 +32,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_promptse.errors import ModelError
-    from pytest_promptse.models.base import Ask
+    from pytest_promptse.models.base import Meter
     from pytest_promptse.models.openai_wire import Api, ApiName, Reply, Sample
 
 _OPENAI = "https://api.openai.com/v1"
 # Asked once at the start to see what the server honours. No field has its default value, since
 # some models refuse only what differs from it. 16 tokens are the fewest that /v1/responses takes.
-_PROBE = Prompt(user="Write a Python function one() that returns 1.")
-_PROBE_DECODING = Decoding(temperature=0.2, top_p=0.95, max_tokens=16)
-_PROBE_SAMPLES = 2
+_PROBE = Ask(
+    prompt=Prompt(user="Write a Python function one() that returns 1."),
+    decoding=Decoding(temperature=0.2, top_p=0.95, max_tokens=16),
+    n=2,
+    seed=derive_seed("probe"),
+    variant_id="probe",
+)
 _REFUSABLE = ("temperature", "top_p", "n", "seed", "logprobs")
 _REFUSALS = frozenset({400, 422})
 _WRONG_API = frozenset({400, 404, 405, 422, 501})
@@ -93,8 +100,8 @@ class OpenAIBackend:
     Notes
     -----
     The key is read from OPENAI_API_KEY and appears in no message, record or repr. Requests are
-    not retried here. A request that is cut short after some of its samples have come goes on
-    from there when the same request is made again, so that none is paid for twice.
+    not retried here, and each ask is one request: of a server that ignores ``n`` the answer holds
+    one sample.
     """
 
     concurrency = 64
@@ -120,7 +127,6 @@ class OpenAIBackend:
         self._timeout = timeout
         self._manner: _Manner | None = None
         self._client: openai.AsyncOpenAI | None = None
-        self._begun: dict[Ask, Answer] = {}
 
     @property
     def spec(self) -> str:
@@ -151,6 +157,14 @@ class OpenAIBackend:
     def _where(self) -> str:
         return f"{self._spec} at {self._server}"
 
+    def check(self) -> None:
+        """Raise SettingsError where the server needs a key and there is none."""
+        if not self._key and self._given_url is None:
+            raise SettingsError(
+                f"{self._spec}: OPENAI_API_KEY is not set; export a key, or give "
+                "--promptse-base-url for a server that needs none"
+            )
+
     async def start(self) -> Capabilities:
         """Ask for a few tokens and see what the server honours.
 
@@ -161,11 +175,14 @@ class OpenAIBackend:
         TransientError
             If the server cannot be reached or is overloaded.
         """
-        if not self._key and self._given_url is None:
-            raise FatalError(
-                f"{self._spec}: OPENAI_API_KEY is not set; export a key, or give "
-                "--promptse-base-url for a server that needs none"
-            )
+        return await self.reach(unmetered)
+
+    async def reach(self, meter: Meter) -> Capabilities:
+        """Start as `start` does, each request sent inside `meter`."""
+        try:
+            self.check()
+        except SettingsError as error:
+            raise FatalError(str(error)) from None
         if self._client is None:
             self._client = openai.AsyncOpenAI(
                 # Servers that need no key still get the header, which must not be empty.
@@ -174,9 +191,9 @@ class OpenAIBackend:
                 max_retries=0,
                 timeout=self._timeout,
             )
-        manner, reply = await self._probe()
+        manner, reply = await self._probe(meter)
         self._manner = manner
-        if len(reply.samples) < _PROBE_SAMPLES and "n" not in manner.refused:
+        if len(reply.samples) < _PROBE.n and "n" not in manner.refused:
             manner.refused.append("n")
         told = all(sample.logprobs is not None for sample in reply.samples)
         return Capabilities(
@@ -188,24 +205,27 @@ class OpenAIBackend:
         )
 
     async def complete(self, ask: Ask) -> Answer:
-        """Answer one request, in as many requests to the server as it takes."""
-        assert self._manner is not None, "start() comes first"
-        answer = self._begun.get(ask, Answer(completions=()))
-        while len(answer.completions) < ask.n:
-            done = len(answer.completions)
-            alone = "n" in self._manner.refused
-            # The same seed for the rest would bring the same samples again.
-            seed = ask.seed if not done else derive_seed(ask.seed, ask.first + done)
-            wanted = 1 if alone else ask.n - done
-            reply = await self._send(self._manner, ask, n=wanted, seed=seed)
-            new = tuple(
-                _completion(sample, ask.first + done + number, reply)
-                for number, sample in enumerate(reply.samples[: ask.n - done])
-            )
-            answer = Answer(completions=answer.completions + new, usage=answer.usage + reply.usage)
-            self._begun[ask] = answer
-        self._begun.pop(ask, None)
-        return answer
+        """Answer one request by one request to the server."""
+        manner = self._manner
+        assert manner is not None, "start() comes first"
+        try:
+            reply = await self._request(manner, ask)
+        except openai.APIStatusError as error:
+            # Fewer samples a request come from the same distribution, so this concession alone
+            # may come after the start: some servers take n up to some most only.
+            if error.status_code not in _REFUSALS or ask.n == 1 or not _is_about("n", error):
+                raise self._meaning(error) from None
+            manner.refused.append("n")
+            raise OneByOneError(str(self._meaning(error))) from None
+        except openai.APIError as error:
+            raise self._meaning(error) from None
+        return Answer(
+            completions=tuple(
+                _completion(sample, ask.first + number, reply)
+                for number, sample in enumerate(reply.samples[: ask.n])
+            ),
+            usage=reply.usage,
+        )
 
     async def close(self) -> None:
         """Close all connections."""
@@ -213,14 +233,14 @@ class OpenAIBackend:
             await self._client.close()
             self._client = None
 
-    async def _probe(self) -> tuple[_Manner, Reply]:
+    async def _probe(self, meter: Meter) -> tuple[_Manner, Reply]:
         """Return how to ask, and the answer to having done so once."""
         names: list[ApiName] = [self._given_api] if self._given_api else list(APIS)
         objection: ModelError | None = None
         for name in names:
             manner = _Manner(api=APIS[name])
             try:
-                return manner, await self._concede(manner)
+                return manner, await self._concede(manner, meter)
             except openai.APIStatusError as error:
                 meaning = self._meaning(error)
                 if error.status_code not in _WRONG_API or error.code == "model_not_found":
@@ -231,37 +251,25 @@ class OpenAIBackend:
         tried = f" (tried the APIs {', '.join(names)})" if len(names) > 1 else ""
         raise FatalError(f"{objection}{tried}")
 
-    async def _concede(self, manner: _Manner) -> Reply:
+    async def _concede(self, manner: _Manner, meter: Meter) -> Reply:
         """Ask, each time without one more of what the server refuses."""
         while True:
-            try:
-                return await self._request(
-                    manner, _PROBE, _PROBE_DECODING, n=_PROBE_SAMPLES, seed=derive_seed("probe")
-                )
-            except openai.APIStatusError as error:
-                if error.status_code not in _REFUSALS or not manner.concede(error):
-                    raise
+            async with meter(_PROBE) as slip:
+                try:
+                    reply = await self._request(manner, _PROBE)
+                except openai.APIStatusError as error:
+                    slip.refuse()
+                    if error.status_code not in _REFUSALS or not manner.concede(error):
+                        raise
+                else:
+                    slip.paid = reply.usage
+                    return reply
 
-    async def _send(self, manner: _Manner, ask: Ask, *, n: int, seed: int) -> Reply:
-        try:
-            return await self._request(manner, ask.prompt, ask.decoding, n=n, seed=seed)
-        except openai.APIStatusError as error:
-            # Fewer samples a request come from the same distribution, so this concession alone
-            # may come after the start: some servers take n up to some most only.
-            if error.status_code not in _REFUSALS or n == 1 or not _is_about("n", error):
-                raise self._meaning(error) from None
-        except openai.APIError as error:
-            raise self._meaning(error) from None
-        manner.refused.append("n")
-        return await self._send(manner, ask, n=1, seed=seed)
-
-    async def _request(
-        self, manner: _Manner, prompt: Prompt, decoding: Decoding, *, n: int, seed: int
-    ) -> Reply:
+    async def _request(self, manner: _Manner, ask: Ask) -> Reply:
         assert self._client is not None, "start() comes first"
         parameters: dict[str, Any] = {"model": self._model}
-        parameters[manner.length_name] = decoding.max_tokens
-        fields = manner.api.fields(prompt, decoding, n=n, seed=seed)
+        parameters[manner.length_name] = ask.decoding.max_tokens
+        fields = manner.api.fields(ask.prompt, ask.decoding, n=ask.n, seed=ask.seed)
         for name, values in fields.items():
             if name not in manner.refused:
                 parameters |= values

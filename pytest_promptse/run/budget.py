@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, SettingsError
-from pytest_promptse.models.base import Usage
+from pytest_promptse.models.base import Slip, Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -57,25 +57,18 @@ class Budget:
         return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1e6
 
 
-def most(ask: Ask, *, requests: int = 1) -> Usage:
-    """Return the most that `ask` can use when it is sent as that many requests.
+def most(ask: Ask) -> Usage:
+    """Return the most that `ask` can use.
 
     A token stands for at least one byte, so a prompt has no more tokens than bytes.
     """
     text = ask.prompt.user + (ask.prompt.system or "")
     prompt_tokens = len(text.encode()) + _TEMPLATE_TOKENS
     return Usage(
-        requests=requests,
-        prompt_tokens=requests * prompt_tokens,
+        requests=1,
+        prompt_tokens=prompt_tokens,
         completion_tokens=ask.n * ask.decoding.max_tokens,
     )
-
-
-class Slip:
-    """What one request under way turned out to use; one failed request until told otherwise."""
-
-    def __init__(self) -> None:
-        self.paid = Usage(requests=1)
 
 
 class Account:
@@ -116,7 +109,7 @@ class Account:
             yield slip
         finally:
             del self._under_way[slip]
-            self._spent += _counted(slip.paid, worst)
+            self._spent += slip.paid if slip.refused else _counted(slip.paid, worst)
             self._settled.set()
             self._settled = asyncio.Event()
 

@@ -3,26 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, ModelError, PromptseError
-from pytest_promptse.models.base import Ask, FatalError, TransientError, derive_seed
+from pytest_promptse.models.base import (
+    FatalError,
+    OneByOneError,
+    Remote,
+    TransientError,
+)
 from pytest_promptse.run.backlog import Backlog
 from pytest_promptse.run.budget import most
 from pytest_promptse.run.concurrency import Level, Slots
+from pytest_promptse.run.portions import Order, Portions
 from pytest_promptse.run.retry import patiently
 from pytest_promptse.run.store import capabilities_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncIterator,
+        Callable,
+        Coroutine,
+        Iterable,
+        Mapping,
+        Sequence,
+    )
 
-    from pytest_promptse.models.base import Answer, Backend, Capabilities, Completion, Usage
+    from pytest_promptse.models.base import (
+        Answer,
+        Ask,
+        Backend,
+        Capabilities,
+        Completion,
+        Slip,
+    )
     from pytest_promptse.run.budget import Account
     from pytest_promptse.run.claims import Claims
     from pytest_promptse.run.failures import Failures
     from pytest_promptse.run.job import Job
+    from pytest_promptse.run.portions import Portion
     from pytest_promptse.run.retry import Patience
     from pytest_promptse.run.store import Store
     from pytest_promptse.run.writer import Writer
@@ -30,7 +52,7 @@ if TYPE_CHECKING:
 STARTED = "started"
 """Kind of the note that holds what a model honoured when this run started it."""
 
-# Requests in a row that used up all their attempts: by then the server is gone.
+# Wordings in a row whose requests used up all their attempts: by then the server is gone.
 _CIRCUIT = 3
 
 
@@ -61,8 +83,8 @@ class Lane:
     Parameters
     ----------
     backend
-        Started when the first job comes, one model after the other, since loading may take
-        most of the machine.
+        Started when the first job comes. Models are loaded one after the other, since that may
+        take most of the machine; one that is reached by requests waits for no other.
     desk
         What the lanes share.
     concurrency
@@ -77,14 +99,15 @@ class Lane:
         self._backlog = Backlog(claims=desk.claims, writer=desk.writer, kept=desk.kept)
         self._tasks: set[asyncio.Task[None]] = set()
         self._workers = 0
+        self._portions = Portions()
+        self._choosing = asyncio.Lock()
         self._capabilities: Capabilities | None = None
         self._slots: Slots | None = None
         self._starting = False
         self._closing = False
         self._failure: ModelError | None = None
-        self._given_up: set[str] = set()
+        self._given_up: dict[str, ModelError] = {}
         self._in_a_row = 0
-        self._one_by_one = False
 
     @property
     def busy(self) -> bool:
@@ -118,6 +141,7 @@ class Lane:
     def drop(self) -> None:
         """Forget what has not been sent."""
         self._backlog.drop()
+        self._drop_portions(lambda _order: True)
 
     async def close(self, *, grace: float) -> None:
         """Send nothing more, give what is under way `grace` seconds, end it, close the model."""
@@ -136,8 +160,10 @@ class Lane:
     async def _start(self) -> None:
         desk = self._desk
         try:
-            async with desk.starting:
-                capabilities = await patiently(self._backend.start, patience=desk.patience)
+            capabilities = await self._started()
+        except BudgetError as error:
+            desk.stop(error)
+            return
         except ModelError as error:
             self._fail(error)
             return
@@ -154,15 +180,33 @@ class Lane:
 
         await desk.writer.post(remember)
         self._capabilities = capabilities
-        self._one_by_one = "n" in capabilities.refused
+        self._portions.one_by_one = "n" in capabilities.refused
         self._slots = Slots(Level(self._maximum))
         self._send()
 
+    async def _started(self) -> Capabilities:
+        patience = self._desk.patience
+        if isinstance(self._backend, Remote):
+            return await patiently(partial(self._backend.reach, self._probe), patience=patience)
+        async with self._desk.starting:
+            return await patiently(self._backend.start, patience=patience)
+
+    @asynccontextmanager
+    async def _probe(self, ask: Ask) -> AsyncIterator[Slip]:
+        """Book a request that starting takes."""
+        desk = self._desk
+        async with desk.account.request(most(ask)) as slip:
+            try:
+                yield slip
+            finally:
+                desk.writer.post(partial(desk.store.add_usage, desk.run, slip.paid))
+
     def _send(self) -> None:
-        """Have a worker for each job, up to one for each request that may be under way."""
+        """Have a worker for what waits, up to one for each request that may be under way."""
         if self._slots is None:
             return
-        wanted = min(self._maximum, self._workers + len(self._backlog))
+        waiting = len(self._backlog) + len(self._portions)
+        wanted = min(self._maximum, self._workers + waiting)
         while self._workers < wanted:
             self._workers += 1
             self._spawn(self._work(self._slots))
@@ -172,45 +216,48 @@ class Lane:
     async def _work(self, slots: Slots) -> None:
         try:
             while True:
-                # The slot comes first: only what can be sent now is taken off the plan.
+                # The slot comes first: only what can be sent now is taken off the plan. It is held
+                # until the answer is written: what a killed run has paid for in vain is never
+                # more than what may be sent at once.
                 async with slots:
-                    taken = await self._backlog.take(ahead=slots.level.value // 2 + 1)
-                    if taken is None:
+                    portion = await self._next(ahead=slots.level.value // 2 + 1)
+                    if portion is None:
                         return
-                    job, missing = taken
-                    written = await self._serve(job, missing, slots)
-                    # Under way until it is written: what a killed run has paid for in vain
-                    # is never more than what may be sent at once.
-                    self._desk.kept(job.key, sum(await asyncio.gather(*written)))
-                self._backlog.done(job)
+                    await self._serve(portion, slots)
         finally:
             self._workers -= 1
 
-    async def _serve(
-        self, job: Job, missing: Sequence[int], slots: Slots
-    ) -> list[asyncio.Future[int]]:
-        """Ask for the missing samples; return how many come, each known once they are kept."""
-        desk = self._desk
-        written: list[asyncio.Future[int]] = []
+    async def _next(self, *, ahead: int) -> Portion | None:
+        # One at a time: a wording is taken only when nothing is left of those before it.
+        async with self._choosing:
+            if self._closing:
+                return None
+            while not self._portions:
+                taken = await self._backlog.take(ahead=ahead)
+                if taken is None:
+                    return None
+                job, missing = taken
+                self._portions.add(Order(job, missing), missing)
+            portion = self._portions.next()
+        self._send()
+        return portion
+
+    async def _serve(self, portion: Portion, slots: Slots) -> None:
+        """Ask for a portion and keep what comes; what does not come is asked for one by one."""
+        desk, job = self._desk, portion.order.job
+        settled = portion.n
         try:
-            for first, n in _runs(missing):
-                ask = Ask(
-                    prompt=job.prompt,
-                    decoding=job.decoding,
-                    n=n,
-                    first=first,
-                    seed=derive_seed(job.seed, first),
-                    task_id=job.task_id,
-                    variant_id=job.variant_id,
-                    reference=job.reference,
-                )
-                answer = await patiently(
-                    partial(self._request, ask, slots), patience=desk.patience, rest=slots.rest
-                )
-                asked_for = range(first, first + n)
-                usable = {c.index: c for c in answer.completions if c.index in asked_for}
-                written.append(desk.writer.post(partial(self._keep, job, usable, answer.usage)))
-                _require_all(ask, len(usable), model=job.model)
+            answer = await patiently(
+                partial(self._request, portion, slots), patience=desk.patience, rest=slots.rest
+            )
+            usable = {c.index: c for c in answer.completions if c.index in portion.samples}
+            desk.kept(job.key, await desk.writer.post(partial(self._keep, job, usable, answer)))
+            _require_some(portion, usable)
+            settled -= self._ask_one_by_one(
+                portion, [index for index in portion.samples if index not in usable]
+            )
+        except OneByOneError:
+            settled -= self._ask_one_by_one(portion, portion.samples)
         except BudgetError as error:
             desk.stop(error)
         except FatalError as error:
@@ -221,15 +268,30 @@ class Lane:
             raise
         except Exception as error:  # noqa: BLE001 - backends come from anywhere
             self._fail(self._defect(error))
-        desk.writer.post(partial(desk.claims.release, [job.key]))
-        return written
+        self._settle(portion.order, settled)
 
-    async def _request(self, ask: Ask, slots: Slots) -> Answer:
+    def _ask_one_by_one(self, portion: Portion, samples: Sequence[int]) -> int:
+        """Ask next for samples that a portion did not bring; return how many they are."""
+        if samples:
+            self._portions.one_by_one = True
+            self._portions.add(portion.order, samples, first=True)
+        return len(samples)
+
+    def _settle(self, order: Order, samples: int) -> None:
+        """Take note that samples of a wording are kept or will not come."""
+        order.left -= samples
+        if not order.left:
+            self._desk.writer.post(partial(self._desk.claims.release, [order.job.key]))
+            self._backlog.done(order.job)
+
+    async def _request(self, portion: Portion, slots: Slots) -> Answer:
         if self._failure is not None:
             raise self._failure
-        desk = self._desk
-        worst = most(ask, requests=ask.n if self._one_by_one else 1)
-        async with desk.account.request(worst) as slip:
+        key = portion.order.job.key
+        if key in self._given_up:
+            raise ModelError(str(self._given_up[key]))
+        desk, ask = self._desk, portion.ask
+        async with desk.account.request(most(ask)) as slip:
             loop = asyncio.get_running_loop()
             began = loop.time()
             try:
@@ -237,21 +299,21 @@ class Lane:
             except BaseException as error:
                 desk.writer.post(partial(desk.store.add_usage, desk.run, slip.paid))
                 if isinstance(error, TransientError) and error.overloaded:
+                    slip.refuse()
                     slots.level.overloaded(began=began, now=loop.time())
                     slots.pause(error.retry_after or 0.0)
                 raise
             slip.paid = answer.usage
         slots.answered(loop.time() - began)
         self._in_a_row = 0
-        self._one_by_one = self._one_by_one or answer.usage.requests > 1
         return answer
 
-    def _keep(self, job: Job, samples: Mapping[int, Completion], usage: Usage) -> int:
+    def _keep(self, job: Job, samples: Mapping[int, Completion], answer: Answer) -> int:
         assert self._capabilities is not None
         self._desk.store.add_completions(
             job.key,
             list(samples.values()),
-            usage=usage,
+            usage=answer.usage,
             model=job.model,
             prompt=job.prompt,
             decoding=job.decoding,
@@ -260,13 +322,16 @@ class Lane:
             seed=job.seed,
             form=self._capabilities.form,
         )
-        self._desk.store.add_usage(self._desk.run, usage)
+        self._desk.store.add_usage(self._desk.run, answer.usage)
         return len(samples)
 
     # -- failing -------------------------------------------------------------------------------
 
     def _give_up(self, job: Job, error: ModelError) -> None:
-        self._given_up.add(job.key)
+        if job.key in self._given_up:
+            return
+        self._given_up[job.key] = error
+        self._drop_portions(lambda order: order.job.key == job.key)
         self._desk.writer.post(partial(self._desk.failures.add, error, key=job.key))
         if not isinstance(error, TransientError):
             return
@@ -278,6 +343,10 @@ class Lane:
                     f"{error}; nothing more is sent, what is missing is asked for on the next run"
                 )
             )
+
+    def _drop_portions(self, unwanted: Callable[[Order], bool]) -> None:
+        for portion in self._portions.drop(unwanted):
+            self._settle(portion.order, portion.n)
 
     def _fail(self, error: ModelError) -> None:
         if self._failure is not None:
@@ -300,18 +369,10 @@ class Lane:
             self._desk.crash(error)
 
 
-def _require_all(ask: Ask, came: int, *, model: str) -> None:
-    if came < ask.n:
+def _require_some(portion: Portion, usable: Mapping[int, Completion]) -> None:
+    if not usable:
+        job = portion.order.job
         raise ModelError(
-            f"{model}: asked for {ask.n} samples of {ask.task_id}[{ask.variant_id}], got {came}; "
-            "the rest is asked for again on the next run"
+            f"{job.model}: asked for {portion.n} samples of {job.task_id}[{job.variant_id}], got "
+            "none of them; they are asked for again on the next run"
         )
-
-
-def _runs(samples: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield first and length of each run of adjacent numbers."""
-    first = 0
-    for place, sample in enumerate(samples):
-        if place + 1 == len(samples) or samples[place + 1] != sample + 1:
-            yield samples[first], place + 1 - first
-            first = place + 1

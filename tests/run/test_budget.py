@@ -22,12 +22,12 @@ def test_cost_is_by_the_million_tokens_of_each_kind():
     assert Budget().cost(used) is None
 
 
-def test_the_worst_case_counts_every_sample_full_and_the_prompt_once_per_request():
+def test_the_worst_case_counts_every_sample_full_and_the_prompt_once():
     prompt, decoding = Prompt(user="ä" * 100, system="be brief"), Decoding(max_tokens=50)
     ask = Ask(prompt=prompt, decoding=decoding, n=4)
     assert most(ask).completion_tokens == 200
     assert most(ask).prompt_tokens >= 208
-    assert most(ask, requests=4).prompt_tokens == 4 * most(ask).prompt_tokens
+    assert most(ask).requests == 1
 
 
 @settings(deadline=None, max_examples=50)
@@ -95,6 +95,17 @@ def test_a_server_that_tells_no_usage_is_booked_with_the_worst_case():
 
     with pytest.raises(BudgetError, match=r"max_cost=1e-05: 6e-06 is spent"):
         asyncio.run(run())
+
+
+def test_a_request_that_was_turned_away_is_booked_without_tokens():
+    async def run():
+        account = Account(Budget(max_cost=10e-6, price=(0, 1)), spent=Usage())
+        worst = Usage(requests=1, prompt_tokens=1, completion_tokens=6)
+        for _ in range(3):
+            async with account.request(worst) as slip:
+                slip.refuse()
+
+    asyncio.run(run())
 
 
 def test_what_another_process_of_the_run_has_spent_counts():

@@ -97,10 +97,22 @@ def test_gaps_become_one_request_each(sample, backend, job, store, answer):
         return Answer(completions=kept, usage=full.usage)
 
     _, (failed,) = collect(sample([wanted], backend(only_some)), [wanted])
-    assert "asked for 8 samples of task1[original], got 3" in failed
+    assert "asked for 1 samples of task1[original], got none of them" in failed
     model = backend()
     assert len(sample([wanted], model, run="again").wait(wanted)) == 8
     assert [(ask.first, ask.n) for ask in model.asks] == [(0, 1), (3, 2), (6, 2)]
+
+
+def test_what_an_answer_lacks_is_asked_for_one_by_one(sample, backend, job, answer):
+    def one_at_most(ask, _):
+        full = answer(ask)
+        return Answer(completions=full.completions[:1], usage=full.usage)
+
+    model, jobs = backend(one_at_most), [job(i, n=4) for i in range(3)]
+    sampler = sample(jobs, model, concurrency=1)
+    for each in jobs:
+        assert [c.index for c in sampler.wait(each)] == [0, 1, 2, 3]
+    assert [ask.n for ask in model.asks] == [4] + [1] * 11
 
 
 def test_jobs_beyond_the_plan_can_be_requested_and_awaited(sample, backend, job):
@@ -208,6 +220,17 @@ def test_one_wording_that_never_passes_fails_alone(sample, backend, job):
     model, jobs = backend(poisoned, latency=0.01), [job(i) for i in range(200)]
     had, failed = collect(sample(jobs, model, concurrency=4), jobs)
     assert len(had) == 199
+    assert failed == ["HTTP 500 (tried 4 times)"]
+
+
+def test_a_wording_that_fails_in_each_of_its_requests_fails_alone(sample, backend, job):
+    def poisoned(ask, _):
+        if ask.prompt.user == "prompt 0":
+            raise TransientError("HTTP 500")
+
+    model, jobs = backend(poisoned, refused=("n",)), [job(i, n=16) for i in range(4)]
+    had, failed = collect(sample(jobs, model, concurrency=16), jobs)
+    assert len(had) == 3
     assert failed == ["HTTP 500 (tried 4 times)"]
 
 
@@ -367,16 +390,13 @@ def test_the_cost_stays_under_max_cost_whatever_the_answers_are(sample, backend,
     assert 0.0085 < spent <= 0.01
 
 
-def test_a_server_that_ignores_n_is_reckoned_with(sample, backend, job, answer):
-    def one_by_one(ask, _number):
-        full = answer(ask)
-        return Answer(completions=full.completions, usage=Usage(requests=ask.n))
-
-    model, jobs = backend(one_by_one, refused=("n",)), [job(i, n=4) for i in range(10)]
-    sampler = sample(jobs, model, budget=Budget(max_requests=10))
+def test_each_request_of_a_model_that_takes_one_sample_at_a_time_counts(sample, backend, job):
+    model, jobs = backend(refused=("n",)), [job(i, n=4) for i in range(10)]
+    sampler = sample(jobs, model, concurrency=1, budget=Budget(max_requests=10))
     had, _ = collect(sampler, jobs)
+    assert [ask.n for ask in model.asks] == [1] * 10
     assert len(had) == 2
-    assert sampler.progress().usage.requests == 8
+    assert sampler.progress().usage.requests == 10
 
 
 # -- the store ---------------------------------------------------------------------------------
