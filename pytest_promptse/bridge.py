@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from msgspec.structs import replace as altered
 
-from pytest_promptse.errors import NoBaselineError, PromptseError, RecordError
+from pytest_promptse.errors import (
+    ModelError,
+    NoBaselineError,
+    PromptseError,
+    RecordError,
+    SettingsError,
+)
 from pytest_promptse.invocation import invocation
 from pytest_promptse.models.registry import ModelOptions, create_backend
-from pytest_promptse.plugin import bridge, layers, run_id
+from pytest_promptse.plugin import REFUSAL, bridge, layers, run_id
 from pytest_promptse.reports.comparison import compare_records
 from pytest_promptse.reports.comparison_text import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal import render
@@ -46,6 +52,7 @@ class Bridge:
         self.is_worker = hasattr(config, "workerinput")
         self._twins: dict[tuple[int, str], Suite] = {}
         self._headlines: list[str] = []
+        self._refusal: str | None = None
         # An xdist controller has nothing to start, yet it is the one that reports.
         self._reports = bool(config.getoption("numprocesses", None)) and not self.is_worker
         self._record: Record | None = None
@@ -95,6 +102,17 @@ class Bridge:
         check_names(list(keywords), marker=True, where=where("settings").rpartition(",")[0])
         return resolve([(keywords, where), *layers(self.config)])
 
+    @property
+    def has_models(self) -> bool:
+        """Whether there are models to plan for; one that cannot be had is refused by `start`."""
+        try:
+            for spec in self.run.settings.model:
+                self.run.backend(spec).identity  # noqa: B018 - reads the model's files
+        except (ModelError, SettingsError) as error:
+            self._refusal = str(error)
+            return False
+        return bool(self.run.settings.model)
+
     def twin(self, suite: Suite, suite_id: str) -> Suite:
         """Return `suite` under another id, the same object every time."""
         key = (id(suite), suite_id)
@@ -103,7 +121,15 @@ class Bridge:
         return self._twins[key]
 
     def start(self, items: Sequence[pytest.Item]) -> None:
-        """Begin to sample what the selected items need."""
+        """Begin to sample what the selected items need.
+
+        Raises
+        ------
+        pytest.UsageError
+            If it is plain that this cannot be done.
+        """
+        if self._refusal is not None:
+            self._refuse(self._refusal)
         if self.config.option.collectonly:
             return
         wanted: dict[tuple[str, str, str], tuple[Suite, Wording]] = {}
@@ -133,7 +159,12 @@ class Bridge:
                 )
             self._reports = not self.is_worker
         except PromptseError as error:
-            raise pytest.UsageError(str(error)) from None
+            self._refuse(str(error))
+
+    def _refuse(self, reason: str) -> NoReturn:
+        if self.is_worker:
+            self.config.workeroutput[REFUSAL] = reason  # type: ignore[attr-defined]
+        raise pytest.UsageError(reason) from None
 
     def headlines(self) -> list[str]:
         """Say which models are asked and where their programs run, or what a dry run would ask."""

@@ -44,7 +44,7 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
         if mark is None:
             return
         made = bridge(metafunc.config)
-        if not made.run.settings.model:
+        if not made.has_models:
             return
         line = metafunc.function.__code__.co_firstlineno
         suites = made.run.plan(item.nodeid, mark.tasks(), mark.settings, line=line)
@@ -162,7 +162,7 @@ class SuiteFileCollector(pytest.File):
             file = load_suite(self.path)
             place = f"{self.path.name}:{file.settings_line}"
             settings = made.suite_settings(file.settings, where=lambda name: f"{place}, {name}")
-            if not made.run.settings.model:
+            if not made.has_models:
                 for task in file.tasks:
                     item = SuiteFileItem.from_parent(self, name=task.id, spot=None, line=1)
                     item.add_marker(pytest.mark.skip(reason=NO_MODEL))

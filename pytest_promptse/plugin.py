@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BRIDGE: pytest.StashKey[Bridge] = pytest.StashKey()
 RUN_ID: pytest.StashKey[str] = pytest.StashKey()
+REFUSAL = "promptse_refusal"
 REPORTS = ("json", "html", "md", "github")
 MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): ask a model for "
@@ -267,7 +268,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 class _Controller:
-    """Learns, in an xdist controller that collects nothing, that there is a run to report."""
+    """Learns, in an xdist controller that collects nothing, what its workers know of the run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -275,6 +276,13 @@ class _Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if hasattr(report, "promptse"):
             bridge(self._config)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Say as one who cannot start says it, and not as workers that are gone."""
+        refusal = getattr(node, "workeroutput", {}).get(REFUSAL)
+        if refusal is not None:
+            raise pytest.UsageError(refusal)
 
 
 @pytest.hookimpl(tryfirst=True)

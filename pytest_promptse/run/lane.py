@@ -301,7 +301,8 @@ class Lane:
                 if isinstance(error, TransientError) and error.overloaded:
                     slip.refuse()
                     slots.level.overloaded(began=began, now=loop.time())
-                    slots.pause(error.retry_after or 0.0)
+                    if not desk.patience.exceeded(error.retry_after):
+                        slots.pause(error.retry_after or 0.0)
                 raise
             slip.paid = answer.usage
         slots.answered(loop.time() - began)
@@ -339,7 +340,7 @@ class Lane:
         if self._in_a_row >= _CIRCUIT:
             self._fail(
                 ModelError(
-                    f"{self._backend.spec}: {_CIRCUIT} requests in a row failed, the last with: "
+                    f"{self._backend.spec}: {_CIRCUIT} wordings in a row failed, the last with: "
                     f"{error}; nothing more is sent, what is missing is asked for on the next run"
                 )
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_promptse.models.base import TransientError
+from pytest_promptse.models.base import FatalError, TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -43,10 +43,14 @@ class Patience:
 
         A server's `wish` is a floor: it is never asked again earlier.
         """
-        if attempt + 1 >= self.attempts or (wish or 0.0) > self.longest_wish:
+        if attempt + 1 >= self.attempts or self.exceeded(wish):
             return None
         jitter = random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
         return (wish or 0.0) + jitter * min(self.first * 2.0**attempt, self.longest)
+
+    def exceeded(self, wish: float | None) -> bool:
+        """Whether a server asks for a longer pause than is waited for."""
+        return (wish or 0.0) > self.longest_wish
 
 
 async def patiently(
@@ -61,6 +65,8 @@ async def patiently(
     ------
     TransientError
         If patience has run out; whatever else `action` raises goes through at once.
+    FatalError
+        If the server is overloaded and wants nothing for longer than that is waited for.
     """
     for attempt in count():
         try:
@@ -70,6 +76,8 @@ async def patiently(
             if pause is None:
                 tried = f"tried {attempt + 1} times" if attempt else "tried once"
                 wish = f", server asks to wait {error.retry_after:g} s" if error.retry_after else ""
-                raise TransientError(f"{error} ({tried}{wish})") from error
+                hopeless = error.overloaded and patience.exceeded(error.retry_after)
+                kind = FatalError if hopeless else TransientError
+                raise kind(f"{error} ({tried}{wish})") from error
         await rest(pause)
     raise AssertionError  # count() does not end

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import ModelError, PromptseError
+from pytest_promptse.models.base import Remote
 from pytest_promptse.run.budget import Budget
 from pytest_promptse.run.failures import Failures
 from pytest_promptse.run.job import Job, Progress
@@ -93,8 +94,18 @@ class Sampler:
         self._extend(jobs)
 
     def start(self) -> None:
-        """Begin to ask for what the store lacks; where it lacks nothing, do nothing."""
+        """Begin to ask for what the store lacks; where it lacks nothing, do nothing.
+
+        Raises
+        ------
+        SettingsError
+            If it is plain before any request that a model cannot be asked.
+        """
         self._lacking = self._count_lacking(self._plan.values())
+        for model in dict.fromkeys(self._plan[key].model for key in self._lacking):
+            backend = self._backend(model)
+            if isinstance(backend, Remote):
+                backend.check()
         if self._lacking:
             self._launch()
 

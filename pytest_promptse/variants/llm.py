@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from pytest_promptse.models.base import Ask, Decoding, Prompt, Usage, derive_seed
+from pytest_promptse.models.base import Ask, Decoding, Prompt, Remote, Slip, Usage, derive_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Generator, Mapping, Sequence
     from types import TracebackType
 
     from pytest_promptse.models.base import Backend
@@ -102,12 +103,22 @@ class LlmRewriter:
     def _asked(self, prompt: Prompt, seed: int) -> str:
         if self._runner is None:
             self._runner = asyncio.Runner()
-            self._runner.run(self._backend.start())
+            backend = self._backend
+            start = backend.reach(self._meter) if isinstance(backend, Remote) else backend.start()
+            self._runner.run(start)
         decoding = Decoding(temperature=TEMPERATURE, top_p=TOP_P, max_tokens=MAX_TOKENS)
         ask = Ask(prompt=prompt, decoding=decoding, n=1, seed=seed, variant_id="rewriting")
         answer = self._runner.run(self._backend.complete(ask))
         self.usage += answer.usage
         return answer.completions[0].text
+
+    @asynccontextmanager
+    async def _meter(self, _ask: Ask) -> AsyncIterator[Slip]:
+        slip = Slip()
+        try:
+            yield slip
+        finally:
+            self.usage += slip.paid
 
     def _instruction(self, request: Request) -> str:
         emotion, personality = request.emotion, request.personality

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 MODEL = ("--promptse-model", "reference")
+OPENAI = ("--promptse-model", "openai:m")
 MARKED = """
 import pytest
 
@@ -153,7 +154,45 @@ def test_a_missing_extra(marked, run, pytester, monkeypatch):
     error_of(run("--promptse-model", "tiny"), "pip install 'pytest-promptse[tiny]'")
 
 
-def test_an_unwritable_store(marked, run, pytester):
+WORKERS = pytest.mark.parametrize("workers", [("-p", "no:xdist"), ("-n", "2")])
+
+
+@WORKERS
+def test_an_unwritable_store(marked, pytester, workers):
     marked(PROMPT)
     (pytester.path / "file").write_text("")
-    error_of(run(*MODEL, "--promptse-store", "file/store"), "file/store")
+    refused(pytester, "file/store", *workers, *MODEL, "--promptse-store", "file/store")
+
+
+@WORKERS
+def test_a_missing_key(marked, pytester, monkeypatch, workers):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    marked(PROMPT)
+    refused(pytester, "openai:m: OPENAI_API_KEY is not set", *workers, *OPENAI)
+
+
+def test_a_dry_run_needs_no_key(marked, run, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    marked(PROMPT)
+    result = run(*OPENAI, "--promptse-dry-run")
+    result.stdout.fnmatch_lines(["promptse would ask openai:m: *"])
+    assert result.ret == 0
+
+
+@pytest.mark.parametrize("option", ["-v", "--collect-only"])
+def test_completions_that_are_not_there(marked, pytester, option):
+    marked(PROMPT)
+    refused(pytester, "cannot read none.jsonl", option, "--promptse-model", "replay:none.jsonl")
+
+
+def refused(pytester, message: str, *arguments: str) -> None:
+    """Check that the run ends in one line, before any item, with pytest's code for misuse."""
+    result = pytester.runpytest_subprocess(
+        "-p", "no:hypothesispytest", "-p", "no:anyio", *arguments
+    )
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line]
+    assert line.startswith("ERROR: ")
+    assert message in line
+    assert not any("Traceback" in line or "test_double[" in line for line in result.outlines)

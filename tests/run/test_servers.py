@@ -8,9 +8,10 @@ import time
 import pytest
 from faulty_server import FaultyServer
 
-from pytest_promptse.errors import BudgetError
-from pytest_promptse.models.base import derive_seed
+from pytest_promptse.errors import BudgetError, SettingsError
+from pytest_promptse.models.base import Usage, derive_seed
 from pytest_promptse.models.openai import OpenAIBackend
+from pytest_promptse.run.portions import Order, Portion
 from pytest_promptse.run.sampler import Budget
 
 SPEC = "openai:m"
@@ -164,3 +165,23 @@ def test_what_the_start_asks_stays_under_max_cost(sample, model, server, ask):
     with pytest.raises(BudgetError, match=r"max_cost=1e-06"):
         sampler.wait(job)
     assert server.requests == []
+
+
+def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answer, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    known, unknown = ask(1, 2), ask(2, 2)
+    store.add_completions(
+        known.key,
+        answer(Portion(Order(known, range(2)), 0, 2).ask).completions,
+        usage=Usage(),
+        model=SPEC,
+        prompt=known.prompt,
+        decoding=known.decoding,
+        task_id=known.task_id,
+        variant_id=known.variant_id,
+        seed=known.seed,
+        form="chat",
+    )
+    assert len(sample([known], OpenAIBackend(SPEC, "m")).wait(known)) == 2
+    with pytest.raises(SettingsError, match=r"openai:m: OPENAI_API_KEY is not set"):
+        sample([known, unknown], OpenAIBackend(SPEC, "m"), run="again")

@@ -1,0 +1,45 @@
+"""A run against a server that dies: what was answered stays, the rest is an error."""
+
+from __future__ import annotations
+
+import pytest
+from faulty_server import FaultyServer
+
+TWICE = """
+import pytest
+
+@pytest.mark.promptse("Write `twice(x: int) -> int`: return twice x.", variants=2, samples=2)
+def test_twice(candidate):
+    assert candidate(3) == 6
+"""
+
+
+@pytest.fixture
+def server(monkeypatch, pytester):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pytester.makepyfile(test_twice=TWICE)
+    with FaultyServer() as running:
+        yield running
+
+
+def test_a_dead_server_opens_the_circuit_and_what_is_missing_is_asked_for_by_the_next_run(
+    run, server
+):
+    options = (
+        *("--promptse-model", "openai:m", "--promptse-base-url", server.base_url),
+        *("--promptse-concurrency", "1", "-v"),
+    )
+    # Found out and asked once, then out of order, for longer than anybody waits.
+    server.behaviour.retry_after = "86400"
+    server.behaviour.faults.extend(["none", "none", "500", "500", "500"])
+    died = run(*options)
+    died.assert_outcomes(passed=1, errors=6 + 4)
+    assert died.ret == pytest.ExitCode.TESTS_FAILED
+    assert any("3 wordings in a row failed" in line for line in died.outlines)
+    assert any("not scored" in line for line in died.outlines)
+    assert len(server.requests) == 5
+
+    again = run(*options)
+    again.assert_outcomes(passed=7 + 4)
+    assert again.ret == pytest.ExitCode.OK
+    assert len(server.requests) == 5 + 1 + 6
