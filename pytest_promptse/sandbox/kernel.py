@@ -26,11 +26,7 @@ _syscall: Any = _libc.syscall
 _prctl: Any = getattr(_libc, "prctl", None)
 _mount: Any = getattr(_libc, "mount", None)
 _capset: Any = getattr(_libc, "capset", None)
-_before_fork = ctypes.pythonapi.PyOS_BeforeFork
-_after_fork_in_child = ctypes.pythonapi.PyOS_AfterFork_Child
-_after_fork_in_parent = ctypes.pythonapi.PyOS_AfterFork_Parent
 _CLONE = _SYS_CLONE.get(platform.machine(), -1)
-_REHEARSALS = 20
 
 
 class _FilterProgram(ctypes.Structure):
@@ -61,30 +57,19 @@ def fork(namespaces: int) -> int:
 
     ``unshare`` before ``os.fork`` would do it once only: a process cannot choose a second pid
     namespace for its children (https://man7.org/linux/man-pages/man7/pid_namespaces.7.html).
+
+    The interpreter is not told. What it would do makes locks anew that other threads may hold,
+    of which there are none, and costs every child the copying of fifty pages; the one hook of the
+    library that matters, which seeds ``random``, is left to the caller.
     """
     if not namespaces:
         return os.fork()
-    _before_fork()
-    child: int = _syscall(_CLONE, namespaces | signal.SIGCHLD, None, 0, 0, 0)
-    if child == 0:
-        _after_fork_in_child()
-        return 0
-    _after_fork_in_parent()
-    return _check(child, "clone")
+    return _check(_syscall(_CLONE, namespaces | signal.SIGCHLD, None, 0, 0, 0), "clone")
 
 
-def rehearse_fork() -> None:
-    """Do in this process what follows a fork in the child, for the pages and caches it fills."""
-    for _ in range(_REHEARSALS):
-        _before_fork()
-        _after_fork_in_child()
-
-
-def mount_tmpfs(path: str, size: int) -> None:
-    """Mount an empty file system of `size` bytes at `path`."""
-    options = f"size={size},mode=1777,nr_inodes=16k".encode()
-    target = path.encode()
-    _check(_mount(b"tmpfs", target, b"tmpfs", _MS_NOSUID_NODEV, options), "mount")
+def mount_tmpfs(path: bytes, options: bytes) -> None:
+    """Mount an empty file system at `path`."""
+    _check(_mount(b"tmpfs", path, b"tmpfs", _MS_NOSUID_NODEV, options), "mount")
 
 
 def drop_capabilities() -> None:
@@ -92,12 +77,27 @@ def drop_capabilities() -> None:
     _check(_capset(_CAPABILITY_HEADER, _NO_CAPABILITIES), "capset")
 
 
-def filter_system_calls(instructions: bytes) -> None:
-    """Put a seccomp filter, as compiled BPF, on this process and all that it starts."""
-    _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
-    program = _FilterProgram(len(instructions) // 8, instructions)
-    result = _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0)
-    _check(result, "seccomp")
+class SystemCallFilter:
+    """A seccomp filter made ready, so that the child of a fork has one call to make.
+
+    Parameters
+    ----------
+    instructions : bytes
+        Compiled BPF; none is no filter.
+    """
+
+    def __init__(self, instructions: bytes) -> None:
+        if instructions:
+            # Without it the kernel takes no filter; it is for ever, and inherited.
+            _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+        self._program = _FilterProgram(len(instructions) // 8, instructions)
+        self._reference = ctypes.byref(self._program)
+
+    def apply(self) -> None:
+        """Put the filter on this process and all that it starts."""
+        if self._program.length:
+            result = _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._reference, 0, 0)
+            _check(result, "seccomp")
 
 
 def adopt_orphans() -> None:
@@ -105,10 +105,18 @@ def adopt_orphans() -> None:
     _check(_prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
 
 
-def limit_resources(limits: dict[str, int]) -> None:
-    """Set both bounds of each named ``RLIMIT_*``."""
+def resource_bounds(limits: dict[str, int]) -> list[tuple[int, tuple[int, int]]]:
+    """Return what to set for each named ``RLIMIT_*``: both bounds, no higher than they are."""
+    found = []
     for name, value in limits.items():
         kind = getattr(resource, name)
         hard = resource.getrlimit(kind)[1]
         bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (bound, bound))
+        found.append((kind, (bound, bound)))
+    return found
+
+
+def limit_resources(bounds: list[tuple[int, tuple[int, int]]]) -> None:
+    """Set the `resource_bounds`."""
+    for kind, pair in bounds:
+        resource.setrlimit(kind, pair)

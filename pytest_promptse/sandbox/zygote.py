@@ -12,7 +12,7 @@ import gc
 import importlib
 import json
 import os
-import shutil
+import random
 import signal
 import socket
 import sys
@@ -39,11 +39,9 @@ def serve(control: socket.socket) -> NoReturn:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     zygote = _Zygote(control, config)
-    if config["filters"]["jail"]:
-        kernel.filter_system_calls(bytes.fromhex(config["filters"]["jail"]))
+    kernel.SystemCallFilter(bytes.fromhex(config["filters"]["jail"])).apply()
     guest.open_streams()
     _rehearse()
-    kernel.rehearse_fork()
     _forget_ourselves()
     gc.collect()
     # What lives now is never looked at again, which spares every child the copying of its pages.
@@ -85,20 +83,25 @@ class _Zygote:
         self.isolation: str = config["isolation"]
         namespaces = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS
         self.namespaces = namespaces if self.isolation == "namespaces" else 0
-        self.filter = bytes.fromhex(config["filters"]["program"])
+        self.filter = kernel.SystemCallFilter(bytes.fromhex(config["filters"]["program"]))
         self.children: dict[int, int] = {}
         self.errors: dict[int, str] = {}
         if self.isolation != "namespaces" and sys.platform == "linux":
             kernel.adopt_orphans()
 
     def start(self, order: dict[str, Any], files: list[int]) -> None:
+        # Made here what can be: whatever a child touches first, the kernel copies for it.
+        bounds = kernel.resource_bounds(order["limits"])
+        folder: str = order["folder"]
+        private = f"size={order['file_size']},mode=1777,nr_inodes=16k".encode()
+        highest = max(self.control.fileno(), *files)
         try:
             child = kernel.fork(self.namespaces)
         except OSError as error:
             self.errors[order["turn"]] = str(error)
         else:
             if child == 0:
-                self.become_program(order, files)
+                self.become_program(files, highest, folder, private, bounds)
             self.children[order["turn"]] = child
         for number in files:
             os.close(number)
@@ -120,27 +123,34 @@ class _Zygote:
             _clear("/tmp", "/dev/shm")  # noqa: S108 - the container's own
         return {"turn": turn, "status": status, "cpu": usage.ru_utime + usage.ru_stime}
 
-    def become_program(self, order: dict[str, Any], files: list[int]) -> NoReturn:
-        channel = files[0]
+    def become_program(
+        self,
+        files: list[int],
+        highest: int,
+        folder: str,
+        private: bytes,
+        bounds: list[tuple[int, tuple[int, int]]],
+    ) -> NoReturn:
+        channel, *streams = files
         try:
-            os.dup2(files[1], 0)
-            os.dup2(files[2], 1)
-            os.dup2(files[3], 2)
-            for number in {*files[1:], self.control.detach()}:
-                os.close(number)
+            # Input, output, errors and channel take the lowest numbers, and no other stays open.
+            for number, file in enumerate((*streams, channel)):
+                os.dup2(file, number)
+            channel = len(streams)
+            os.closerange(channel + 1, highest + 1)
             os.setsid()
             if self.isolation == "namespaces":
-                kernel.mount_tmpfs("/tmp", order["file_size"])  # noqa: S108 - a private one
-            os.chdir(order["folder"])
-            kernel.limit_resources(order["limits"])
+                kernel.mount_tmpfs(b"/tmp", private)
+            os.chdir(folder)
+            kernel.limit_resources(bounds)
             if self.isolation == "user":
                 os.setgroups([])
                 os.setresgid(_NOBODY, _NOBODY, _NOBODY)
                 os.setresuid(_NOBODY, _NOBODY, _NOBODY)
             if self.isolation != "none":
                 kernel.drop_capabilities()
-            if self.filter:
-                kernel.filter_system_calls(self.filter)
+            self.filter.apply()
+            random.seed()
             gc.enable()
         except OSError as error:
             guest.send(channel, str(error).encode())
@@ -170,6 +180,8 @@ def _kill_orphans(keep: Iterable[int]) -> None:
 
 def _clear(*folders: str) -> None:
     """Remove all that a program left in `folders`; its processes are gone."""
+    import shutil  # noqa: PLC0415 - its libraries would grow every child
+
     for entry in [entry for folder in folders for entry in os.scandir(folder)]:
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path, ignore_errors=True)

@@ -4,6 +4,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -72,6 +73,31 @@ def test_programs_run_as_nobody_in_particular_with_the_first_number(bwrap):
     uid, pid = answer(bwrap, "import os\ndef f(): return os.getuid(), os.getpid()")
     assert uid != 0
     assert pid == 1
+
+
+def test_no_two_programs_draw_the_same_random_numbers(bwrap):
+    drawn = []
+    for _ in range(3):
+        with bwrap.load("from random import random", entry_point="random") as candidate:
+            drawn.append(candidate())
+    assert len(set(drawn)) == 3
+
+
+def test_no_program_holds_more_than_its_streams_and_its_channel(bwrap):
+    program = """
+        import os
+        def held(highest):
+            numbers = []
+            for number in range(highest):
+                try:
+                    os.fstat(number)
+                except OSError:
+                    continue
+                numbers.append(number)
+            return numbers
+    """
+    with bwrap.load(dedent(program), entry_point="held") as candidate:
+        assert candidate(256) == [0, 1, 2, 3]
 
 
 def test_a_jail_that_was_killed_is_replaced(bwrap):
