@@ -11,6 +11,7 @@ from pytest_promptse import __version__
 from pytest_promptse.errors import PromptseError
 from pytest_promptse.reports.record import json_schema
 from pytest_promptse.run import report_commands, store_commands
+from pytest_promptse.study import commands as study_commands
 from pytest_promptse.variants import commands as variant_commands
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def make_parser() -> argparse.ArgumentParser:
     variant_commands.add_parser(commands)
     store_commands.add_parser(commands)
     report_commands.add_parser(commands)
+    study_commands.add_parser(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of the result record")
     schema.set_defaults(func=_schema)
     return parser

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_promptse.values import Margin
 
 # Settings of a suite that its figures depend on.
-_DECISIVE = (
+DECISIVE = (
     "temperature",
     "top_p",
     "max_tokens",
@@ -128,19 +128,20 @@ class _Side:
         """
         tasks = []
         for task in self.tasks.values():
-            original = _recorded(task.original, light=light) if task.original else None
+            original = recorded(task.original, light=light) if task.original else None
             if original is None:
                 continue
             variants = {
                 _place(variant) if task.id in by_place else variant.id: wording
                 for variant in task.variants
-                if (wording := _recorded(variant, light=light)) is not None
+                if (wording := recorded(variant, light=light)) is not None
             }
             tasks.append(RecordedTask(task_id=task.id, original=original, variants=variants))
         return tasks
 
 
-def _recorded(wording: WordingRecord, *, light: bool) -> RecordedWording | None:
+def recorded(wording: WordingRecord, *, light: bool) -> RecordedWording | None:
+    """Return a wording as it is compared, `light` by its pass rate; None where it has no score."""
     score = wording.pass_rate if light else wording.score
     if score is None:
         return None
@@ -259,7 +260,7 @@ def _differences(ours: _Side, theirs: _Side) -> dict[str, tuple[str, str]]:
     values["mode"] = (here.mode, there.mode)
     values["weighting"] = (here.weighting, there.weighting)
     values["distances"] = (_listed(ours.distances), _listed(theirs.distances))
-    for name in _DECISIVE:
+    for name in DECISIVE:
         if name in here.settings and name in there.settings:
             values[name] = (here.settings[name], there.settings[name])
     if ours.rewriter and theirs.rewriter:

@@ -97,7 +97,7 @@ class CalibrationRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Calibrations = dict[str, CalibrationRecord]
-"""By group: ``all``, ``original`` and the quadrants of emotion that were asked in."""
+"""By group: ``all``, ``original``, and the quadrants or emotions that were asked in."""
 
 
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +157,7 @@ class WordingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``causes`` counts why samples failed, ``details`` gives an example of each. ``samples`` holds
     the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
+    ``confidence`` is the samples' mean of exp(logprob / tokens), None without log-probabilities.
     ``node`` is the pytest item that measures it, seen from the root directory; None where its
     name cannot be told.
     """
@@ -168,6 +169,7 @@ class WordingRecord(msgspec.Struct, frozen=True, kw_only=True):
     soft_exec: float | None
     score: float | None
     ess: float | None
+    confidence: float | None = None
     causes: dict[str, int]
     details: dict[str, str]
     samples: list[SampleRecord] = []
@@ -237,12 +239,16 @@ class VoiceRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoicesRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one model gives way, over all suites that were asked of it."""
+    """Where one model gives way, over all suites that were asked of it.
+
+    ``calibration`` is by quadrant of emotion, ``emotions`` by emotion.
+    """
 
     model: str
     template: str | None
     voices: list[VoiceRecord]
     calibration: Calibrations | None
+    emotions: Calibrations | None = None
 
 
 class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):

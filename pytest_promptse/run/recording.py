@@ -21,8 +21,10 @@ from pytest_promptse.reports.record import (
     VariantRecord,
     WordingRecord,
 )
+from pytest_promptse.run.evaluate import to_samples
 from pytest_promptse.run.ledger import ErrorRow, GateRow, SuiteRow, WordingRow
 from pytest_promptse.run.voices import calibrations, voices_of
+from pytest_promptse.scoring.calibration import confidence
 from pytest_promptse.scoring.robustness import task_robustness
 from pytest_promptse.variants.variant import text_hash
 
@@ -241,6 +243,7 @@ def _wording(row: WordingRow, score: Scored | None) -> dict[str, Any]:
         "soft_exec": score.soft_exec if score else None,
         "score": score.score if score else None,
         "ess": score.ess if score else None,
+        "confidence": _confidence(row),
         "causes": dict(sorted(Counter(cause for cause in row.causes if cause).items())),
         "details": row.details,
         "samples": [
@@ -253,6 +256,13 @@ def _wording(row: WordingRow, score: Scored | None) -> dict[str, Any]:
             for sample in row.samples
         ],
     }
+
+
+def _confidence(row: WordingRow) -> float | None:
+    samples = to_samples(row)
+    if samples.logprob is None or samples.n_tokens is None:
+        return None
+    return float(confidence(samples.logprob, samples.n_tokens).mean())
 
 
 def _key(text: str) -> str:

@@ -64,20 +64,22 @@ def voices_of(
             )
         ],
         calibration=calibrations(rows, quadrants),
+        emotions=calibrations(rows, {row.emotion: row.emotion for row in rows if row.emotion}),
     )
 
 
-def calibrations(rows: Iterable[WordingRow], quadrants: Mapping[str, str]) -> Calibrations | None:
+def calibrations(rows: Iterable[WordingRow], groups_of: Mapping[str, str]) -> Calibrations | None:
     """Measure calibration of all samples and by group, None where log-probabilities are missing.
 
-    The groups are ``original``, each quadrant and ``control``, the wordings without an emotion.
-    They share one threshold, the median confidence of all samples.
+    The groups are ``original``, that of each emotion in `groups_of`, such as its quadrant, and
+    ``control``, the wordings without an emotion. They share one threshold, the median confidence
+    of all samples.
     """
     groups: dict[str, list[Samples]] = defaultdict(list)
     for row in rows:
         if not row.has_logprobs:
             return None
-        name = "original" if row.distance == 0.0 else quadrants.get(row.emotion or "", "control")
+        name = "original" if row.distance == 0.0 else groups_of.get(row.emotion or "", "control")
         groups[name].append(to_samples(row))
     if not groups:
         return None

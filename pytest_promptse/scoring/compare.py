@@ -125,8 +125,8 @@ def compare_runs(
     elif metric == "pass_at_1":
         over = (_ORIGINAL,)
     paired = [
-        _known_in_both(_curve(a, metric, mode, over, seed), _curve(b, metric, mode, over, seed))
-        for a, b in pairs.tasks
+        _known_in_both(*(task_curve(task, metric, mode, over, seed) for task in pair))
+        for pair in pairs.tasks
     ]
     ours = task_values([a for a, _ in paired], over)
     theirs = task_values([b for _, b in paired], over)
@@ -170,9 +170,10 @@ def compare_runs(
     )
 
 
-def _curve(
+def task_curve(
     task: RecordedTask, metric: Metric, mode: Mode, over: Sequence[float], seed: int
 ) -> Curve:
+    """Return one task's figure at each distance in `over`, None where it was not measured."""
     curve: Curve = dict.fromkeys(over)
     if task.original is None:
         return curve

@@ -119,3 +119,13 @@ def test_calibration_is_told_for_all_the_original_each_quadrant_and_control_arms
 def test_calibration_is_never_guessed():
     assert calibrations([row(8, distance=0.0), row(8, confidence=None)], QUADRANTS) is None
     assert calibrations([], QUADRANTS) is None
+
+
+def test_calibration_is_known_by_emotion_too():
+    rows = [row(8, distance=0.0), row(4, emotion="tired"), row(8, emotion="excited")]
+    found = voices_of("m", None, rows, QUADRANTS)
+    assert set(found.emotions) == {"all", "original", "tired", "excited"}
+    # All are sure with 0.9; half of the tired ones pass, and all of the excited ones.
+    assert found.emotions["tired"].ece == pytest.approx(0.4)
+    assert found.emotions["excited"].ece == pytest.approx(0.1)
+    assert found.emotions["all"].threshold == found.calibration["all"].threshold

@@ -1,0 +1,1 @@
+"""Several records side by side: models, dates or templates, and the paper's questions of them."""
