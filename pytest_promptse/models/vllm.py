@@ -64,6 +64,7 @@ class VllmBackend:
         self._api = api
         self._engine_args = dict(engine_args or {})
         self._engine: Any = None
+        self._loading: asyncio.Future[Capabilities] | None = None
         self._tokenizer: Any = None
         self._is_chat = False
         self._asked = 0
@@ -92,6 +93,13 @@ class VllmBackend:
             If the engine arguments are wrong, the model cannot be loaded, or ``chat`` is asked
             for without a chat template.
         """
+        if self._loading is None:
+            self._loading = asyncio.ensure_future(asyncio.to_thread(self._load))
+        # A load cannot be broken off: `close` waits for it, to end the engine that it makes.
+        return await asyncio.shield(self._loading)
+
+    def _load(self) -> Capabilities:
+        """Load the model in a thread, while the event loop serves other models."""
         # vLLM reads its environment when it is first imported.
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
@@ -139,7 +147,10 @@ class VllmBackend:
         raise failure
 
     async def close(self) -> None:
-        """End the engine's process."""
+        """End the engine's process, after its load if that is under way."""
+        if self._loading is not None:
+            await asyncio.wait({self._loading})
+            self._loading = None
         if self._engine is None:
             return
         # The engine leaves its messaging context to the garbage collector, which would warn of it

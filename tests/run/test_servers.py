@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 
@@ -165,6 +166,22 @@ def test_what_the_start_asks_stays_under_max_cost(sample, model, server, ask):
     with pytest.raises(BudgetError, match=r"max_cost=1e-06"):
         sampler.wait(job)
     assert server.requests == []
+
+
+def test_a_server_is_asked_while_another_model_is_loaded(sample, backend, model, ask, job):
+    loaded = threading.Event()
+
+    class Slow(backend):
+        async def start(self):
+            await asyncio.to_thread(loaded.wait, 20)
+            return await super().start()
+
+    slow, quick = job(1), ask(1, 4)
+    sampler = sample([slow, quick], Slow(), model())
+    assert len(sampler.wait(quick)) == 4
+    assert not loaded.is_set()
+    loaded.set()
+    assert len(sampler.wait(slow)) == 2
 
 
 def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answer, monkeypatch):
