@@ -15,9 +15,9 @@ from pytest_promptse.errors import (
     RecordError,
     SettingsError,
 )
-from pytest_promptse.invocation import invocation
+from pytest_promptse.invocation import anchored_layers, anchored_values, invocation
 from pytest_promptse.models.registry import ModelOptions, create_backend
-from pytest_promptse.plugin import REFUSAL, bridge, layers, run_id
+from pytest_promptse.plugin import REFUSAL, bridge, run_id
 from pytest_promptse.reports.comparison import compare_records
 from pytest_promptse.reports.comparison_text import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal import render
@@ -31,9 +31,11 @@ from pytest_promptse.watch import Notes, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.reports.record import Record
+    from pytest_promptse.run.ledger import SuiteKey
     from pytest_promptse.run.plan import Suite, Wording
     from pytest_promptse.settings import Settings
     from pytest_promptse.variants.generate import Rewriter
@@ -60,7 +62,7 @@ class Bridge:
         self._notices: list[str] = []
         self._shortfalls: list[str] = []
         self._baselines = Baselines(config.rootpath, here=config.invocation_params.dir)
-        settings = resolve(layers(config))
+        settings = resolve(anchored_layers(config))
         self.run = Run(
             settings,
             root=config.rootpath,
@@ -90,9 +92,11 @@ class Bridge:
         return found or rewriter_named(spec, backend=self._backend, library=library)
 
     def suite_settings(
-        self, keywords: Mapping[str, Any], *, where: Callable[[str], str]
+        self, keywords: Mapping[str, Any], *, where: Callable[[str], str], folder: Path
     ) -> Settings:
         """Return the run's settings with a mark's or suite file's own on top.
+
+        `folder` is that of its file, from which it names templates.
 
         Raises
         ------
@@ -100,7 +104,8 @@ class Bridge:
             Naming the keyword and `where` it stands.
         """
         check_names(list(keywords), marker=True, where=where("settings").rpartition(",")[0])
-        return resolve([(keywords, where), *layers(self.config)])
+        own = anchored_values(keywords, folder, self.config.rootpath)
+        return resolve([(own, where), *anchored_layers(self.config)])
 
     @property
     def has_models(self) -> bool:
@@ -132,13 +137,13 @@ class Bridge:
             self._refuse(self._refusal)
         if self.config.option.collectonly:
             return
-        wanted: dict[tuple[str, str, str], tuple[Suite, Wording]] = {}
+        wanted: dict[tuple[SuiteKey, str], tuple[Suite, Wording]] = {}
         for item in items:
             spot = item.stash.get(SPOT, None)
             if spot is None:
                 continue
             for wording in spot.wordings():
-                key = (spot.suite.id, spot.suite.model, wording.job.key)
+                key = (spot.suite.key, wording.job.key)
                 wanted.setdefault(key, (spot.suite, wording))
         if not wanted:
             return

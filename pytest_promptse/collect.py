@@ -14,7 +14,7 @@ from pytest_promptse.errors import PromptseError, TaskError
 from pytest_promptse.plugin import candidate as own_candidate
 from pytest_promptse.run.plan import check_ids
 from pytest_promptse.runtest import run_suite_file_item
-from pytest_promptse.spot import SPOT, Spot, spots_of
+from pytest_promptse.spot import SPOT, Named, Spot, spots_of
 from pytest_promptse.tasks.suitefile import load_suite
 from pytest_promptse.tasks.task import Task
 
@@ -53,7 +53,7 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
     spots = [
         spot
         for suite in suites
-        for spot in spots_of(suite, name_model=len(suites) > 1, name_task=not mark.single)
+        for spot in spots_of(suite, Named.among(suites, task=not mark.single))
     ]
     metafunc.parametrize(
         "candidate", [pytest.param(spot, id=spot.id) for spot in spots], indirect=True
@@ -95,7 +95,9 @@ def _read_mark(metafunc: pytest.Metafunc) -> Mark | None:
             f"{len(source)} arguments"
         )
     settings = bridge(metafunc.config).suite_settings(
-        keywords, where=lambda name: f"{where}, promptse mark, {name}"
+        keywords,
+        where=lambda name: f"{where}, promptse mark, {name}",
+        folder=item.path.parent,
     )
     name = getattr(item, "originalname", item.name)
     return Mark(
@@ -161,7 +163,9 @@ class SuiteFileCollector(pytest.File):
         try:
             file = load_suite(self.path)
             place = f"{self.path.name}:{file.settings_line}"
-            settings = made.suite_settings(file.settings, where=lambda name: f"{place}, {name}")
+            settings = made.suite_settings(
+                file.settings, where=lambda name: f"{place}, {name}", folder=self.path.parent
+            )
             if not made.has_models:
                 for task in file.tasks:
                     item = SuiteFileItem.from_parent(self, name=task.id, spot=None, line=1)
@@ -172,9 +176,10 @@ class SuiteFileCollector(pytest.File):
         except PromptseError as error:
             raise self.CollectError(str(error)) from None
         for suite in suites:
-            for spot in spots_of(suite, name_model=len(suites) > 1, name_task=False):
-                owner = spot.task
-                own_id = spot.id if owner is None else spot.id.replace(f"{owner.id}-", "", 1)
+            for spot in spots_of(suite, Named.among(suites, task=False)):
+                owner, own_id = spot.task, spot.id
+                if owner is not None and spot.gate is not None:
+                    own_id = own_id.removesuffix(f"{owner.id}-{spot.gate.name}") + spot.gate.name
                 name = f"{owner.id if owner else 'suite'}[{own_id}]"
                 line = file.task_lines[owner.id] if owner else 1
                 yield SuiteFileItem.from_parent(self, name=name, spot=spot, line=line)

@@ -201,6 +201,24 @@ OPTIONS: Mapping[str, Option] = {
             metavar="DIR",
         ),
         _option(
+            "template",
+            values.texts,
+            (),
+            "prompt templates to ask through, a file or a quoted glob such as 'prompts/*.j2', or "
+            "shipped:NAME; the suites are asked once through each; repeat it for several",
+            metavar="FILE|GLOB",
+            marker=True,
+            repeatable=True,
+        ),
+        _option(
+            "perturb",
+            values.choice("task", "template", "both"),
+            "task",
+            "what is reworded: the task (default), the template around it, or both",
+            metavar="WHAT",
+            marker=True,
+        ),
+        _option(
             "templates_dir",
             values.text,
             None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, nearest
+from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError, nearest
 from pytest_promptse.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def pytest_configure(config: pytest.Config) -> None:
             _check_report(config, report)
         if settings.compare is not None:
             _check_baseline(config, settings.compare)
-    except (SettingsError, RecordError) as error:
+        if settings.template:
+            _check_templates(config)
+    except (SettingsError, RecordError, TaskError) as error:
         raise pytest.UsageError(str(error)) from None
 
 
@@ -114,6 +116,21 @@ def _check_baseline(config: pytest.Config, name_or_path: str) -> None:
 
     with suppress(NoBaselineError):
         Baselines(config.rootpath, here=config.invocation_params.dir).load(name_or_path)
+
+
+def _check_templates(config: pytest.Config) -> None:
+    """Refuse templates that are wrong before anything is collected."""
+    for argument in config.args:
+        if argument.endswith((".j2", ".jinja", ".jinja2")):
+            raise SettingsError(
+                f"{argument} is a template and no test: quote the pattern, so that the shell "
+                "leaves it alone, as in --promptse-template 'prompts/*.j2'"
+            )
+    from pytest_promptse.invocation import anchored_layers
+    from pytest_promptse.settings import resolve
+    from pytest_promptse.tasks.template import load_templates
+
+    load_templates(resolve(anchored_layers(config)).template, config.rootpath)
 
 
 def layers(config: pytest.Config) -> list[tuple[dict[str, Any], Any]]:

@@ -48,6 +48,8 @@ class Settings:
     seed: int
     rewriter: str
     variants_dir: str | None
+    template: tuple[str, ...]
+    perturb: Literal["task", "template", "both"]
     templates_dir: str | None
     min_auc_e: float | None
     min_elasticity: Mapping[float | None, float] | None
@@ -125,6 +127,17 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
             f"{origin['max_cost']}: {values['max_cost']:g} cannot be kept to without prices; "
             "add --promptse-price INPUT,OUTPUT (per million tokens)"
         )
+    if values["perturb"] != "task":
+        if not values["template"]:
+            raise SettingsError(
+                f"{origin['perturb']}: there is no template to reword; "
+                "add --promptse-template 'prompts/*.j2'"
+            )
+        if values["variants_dir"] is not None:
+            raise SettingsError(
+                f"{origin['perturb']}: the frozen wordings of {origin['variants_dir']} are those "
+                "of tasks, and wordings of templates are made anew; leave one of the two out"
+            )
     # Margins in an ini file wait for a --promptse-compare; on the command line they miss one.
     if values["compare"] is None and origin.get("compare_fail") == OPTIONS["compare_fail"].flag:
         raise SettingsError(

@@ -95,8 +95,9 @@ class Usage:
 class Ask:
     """One request: samples ``first … first + n - 1`` of a wording.
 
-    ``seed`` is this request's own, in [0, 2³¹); ``task_id`` and ``variant_id`` say which
-    wording it is, for backends that look answers up. ``reference`` is the task's own solution,
+    ``seed`` is this request's own, in [0, 2³¹); ``task_id``, ``variant_id`` and
+    ``template``, the name of the prompt template if there is one, say which wording it is, for
+    backends that look answers up. ``reference`` is the task's own solution,
     which only the ``reference`` backend reads.
     """
 
@@ -107,6 +108,7 @@ class Ask:
     seed: int = 0
     task_id: str = ""
     variant_id: str = "original"
+    template: str | None = None
     reference: str | None = None
 
 

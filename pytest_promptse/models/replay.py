@@ -30,13 +30,15 @@ class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Our own lines give ``text``; lines in the format of HumanEval's samples give ``completion``
     instead, which is text that goes on where the prompt stopped. ``index`` is the sample's
-    number within its wording, by default its place in the file. ``prompt_sha256`` is that of
+    number within its wording, by default its place in the file; ``template`` names the prompt
+    template it was asked through. ``prompt_sha256`` is that of
     the user's part of the prompt; where given, the line answers this wording and no other.
     Further keys are ignored.
     """
 
     task_id: str
     variant_id: str = "original"
+    template: str | None = None
     index: int | None = None
     text: str | None = None
     completion: str | None = None
@@ -80,7 +82,7 @@ class ReplayBackend:
         self._spec = spec
         self._path = path
         self._file: IO[bytes] | None = None
-        self._wordings: dict[tuple[str, str], _Samples] = {}
+        self._wordings: dict[tuple[str, str, str | None], _Samples] = {}
         self._decoder = msgspec.json.Decoder(ReplayLine)
 
     @property
@@ -111,14 +113,14 @@ class ReplayBackend:
 
     async def complete(self, ask: Ask) -> Answer:
         """Return the completions numbered ``ask.first`` and on of the asked wording."""
-        samples = self._wordings.get((ask.task_id, ask.variant_id), _Samples())
+        samples = self._wordings.get(_wording(ask), _Samples())
         places = dict(zip(samples.numbers, samples.offsets, strict=True))
         wanted = range(ask.first, ask.first + ask.n)
         missing = sum(number not in places for number in wanted)
         if missing:
             raise ModelError(
                 f"{self._spec} lacks {missing} of the samples {wanted.start}…{wanted.stop - 1} of "
-                f"{ask.task_id}[{ask.variant_id}]; add them to the file or ask for fewer samples"
+                f"{_named(*_wording(ask))}; add them to the file or ask for fewer samples"
             )
         return Answer(
             completions=tuple(self._read(places[number], number, ask) for number in wanted),
@@ -153,7 +155,7 @@ class ReplayBackend:
                 found = self._decode(line, number)
                 forms.setdefault(found.answer_form, number)
                 has_logprobs = has_logprobs and found.logprob is not None
-                samples = self._wordings.setdefault((found.task_id, found.variant_id), _Samples())
+                samples = self._wordings.setdefault(_wording(found), _Samples())
                 samples.numbers.append(len(samples.numbers) if found.index is None else found.index)
                 samples.offsets.append(offset)
             offset += len(line)
@@ -194,11 +196,11 @@ class ReplayBackend:
         return found
 
     def _refuse_doubles(self) -> None:
-        for (task_id, variant_id), samples in self._wordings.items():
+        for wording, samples in self._wordings.items():
             if len(set(samples.numbers)) < len(samples.numbers):
                 raise ModelError(
-                    f"{self._path}: a sample of {task_id}[{variant_id}] comes twice under one "
-                    "index; leave out 'index' or number the samples"
+                    f"{self._path}: a sample of {_named(*wording)} comes twice under one index; "
+                    "leave out 'index' or number the samples"
                 )
 
     def _read(self, offset: int, number: int, ask: Ask) -> Completion:
@@ -208,8 +210,8 @@ class ReplayBackend:
         sent = hashlib.sha256(ask.prompt.user.encode()).hexdigest()
         if line.prompt_sha256 not in (None, sent):
             raise ModelError(
-                f"{self._spec}: the completions of {ask.task_id}[{ask.variant_id}] answer another "
-                "wording than this run asks; make them again or use the wordings they were made for"
+                f"{self._spec}: the completions of {_named(*_wording(ask))} answer another wording "
+                "than this run asks; make them again or use the wordings they were made for"
             )
         text = line.text if line.completion is None else line.completion
         assert text is not None
@@ -220,3 +222,11 @@ class ReplayBackend:
             n_tokens=line.n_tokens,
             logprob=line.logprob,
         )
+
+
+def _wording(of: Ask | ReplayLine) -> tuple[str, str, str | None]:
+    return of.task_id, of.variant_id, of.template
+
+
+def _named(task_id: str, variant_id: str, template: str | None) -> str:
+    return f"{task_id}[{variant_id}]" + (f" in template {template}" if template else "")

@@ -30,12 +30,13 @@ DECISIVE = (
     "max_tokens",
     "samples",
     "original_samples",
+    "perturb",
     "seed",
     "timeout",
     "memory",
 )
 # Where these differ, all wordings were drawn and made anew.
-_REWORDING = {"rewriter", "seed"}
+_REWORDING = {"perturb", "rewriter", "seed"}
 
 
 def compare_records(
@@ -257,6 +258,8 @@ def _differences(ours: _Side, theirs: _Side) -> dict[str, tuple[str, str]]:
                 ours.identity.get(key, "none"),
                 theirs.identity.get(key, "none"),
             )
+    if here.template_sha256 and there.template_sha256:
+        values["template"] = (here.template_sha256[:12], there.template_sha256[:12])
     values["mode"] = (here.mode, there.mode)
     values["weighting"] = (here.weighting, there.weighting)
     values["distances"] = (_listed(ours.distances), _listed(theirs.distances))

@@ -103,7 +103,8 @@ Calibrations = dict[str, CalibrationRecord]
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite asked of one model; ``n_measured`` of its ``n_wordings`` were measured.
 
-    ``line`` is where it begins in the file that ``id`` starts with.
+    ``line`` is where it begins in the file that ``id`` starts with. ``template_sha256`` is that of
+    the template's file, which the record's ``templates`` hold.
     """
 
     id: str
@@ -138,6 +139,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     settings: dict[str, Any]
     line: int | None = None
+    template_sha256: str | None = None
 
 
 class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +161,8 @@ class WordingRecord(msgspec.Struct, frozen=True, kw_only=True):
     the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
     ``confidence`` is the samples' mean of exp(logprob / tokens), None without log-probabilities.
     ``node`` is the pytest item that measures it, seen from the root directory; None where its
-    name cannot be told.
+    name cannot be told. ``prompt`` is what was worded: the task, or the whole prompt where the
+    template was reworded. Tokens are those of one attempt, None where the model counts none.
     """
 
     node: str | None = None
@@ -173,6 +176,8 @@ class WordingRecord(msgspec.Struct, frozen=True, kw_only=True):
     causes: dict[str, int]
     details: dict[str, str]
     samples: list[SampleRecord] = []
+    prompt_tokens: float | None = None
+    completion_tokens: float | None = None
 
 
 class VariantRecord(WordingRecord, frozen=True, kw_only=True):
@@ -290,6 +295,15 @@ class EmotionRecord(msgspec.Struct, frozen=True, kw_only=True):
     arousal: float
 
 
+class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt template that was asked through; ``place`` names its file."""
+
+    name: str
+    place: str
+    sha256: str
+    source: str
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run; ``rewording`` is what an ``llm:`` rewriter was paid, apart from ``usage``."""
 
@@ -302,6 +316,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     invocation: InvocationRecord | None = None
     settings: dict[str, Any]
     models: list[ModelRecord]
+    templates: list[TemplateRecord] = []
     suites: list[SuiteRecord]
     tasks: list[TaskRecord]
     voices: list[VoicesRecord] = []

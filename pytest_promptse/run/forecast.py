@@ -19,13 +19,14 @@ _PRICED_TOKENS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What one model would be asked.
+    """What one model would be asked, through one prompt template or plainly.
 
     ``prompt_tokens`` is estimated from the length of the prompts, each sent once;
     ``completion_tokens`` is the most that ``max_tokens`` allows. ``cost`` is None without a price.
     """
 
     model: str
+    template: str | None
     wordings: int
     completions: int
     stored: int
@@ -37,8 +38,9 @@ class Forecast:
         """Return the forecast in one line."""
         missing = self.completions - self.stored
         cost = "" if self.cost is None else f", at most {self.cost:.4g}"
+        through = f" with template {self.template}" if self.template else ""
         return (
-            f"{self.model}: {self.wordings} wordings, {self.completions} completions, "
+            f"{self.model}{through}: {self.wordings} wordings, {self.completions} completions, "
             f"{self.stored} of them in the store; would ask for {missing} "
             f"(about {self.prompt_tokens} tokens in, at most {self.completion_tokens} out{cost})"
         )
@@ -47,18 +49,18 @@ class Forecast:
 def forecast(
     jobs: Iterable[Job], store: Store, *, price: tuple[float, float] | None = None
 ) -> list[Forecast]:
-    """Return a forecast for every model that `jobs` ask, in their order.
+    """Return a forecast for every model and template that `jobs` ask, in their order.
 
     A wording that two suites share counts once, with the larger number of samples. `price` is
     that of a million tokens in and out.
     """
-    by_model: dict[str, dict[str, Job]] = {}
+    asked_of: dict[tuple[str, str | None], dict[str, Job]] = {}
     for job in jobs:
-        known = by_model.setdefault(job.model, {})
+        known = asked_of.setdefault((job.model, job.template), {})
         if job.key not in known or known[job.key].n < job.n:
             known[job.key] = job
     forecasts = []
-    for model, wordings in by_model.items():
+    for (model, template), wordings in asked_of.items():
         missing = store.missing({key: job.n for key, job in wordings.items()})
         asked = {key: len(gaps) for key, gaps in missing.items() if gaps}
         prompt_tokens = sum(_tokens(wordings[key]) for key in asked)
@@ -72,6 +74,7 @@ def forecast(
         forecasts.append(
             Forecast(
                 model=model,
+                template=template,
                 wordings=len(wordings),
                 completions=completions,
                 stored=completions - sum(asked.values()),

@@ -137,24 +137,24 @@ def exported(store: Store, *, model: str | None = None) -> Iterator[dict[str, An
     with store.database.read() as connection:
         rows = connection.execute(
             """
-            SELECT task_id, variant_id, sample, text, finish_reason, n_tokens, logprob, form,
-                model, user, system, seed, temperature, top_p, max_tokens
+            SELECT task_id, variant_id, template, sample, text, finish_reason, n_tokens, logprob,
+                form, model, user, system, seed, temperature, top_p, max_tokens
             FROM completion JOIN wording ON wording.id = completion.wording
             WHERE ? IS NULL OR model = ?
             ORDER BY wording.id, sample
             """,
             (model, model),
         )
-        names = ("task_id", "variant_id", "index", "text", "finish_reason", "n_tokens", "logprob")
+        names = ("task_id", "variant_id", "template", "index", "text", "finish_reason")
         told = ("model", "prompt", "system", "seed", "temperature", "top_p", "max_tokens")
         for row in rows:
-            line = dict(zip((*names, "form", *told), row, strict=True))
+            line = dict(zip((*names, "n_tokens", "logprob", "form", *told), row, strict=True))
             line["prompt_sha256"] = hashlib.sha256(line["prompt"].encode()).hexdigest()
             yield line
 
 
 def ambiguous(store: Store, *, model: str | None = None) -> int:
-    """Return how many task and variant pairs are there more than once.
+    """Return how many wordings of a task in a template are there more than once.
 
     They were asked of several models, or under other decoding, seeds or prompts; a replay file
     that holds them all cannot say which is meant.
@@ -164,7 +164,7 @@ def ambiguous(store: Store, *, model: str | None = None) -> int:
             """
             SELECT count(*) FROM (
                 SELECT 1 FROM wording WHERE ? IS NULL OR model = ?
-                GROUP BY task_id, variant_id HAVING count(*) > 1
+                GROUP BY task_id, variant_id, template HAVING count(*) > 1
             )
             """,
             (model, model),

@@ -14,7 +14,7 @@ class Job:
 
     ``model`` is the model's ``BACKEND:NAME``; ``seed`` the wording's own, from which each
     request's is derived; ``reference`` the task's own solution, for the backend that answers
-    with it.
+    with it; ``template`` names the prompt template that is asked through.
     """
 
     key: str
@@ -26,6 +26,7 @@ class Job:
     task_id: str
     variant_id: str
     reference: str | None = None
+    template: str | None = None
 
     def to_json(self) -> bytes:
         """Return the job as JSON text."""

@@ -108,7 +108,7 @@ class Judge:
         extracted = {
             (completion.text, completion.finish_reason): extract(
                 completion.text,
-                prompt=task.prompt if task.is_stub else wording.variant.text,
+                prompt=task.prompt if task.is_stub else wording.spoken,
                 entry_point=task.entry_point,
                 form=capabilities.form,
                 finish_reason=completion.finish_reason,

@@ -322,6 +322,7 @@ class Lane:
             variant_id=job.variant_id,
             seed=job.seed,
             form=self._capabilities.form,
+            template=job.template,
         )
         self._desk.store.add_usage(self._desk.run, answer.usage)
         return len(samples)

@@ -6,7 +6,7 @@ is reported exactly like a run in one process.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,8 +19,19 @@ if TYPE_CHECKING:
     from pytest_promptse.run.store import Store
 
 
+class SuiteKey(NamedTuple):
+    """A suite as one model is asked it, through a prompt template or plainly."""
+
+    model: str
+    template: str | None
+    id: str
+
+
 class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One suite asked of one model: what was planned."""
+    """One suite asked of one model through one template: what was planned.
+
+    ``template_source`` is the template's path, seen from the root directory, and its text.
+    """
 
     id: str
     model: str
@@ -33,6 +44,11 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     settings: dict[str, Any]
     line: int | None
+    template_source: tuple[str, str] | None = None
+
+    @property
+    def key(self) -> SuiteKey:
+        return SuiteKey(self.model, self.template, self.id)
 
 
 class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,11 +65,12 @@ class WordingRow(msgspec.Struct, frozen=True, kw_only=True):
 
     ``causes`` holds ``""`` for a sample that passed; ``details`` one example of what was wrong
     per cause; ``samples`` the most frequent outcomes with what was answered;
-    ``node`` the pytest item that measures it.
+    ``node`` the pytest item that measures it; ``tokens`` are those of one attempt, in and out.
     """
 
     suite: str
     model: str
+    template: str | None
     task: str
     variant: str
     node: str | None
@@ -69,6 +86,11 @@ class WordingRow(msgspec.Struct, frozen=True, kw_only=True):
     n_tokens: list[int | None]
     details: dict[str, str]
     samples: list[SampleRow]
+    tokens: tuple[float, float] | None = None
+
+    @property
+    def key(self) -> SuiteKey:
+        return SuiteKey(self.model, self.template, self.suite)
 
     @property
     def n(self) -> int:
@@ -88,12 +110,17 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True):
 
     suite: str
     model: str
+    template: str | None
     task: str | None
     name: str
     threshold: float | None
     value: float | None
     verdict: str | None
     message: str
+
+    @property
+    def key(self) -> SuiteKey:
+        return SuiteKey(self.model, self.template, self.suite)
 
 
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,19 +186,19 @@ AnyRow = SuiteRow | WordingRow | GateRow | ErrorRow | CachedRow | ProgressRow
 _SEPARATOR = "\x1f"
 
 
-def _wording_parts(suite: str, model: str, task: str, variant: str) -> tuple[str, ...]:
-    return (model, suite, task, variant)
+def _key_parts(key: SuiteKey) -> tuple[str, ...]:
+    return (key.model, key.template or "", key.id)
 
 
 def _name(row: AnyRow) -> str:
     parts: tuple[str, ...]
     match row:
         case SuiteRow():
-            parts = (row.model, row.id)
+            parts = _key_parts(row.key)
         case WordingRow():
-            parts = _wording_parts(row.suite, row.model, row.task, row.variant)
+            parts = (*_key_parts(row.key), row.task, row.variant)
         case GateRow():
-            parts = (row.model, row.suite, row.task or "", row.name)
+            parts = (*_key_parts(row.key), row.task or "", row.name)
         case ErrorRow():
             parts = (row.where,)
         case CachedRow():
@@ -199,8 +226,8 @@ class Ledger:
         for _, value in self._store.scan(self._run, kind.__name__):
             yield decoder.decode(value)
 
-    def wording(self, *, suite: str, model: str, task: str, variant: str) -> WordingRow | None:
+    def wording(self, suite: SuiteKey, *, task: str, variant: str) -> WordingRow | None:
         """Return one wording's row, or None where it was not measured in this run."""
-        name = _SEPARATOR.join(_wording_parts(suite, model, task, variant))
+        name = _SEPARATOR.join((*_key_parts(suite), task, variant))
         value = self._store.get(self._run, WordingRow.__name__, name)
         return None if value is None else msgspec.msgpack.decode(value, type=WordingRow)

@@ -84,6 +84,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """,
         "CREATE INDEX claim_run ON claim (run)",
     ),
+    ("ALTER TABLE wording ADD COLUMN template TEXT",),
 )
 SCHEMA_VERSION = len(STEPS)
 

@@ -7,25 +7,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.models.base import Decoding, Prompt, completion_key, derive_seed
+from pytest_promptse.models.base import Decoding, completion_key, derive_seed
 from pytest_promptse.run.job import Job
-from pytest_promptse.variants.variant import original, text_hash
+from pytest_promptse.run.ledger import SuiteKey
+from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from pytest_promptse.run.asking import Asked
     from pytest_promptse.settings import Settings
     from pytest_promptse.tasks.task import Task
+    from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.variant import Variant
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """One prompt that is asked: a task in one voice, with the job that samples it."""
+    """One prompt that is asked: a task in one voice, with the job that samples it.
+
+    ``spoken`` is the task as it is worded in the prompt, without a template around it.
+    """
 
     task: Task
     variant: Variant
     job: Job
+    spoken: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +51,23 @@ class GateSpot:
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """One test function or suite file, asked of one model: the level at which gates decide."""
+    """One test function or suite file, asked of one model: the level at which gates decide.
+
+    ``template`` is the prompt template that it is asked through, None for none.
+    """
 
     id: str
     model: str
     settings: Settings
     tasks: tuple[Task, ...]
     wordings: tuple[Wording, ...]
+    template: Template | None = None
     line: int | None = None
+
+    @property
+    def key(self) -> SuiteKey:
+        """What tells it from the other suites of a run."""
+        return SuiteKey(self.model, self.template.name if self.template else None, self.id)
 
     @cached_property
     def gates(self) -> tuple[GateSpot, ...]:
@@ -115,13 +131,14 @@ def plan_suite(
     *,
     model: str,
     identity: Mapping[str, str],
-    reword: Callable[[Task], Sequence[Variant]],
+    asked: Mapping[str, Sequence[Asked]],
+    template: Template | None = None,
     line: int | None = None,
 ) -> Suite:
-    """Plan every wording of every task for one model.
+    """Plan every wording of every task, which `asked` gives by task id, for a model and template.
 
-    The seed of a wording is hashed from task, distance and index alone, so that all models are
-    asked under the same seeds.
+    The seed of a wording is hashed from task, distance and index alone, so that all models and
+    templates are asked under the same seeds.
     """
     decoding = Decoding(
         temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens
@@ -130,16 +147,16 @@ def plan_suite(
     check_ids(tasks, suite_id)
     wordings = []
     for task in tasks:
-        asked = identity
+        asks = identity
         if identity.get("backend") == "reference":
             # What it answers is the task's, so another reference is another answer.
-            asked = {**identity, "reference": text_hash(task.reference or "")}
-        for variant in (original(task.id, task.prompt), *reword(task)):
-            prompt = Prompt(user=variant.text)
+            asks = {**identity, "reference": text_hash(task.reference or "")}
+        for own in asked[task.id]:
+            variant, prompt = own.variant, own.prompt
             seed = derive_seed(settings.seed, task.id, variant.distance, variant.index)
             samples = settings.samples if variant.distance else settings.original_samples
             job = Job(
-                key=completion_key(asked, prompt, decoding, seed),
+                key=completion_key(asks, prompt, decoding, seed),
                 model=model,
                 prompt=prompt,
                 decoding=decoding,
@@ -148,13 +165,15 @@ def plan_suite(
                 task_id=task.id,
                 variant_id=variant.id,
                 reference=task.reference,
+                template=template.name if template else None,
             )
-            wordings.append(Wording(task=task, variant=variant, job=job))
+            wordings.append(Wording(task=task, variant=variant, job=job, spoken=own.spoken))
     return Suite(
         id=suite_id,
         model=model,
         settings=settings,
         tasks=tasks,
         wordings=tuple(wordings),
+        template=template,
         line=line,
     )

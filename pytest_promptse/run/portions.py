@@ -54,6 +54,7 @@ class Portion:
             seed=derive_seed(job.seed, self.first),
             task_id=job.task_id,
             variant_id=job.variant_id,
+            template=job.template,
             reference=job.reference,
         )
 

@@ -18,11 +18,12 @@ from pytest_promptse.reports.record import (
     SampleRecord,
     SuiteRecord,
     TaskRecord,
+    TemplateRecord,
     VariantRecord,
     WordingRecord,
 )
 from pytest_promptse.run.evaluate import to_samples
-from pytest_promptse.run.ledger import ErrorRow, GateRow, SuiteRow, WordingRow
+from pytest_promptse.run.ledger import ErrorRow, GateRow, SuiteKey, SuiteRow, WordingRow
 from pytest_promptse.run.voices import calibrations, voices_of
 from pytest_promptse.scoring.calibration import confidence
 from pytest_promptse.scoring.robustness import task_robustness
@@ -50,12 +51,12 @@ def suites_of(
 
     `quadrants` names the quadrant of each emotion.
     """
-    rows: dict[tuple[str, str], list[WordingRow]] = defaultdict(list)
+    rows: dict[SuiteKey, list[WordingRow]] = defaultdict(list)
     for row in ledger.rows(WordingRow):
-        rows[row.suite, row.model].append(row)
-    gates: dict[tuple[str, str], list[GateRow]] = defaultdict(list)
+        rows[row.key].append(row)
+    gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
     for gate in ledger.rows(GateRow):
-        gates[gate.suite, gate.model].append(gate)
+        gates[gate.key].append(gate)
     suites: list[SuiteRecord] = []
     tasks: list[TaskRecord] = []
     asked: dict[tuple[str, str | None], list[WordingRow]] = defaultdict(list)
@@ -63,7 +64,7 @@ def suites_of(
         # As planned, in whatever order several processes measured them.
         place = {task: number for number, task in enumerate(suite.tasks)}
         measured = sorted(
-            rows[suite.id, suite.model],
+            rows[suite.key],
             key=lambda row: (place[row.task], row.distance, row.index),
         )
         try:
@@ -71,7 +72,7 @@ def suites_of(
         except NotScoredError:
             # The gates, which are items, have said so.
             scored = None
-        decided = gates[suite.id, suite.model]
+        decided = gates[suite.key]
         suites.append(_suite(suite, scored, decided, measured, quadrants))
         tasks += _tasks(suite, scored, measured)
         asked[suite.model, suite.template] += measured
@@ -87,6 +88,19 @@ def _adjusted(suites: list[SuiteRecord]) -> list[SuiteRecord]:
         suite if suite.p_value is None else replace(suite, p_adjusted=float(next(adjusted)))
         for suite in suites
     ]
+
+
+def templates_of(ledger: Ledger) -> list[TemplateRecord]:
+    """Return the templates of a run, each once."""
+    found = {
+        (suite.template, place): TemplateRecord(
+            name=suite.template, place=place, sha256=text_hash(source), source=source
+        )
+        for suite in ledger.rows(SuiteRow)
+        if suite.template is not None and suite.template_source is not None
+        for place, source in [suite.template_source]
+    }
+    return list(found.values())
 
 
 def errors_of(ledger: Ledger) -> list[ErrorRecord]:
@@ -142,6 +156,7 @@ def _suite(
         warnings=list(score.warnings) if score else [],
         settings=suite.settings,
         line=suite.line,
+        template_sha256=text_hash(suite.template_source[1]) if suite.template_source else None,
     )
 
 
@@ -246,6 +261,8 @@ def _wording(row: WordingRow, score: Scored | None) -> dict[str, Any]:
         "confidence": _confidence(row),
         "causes": dict(sorted(Counter(cause for cause in row.causes if cause).items())),
         "details": row.details,
+        "prompt_tokens": row.tokens and row.tokens[0],
+        "completion_tokens": row.tokens and row.tokens[1],
         "samples": [
             SampleRecord(
                 n=sample.n,

@@ -5,24 +5,29 @@ from __future__ import annotations
 import fcntl
 import json
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import Usage
+from pytest_promptse.run.asking import ask, ask_reworded
 from pytest_promptse.variants.audit import frozen
 from pytest_promptse.variants.files import folder_of, write
 from pytest_promptse.variants.generate import generate
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.rewriter import label
-from pytest_promptse.variants.variant import text_hash
+from pytest_promptse.variants.templated import View
+from pytest_promptse.variants.variant import original, text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from pytest_promptse.run.asking import Asked
     from pytest_promptse.settings import Settings
     from pytest_promptse.tasks.task import Task
+    from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.variant import Variant
 
@@ -66,12 +71,62 @@ class Rewording:
         name = "original" if settings.aa else settings.rewriter
         if settings.variants_dir and not settings.aa:
             return self._frozen(self._root / settings.variants_dir, task, settings)
+        rewriter = self._rewriter(name)
+        if isinstance(rewriter, LlmRewriter):
+            make = partial(self._made, rewriter, task, settings)
+            return self._bought(rewriter, task, settings, make)
+        return self._made(rewriter, task, settings)
+
+    def asked(
+        self,
+        task: Task,
+        settings: Settings,
+        variants: Sequence[Variant],
+        template: Template | None,
+    ) -> tuple[Asked, ...]:
+        """Return the original and `variants` of `task` as they are asked through `template`.
+
+        Where `settings` have the template reworded, its wordings speak in the same voices.
+
+        Raises
+        ------
+        TaskError
+            With file and line, if the template cannot be rendered.
+        VariantError
+            If the template is to be reworded and cannot be, or has no sentence.
+        """
+        plain = original(task.id, task.prompt)
+        if template is None or settings.perturb == "task" or settings.aa:
+            return tuple(ask(task, variant, template) for variant in (plain, *variants))
+        view = View.of(template)
+        if view is None and settings.perturb == "both":
+            return tuple(ask(task, variant, template) for variant in (plain, *variants))
+        if view is None:
+            raise VariantError(
+                f"{template.path}: there is no sentence in this template to reword; have the task "
+                "reworded (perturb 'task' or 'both'), or say something around it"
+            )
+        worded = self._templated(view, task, settings)
+        spoken = variants if settings.perturb == "both" else [plain] * len(worded)
+        return (
+            ask_reworded(task, plain, view, None),
+            *(
+                ask_reworded(task, said, view, own)
+                for said, own in zip(spoken, worded, strict=True)
+            ),
+        )
+
+    def _templated(self, view: View, task: Task, settings: Settings) -> Sequence[Variant]:
+        rewriter = self._rewriter(settings.rewriter)
+        make = partial(self._made, rewriter, view.task, settings, view=view, within=task.prompt)
+        if isinstance(rewriter, LlmRewriter):
+            return self._bought(rewriter, view.task, settings, make, within=task.prompt)
+        return make()
+
+    def _rewriter(self, name: str) -> Rewriter:
         if name not in self._rewriters:
             self._rewriters[name] = self._make(name, self.library)
-        rewriter = self._rewriters[name]
-        if isinstance(rewriter, LlmRewriter):
-            return self._bought(rewriter, task, settings)
-        return self._made(rewriter, task, settings)
+        return self._rewriters[name]
 
     def _frozen(self, folder: Path, task: Task, settings: Settings) -> Sequence[Variant]:
         return frozen(
@@ -82,7 +137,15 @@ class Rewording:
             per_distance=settings.variants,
         )
 
-    def _made(self, rewriter: Rewriter, task: Task, settings: Settings) -> Sequence[Variant]:
+    def _made(
+        self,
+        rewriter: Rewriter,
+        task: Task,
+        settings: Settings,
+        *,
+        view: View | None = None,
+        within: str = "",
+    ) -> Sequence[Variant]:
         made = generate(
             task,
             distances=settings.distances,
@@ -92,10 +155,20 @@ class Rewording:
             seed=settings.seed,
             rewriter=rewriter,
             library=self.library,
+            within=within,
+            also=view.findings if view else lambda _: (),
         )
         return made.variants
 
-    def _bought(self, rewriter: Rewriter, task: Task, settings: Settings) -> Sequence[Variant]:
+    def _bought(
+        self,
+        rewriter: Rewriter,
+        task: Task,
+        settings: Settings,
+        make: Callable[[], Sequence[Variant]],
+        *,
+        within: str = "",
+    ) -> Sequence[Variant]:
         asked = [
             label(rewriter),
             settings.distances,
@@ -103,13 +176,13 @@ class Rewording:
             settings.emotions,
             settings.personalities,
             settings.seed,
-            task.prompt,
+            within + task.prompt,
         ]
         variants = self._root / self._settings.store / "variants"
         folder = variants / text_hash(json.dumps(asked))[:16]
         with _locked(variants):
             if not folder_of(folder, task.id).is_dir():
-                write(folder, task, self._made(rewriter, task, settings))
+                write(folder, task, make())
         return self._frozen(folder, task, settings)
 
     @property

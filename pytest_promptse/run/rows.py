@@ -22,7 +22,8 @@ def suite_row(suite: Suite) -> SuiteRow:
     return SuiteRow(
         id=suite.id,
         model=suite.model,
-        template=None,
+        template=suite.key.template,
+        template_source=((suite.template.place, suite.template.source) if suite.template else None),
         tasks=[task.id for task in suite.tasks],
         n_wordings=len(suite.wordings),
         distances=list(chosen.distances),
@@ -50,9 +51,13 @@ def wording_row(
     wording: Wording,
     judged: Sequence[JudgedSample],
     *,
+    tokens: tuple[float, float] | None = None,
     node: str | None,
 ) -> WordingRow:
-    """Return the row of a wording, with the first example of each cause."""
+    """Return the row of a wording, with the first example of each cause.
+
+    `tokens` are those of one attempt, in and out.
+    """
     variant = wording.variant
     details: dict[str, str] = {}
     for sample in judged:
@@ -61,6 +66,7 @@ def wording_row(
     return WordingRow(
         suite=suite.id,
         model=suite.model,
+        template=suite.key.template,
         task=wording.task.id,
         variant=variant.id,
         node=node,
@@ -76,4 +82,5 @@ def wording_row(
         n_tokens=[sample.completion.n_tokens for sample in judged],
         details=details,
         samples=outcomes(judged),
+        tokens=tokens,
     )

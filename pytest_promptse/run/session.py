@@ -17,15 +17,24 @@ from pytest_promptse.run.deciding import decide
 from pytest_promptse.run.evaluate import score_rows
 from pytest_promptse.run.forecast import forecast
 from pytest_promptse.run.judge import Judge
-from pytest_promptse.run.ledger import CachedRow, ErrorRow, GateRow, Ledger, SuiteRow, WordingRow
+from pytest_promptse.run.ledger import (
+    CachedRow,
+    ErrorRow,
+    GateRow,
+    Ledger,
+    SuiteKey,
+    SuiteRow,
+    WordingRow,
+)
 from pytest_promptse.run.plan import plan_suite
 from pytest_promptse.run.provenance import environment, git_state
-from pytest_promptse.run.recording import errors_of, suites_of
+from pytest_promptse.run.recording import errors_of, suites_of, templates_of
 from pytest_promptse.run.rewording import Rewording
 from pytest_promptse.run.rows import plain_settings, suite_row, wording_row
 from pytest_promptse.run.sampler import Sampler
 from pytest_promptse.run.store import Store
 from pytest_promptse.sandbox.jail import open_sandbox
+from pytest_promptse.tasks.template import load_templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,6 +52,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring.scores import SuiteScore
     from pytest_promptse.settings import Settings
     from pytest_promptse.tasks.task import Task
+    from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
 
@@ -87,8 +97,9 @@ class Run:
         self._make_backend = backend
         self._reword = Rewording(root, settings, rewriter)
         self._backends: dict[str, Backend] = {}
-        self._rows: dict[tuple[str, str], dict[tuple[str, str], WordingRow]] = {}
-        self._scores: dict[tuple[str, str, int], SuiteScore | None] = {}
+        self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
+        self._rows: dict[SuiteKey, dict[tuple[str, str], WordingRow]] = {}
+        self._scores: dict[tuple[SuiteKey, int], SuiteScore | None] = {}
         self._waiting = waiting
         self._sampler: Sampler | None = None
         self._started = datetime.now(UTC)
@@ -118,9 +129,17 @@ class Run:
     def plan(
         self, suite_id: str, tasks: Iterable[Task], settings: Settings, *, line: int | None = None
     ) -> list[Suite]:
-        """Plan a suite, which begins in `line` of its file, for every model of the run."""
+        """Plan a suite, which begins in `line` of its file, for every model and template."""
         tasks = tuple(tasks)
-        wordings = {task.id: self._reword(task, settings) for task in tasks}
+        worded = {task.id: self._reword(task, settings) for task in tasks}
+        templates: Sequence[Template | None] = self.templates(settings) or (None,)
+        asked = {
+            (task.id, template and template.name): self._reword.asked(
+                task, settings, worded[task.id], template
+            )
+            for task in tasks
+            for template in templates
+        }
         planned = [
             plan_suite(
                 suite_id,
@@ -129,12 +148,20 @@ class Run:
                 line=line,
                 model=model,
                 identity=self.backend(model).identity,
-                reword=lambda task: wordings[task.id],
+                template=template,
+                asked={task.id: asked[task.id, template and template.name] for task in tasks},
             )
             for model in self.settings.model
+            for template in templates
         ]
         self.suites += planned
         return planned
+
+    def templates(self, settings: Settings) -> tuple[Template, ...]:
+        """Return the prompt templates that `settings` name, each read once."""
+        if settings.template not in self._templates:
+            self._templates[settings.template] = load_templates(settings.template, self.root)
+        return self._templates[settings.template]
 
     def forecast(self, jobs: Sequence[Job]) -> list[str]:
         """Return in a line for each model what `jobs` would ask for and cost."""
@@ -184,13 +211,19 @@ class Run:
         NotScoredError
             If a completion cannot be had or the sandbox fails; the ledger keeps the reason.
         """
-        rows = self._rows.setdefault((suite.model, suite.id), {})
+        rows = self._rows.setdefault(suite.key, {})
         name = (wording.task.id, wording.variant.id)
         if name not in rows:
             with self._waiting(self.sampler.progress) as tick:
                 completions = self.sampler.wait(wording.job, tick=tick)
             judged = self.judge.judge(wording, completions, self.sampler.form(suite.model), check)
-            rows[name] = wording_row(suite, wording, judged, node=node(wording))
+            rows[name] = wording_row(
+                suite,
+                wording,
+                judged,
+                tokens=self.store.tokens(wording.job.key),
+                node=node(wording),
+            )
             self.ledger.add(rows[name])
         return rows[name]
 
@@ -203,13 +236,13 @@ class Run:
     ) -> Gate:
         """Measure what a gate needs and is not known yet, then decide it."""
         needed = suite.needed(spot)
-        rows = self._rows.setdefault((suite.model, suite.id), {})
+        rows = self._rows.setdefault(suite.key, {})
         unknown = []
         for wording in needed:
             task, variant = wording.task.id, wording.variant.id
             if (task, variant) in rows:
                 continue
-            row = self.ledger.wording(suite=suite.id, model=suite.model, task=task, variant=variant)
+            row = self.ledger.wording(suite.key, task=task, variant=variant)
             if row is None:
                 unknown.append(wording)
             else:
@@ -222,6 +255,7 @@ class Run:
             GateRow(
                 suite=suite.id,
                 model=suite.model,
+                template=suite.key.template,
                 task=spot.task.id if spot.task else None,
                 name=spot.name,
                 threshold=gate.threshold,
@@ -234,7 +268,7 @@ class Run:
 
     def _gate(self, suite: Suite, spot: GateSpot) -> Gate:
         row = suite_row(suite)
-        rows = list(self._rows[suite.model, suite.id].values())
+        rows = list(self._rows[suite.key].values())
         if spot.task is None:
             score = self.score(row, rows)
         else:
@@ -246,7 +280,7 @@ class Run:
 
     def score(self, suite: SuiteRow, rows: Sequence[WordingRow]) -> SuiteScore | None:
         """Score the measured wordings of a suite, once for as many as there are."""
-        key = (suite.model, suite.id, len(rows))
+        key = (suite.key, len(rows))
         if key not in self._scores:
             self._scores[key] = score_rows(suite, rows)
         return self._scores[key]
@@ -268,6 +302,7 @@ class Run:
             invocation=invocation,
             settings=plain_settings(self.settings),
             models=[self._model(spec) for spec in self.settings.model],
+            templates=templates_of(self.ledger),
             suites=suites,
             tasks=tasks,
             voices=voices,

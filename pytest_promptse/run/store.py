@@ -97,6 +97,7 @@ class Store:
         variant_id: str,
         seed: int,
         form: str,
+        template: str | None = None,
     ) -> None:
         """Keep the answer to one request; of a sample that is there already the first stays.
 
@@ -107,13 +108,13 @@ class Store:
             connection.execute(
                 """
                 INSERT INTO wording (key, model, task_id, variant_id, system, user, temperature,
-                    top_p, max_tokens, seed, form, created)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
+                    top_p, max_tokens, seed, form, created, template)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
                 """,
                 (
                     *(key, model, task_id, variant_id, prompt.system, prompt.user),
                     *(decoding.temperature, decoding.top_p, decoding.max_tokens),
-                    *(seed, form, time.time()),
+                    *(seed, form, time.time(), template),
                 ),
             )
             (wording,) = connection.execute(
@@ -154,6 +155,22 @@ class Store:
             )
             for sample, text, reason, n_tokens, logprob in rows
         )
+
+    def tokens(self, key: str) -> tuple[float, float] | None:
+        """Return the tokens of one attempt at a wording: into a request, and out of a sample.
+
+        Means over what was paid for it in any run, None where the model counted none.
+        """
+        with self.database.read() as connection:
+            requests, into, out, samples = connection.execute(
+                """
+                SELECT sum(requests), sum(prompt_tokens), sum(completion_tokens),
+                    (SELECT count(*) FROM completion WHERE wording = wording.id)
+                FROM wording WHERE key = ?
+                """,
+                (key,),
+            ).fetchone()
+        return (into / requests, out / samples) if requests and samples and into else None
 
     def missing(self, keys: Mapping[str, int]) -> dict[str, list[int]]:
         """Return for every key which of its samples 0 … n - 1 are not there.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, nodes
@@ -71,6 +72,19 @@ class Parts:
                 )
         if "prompt" not in dict(seen):
             raise self._error("never asks for the task; put {{ task.prompt }} where it belongs", 1)
+
+    def require_same_code(self, changed: Parts) -> None:
+        """Raise TaskError unless `changed` has the same tags and expressions in the same order."""
+        for ours, theirs in zip_longest(self._code, changed._code):
+            if ours is None or theirs is None or ours[1:] != theirs[1:]:
+                line = (theirs or self._code[-1])[0]
+                raise self._error("the template's own code differs from the original's", line)
+
+    @cached_property
+    def _code(self) -> list[tuple[int, str, str]]:
+        """Everything but text, with its line."""
+        tokens = self._environment.lex(self.body)
+        return [token for token in tokens if token[1] not in ("data", "whitespace")]
 
     def render(self, task: Task, text: str) -> tuple[str | None, str]:
         """Return the system's part or None, and the user's."""

@@ -25,8 +25,10 @@ itself. Of the task a template sees ``task.prompt`` (the wording), ``task.id``,
 from __future__ import annotations
 
 import glob
+import hashlib
+import os.path
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -52,14 +54,46 @@ _KEYS = ("name", "variables")
 class Template:
     """A prompt template.
 
-    ``name`` is the file's name without its ending, unless its header gives another; ``source``
-    is the file's text as it stands; ``variables`` are what its header declares.
+    ``name`` is the file's name without its ending, unless its header gives another; ``place``
+    is what a pattern that names this file alone would be; ``source`` is the file's text as it
+    stands; ``variables`` are what its header declares.
     """
 
     name: str
     path: Path
+    place: str
     source: str
     variables: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def header(self) -> str:
+        """What stands above the body, with the lines ``---``; empty where there is none."""
+        found = _HEADER.match(self.source)
+        return found[0] if found else ""
+
+    @property
+    def body(self) -> str:
+        """The Jinja2 part of the source."""
+        return self.source[len(self.header) :]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the source, as 64 hex digits."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+    def with_body(self, body: str) -> Template:
+        """Return a template that differs in its body alone.
+
+        Raises
+        ------
+        TaskError
+            With file and line, if something other than text differs: a template's statements
+            and expressions stay as they are and in their order.
+        """
+        changed = replace(self, source=self.header + body)
+        changed._parts.validate()  # noqa: SLF001 - of the same class
+        self._parts.require_same_code(changed._parts)  # noqa: SLF001 - of the same class
+        return changed
 
     @cached_property
     def _parts(self) -> Parts:
@@ -71,10 +105,15 @@ class Template:
             raise TaskError(
                 "prompt templates need Jinja2: pip install 'pytest-promptse[templates]'"
             ) from None
-        header = _HEADER.match(self.source)
-        body = self.source[header.end() :] if header else self.source
-        above = self.source[: header.end()].count("\n") if header else 0
-        return Parts(path=self.path, body=body, above=above, variables=self.variables)
+        above = self.header.count("\n")
+        return Parts(path=self.path, body=self.body, above=above, variables=self.variables)
+
+
+def anchored(pattern: str, folder: Path, root: Path) -> str:
+    """Return a pattern that is meant from `folder` as one that is read from `root`."""
+    if pattern.startswith(SHIPPED):
+        return pattern
+    return os.path.relpath(folder / pattern, root).replace(os.sep, "/")
 
 
 def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
@@ -95,10 +134,10 @@ def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
         template is wrong: not UTF-8, not Jinja2, undeclared names, or no use of
         ``task.prompt``. Names file and line.
     """
-    paths = dict.fromkeys(path for pattern in patterns for path in _matches(pattern, root))
+    paths = {path: place for pattern in patterns for path, place in _matches(pattern, root)}
     found: dict[str, Template] = {}
-    for path in paths:
-        template = _load(path)
+    for path, place in paths.items():
+        template = _load(path, place)
         if template.name in found:
             raise TaskError(
                 f"{path}: the template name {template.name!r} is taken by "
@@ -127,12 +166,17 @@ def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
     return template._parts.render(task, text)  # noqa: SLF001 - two halves of one module
 
 
-def _matches(pattern: str, root: Path) -> list[Path]:
+def _matches(pattern: str, root: Path) -> list[tuple[Path, str]]:
+    """Return each file that matches, with a pattern that names it alone."""
     folder, wanted = root, pattern
     if pattern.startswith(SHIPPED):
         folder, wanted = templates_dir() / "team", f"{pattern.removeprefix(SHIPPED)}.j2"
     names = sorted(glob.glob(wanted, root_dir=folder, recursive=True))  # noqa: PTH207 - takes absolute patterns too
-    paths = [path for path in (folder / name for name in names) if path.is_file()]
+    paths = [
+        (folder / name, name if folder == root else SHIPPED + name.removesuffix(".j2"))
+        for name in names
+        if (folder / name).is_file()
+    ]
     if not paths:
         known = ", ".join(sorted(path.stem for path in (templates_dir() / "team").glob("*.j2")))
         raise TaskError(
@@ -142,7 +186,7 @@ def _matches(pattern: str, root: Path) -> list[Path]:
     return paths
 
 
-def _load(path: Path) -> Template:
+def _load(path: Path, place: str) -> Template:
     try:
         source = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -150,7 +194,7 @@ def _load(path: Path) -> Template:
     except OSError as error:
         raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
     name, variables = _header(source, path)
-    template = Template(name=name, path=path, source=source, variables=variables)
+    template = Template(name=name, path=path, place=place, source=source, variables=variables)
     template._parts.validate()  # noqa: SLF001 - two halves of one module
     return template
 

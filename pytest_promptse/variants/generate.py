@@ -17,7 +17,7 @@ from pytest_promptse.variants.rewriter import Request, Rewriter, label
 from pytest_promptse.variants.variant import Variant, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.tasks.task import Task
 
@@ -47,6 +47,8 @@ def generate(
     seed: int = 0,
     rewriter: Rewriter | None = None,
     library: Library | None = None,
+    within: str = "",
+    also: Callable[[str], Iterable[Finding]] = lambda _: (),
 ) -> VariantSet:
     """Return `per_distance` valid wordings of `task` at each of `distances`.
 
@@ -67,6 +69,10 @@ def generate(
         Who rewords; ``rules`` by default.
     library
         The templates; the shipped ones by default.
+    within
+        The prompt of a task in whose voices these are wordings of something around it.
+    also
+        Further rules: what speaks against a candidate besides the rules of invariance.
 
     Raises
     ------
@@ -83,7 +89,7 @@ def generate(
         library,
         emotions=emotions,
         personalities=personalities,
-        parts=(task.prompt, seed, label(rewriter)),
+        parts=(within or task.prompt, seed, label(rewriter)),
     )
     judge = Judge(task, library.lexicon, any_language="english" in rewriter.waives)
     weights = library.weights(task.prompt)
@@ -98,12 +104,12 @@ def generate(
                 distance=distance,
                 band=band(distance),
                 index=index,
-                seed=derive_seed(task.prompt, distance, index, seed, label(rewriter)),
+                seed=derive_seed(within + task.prompt, distance, index, seed, label(rewriter)),
                 emotion=library.emotion(emotion) if emotion else None,
                 personality=library.personality(personality) if personality else None,
                 weights=weights,
             )
-            text, measured = _first_valid(request, rewriter, judge, taken, rejected)
+            text, measured = _first_valid(request, rewriter, judge, taken, rejected, also=also)
             taken.add(_key(text, rewriter))
             variants.append(
                 Variant(
@@ -134,6 +140,8 @@ def _first_valid(
     judge: Judge,
     taken: set[str],
     rejected: Counter[str],
+    *,
+    also: Callable[[str], Iterable[Finding]],
 ) -> tuple[str, float]:
     """Return the first candidate that nothing speaks against, with its measured distance."""
     here: Counter[str] = Counter()
@@ -149,7 +157,7 @@ def _first_valid(
             _objections(
                 text, measured, request=request, rewriter=rewriter, judge=judge, taken=taken
             )
-        )
+        ) or tuple(also(text))
         if not findings:
             candidates.close()
             return text, measured

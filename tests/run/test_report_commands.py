@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 from pytest_promptse.cli import main
+from pytest_promptse.reports.reading import decode
 
 SAVED = Path(__file__).parents[1] / "reports" / "records" / "run-1.json"
 
@@ -31,7 +31,8 @@ def test_every_kind_is_written_where_it_was_asked_for(project, capsys):
     assert capsys.readouterr().out == ""
     assert "Stability under wording" in (project / "out" / "r.html").read_text("utf-8")
     assert (project / "r.md").read_text("utf-8").startswith("### ")
-    assert json.loads((project / "copy.json").read_text()) == json.loads(SAVED.read_text())
+    copy, saved = (path.read_bytes() for path in (project / "copy.json", SAVED))
+    assert decode(copy, where="copy") == decode(saved, where="saved")
 
 
 def test_a_baseline_is_shown_by_its_name(project, capsys):

@@ -22,6 +22,7 @@ def row(
 ) -> WordingRow:
     original = distance == 0.0
     return WordingRow(
+        template=None,
         suite="s",
         model="m",
         task=task,

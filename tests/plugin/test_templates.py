@@ -1,0 +1,247 @@
+"""A suite asked through a team's prompt templates."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.generate import generate
+
+MODEL = ("--promptse-model", "reference")
+PLAIN = "{{ task.prompt }}\n"
+WORDY = """\
+---
+variables:
+  style: short
+---
+{% block system %}
+You write {{ style }} Python for a team that reads every line with care.
+{% endblock %}
+{% block user %}
+A colleague asks you for help:
+
+{{ task.prompt }}
+
+Answer with the code of the function in one block, and think of empty input.
+{% endblock %}
+"""
+BOTH = ("--promptse-template", "prompts/*.j2")
+
+
+@pytest.fixture
+def prompts(slug, pytester):
+    folder = pytester.mkdir("prompts")
+    (folder / "plain.j2").write_text(PLAIN)
+    (folder / "wordy.j2").write_text(WORDY)
+    return folder
+
+
+def ids(result):
+    return re.findall(r"test_slug\.py::test_slugify\[(.+)\]", result.stdout.str())
+
+
+def record(pytester):
+    return json.loads((pytester.path / "run.json").read_text())
+
+
+REPORT = ("--promptse-report", "json:run.json")
+
+
+def test_every_template_has_items_of_its_own(prompts, run):
+    names = ids(run("--collect-only", "-q", *MODEL, *BOTH))
+    assert len(names) == 16
+    assert {"plain-original", "wordy-original", "plain-auc-e", "wordy-auc-e"} <= set(names)
+    wordings = [name for name in names if "-d0." in name and "elasticity" not in name]
+    of = {
+        template: {name.removeprefix(template) for name in wordings if name.startswith(template)}
+        for template in ("plain", "wordy")
+    }
+    assert of["plain"] == of["wordy"]
+
+
+def test_one_template_is_not_named_in_ids(prompts, run):
+    template = ("--promptse-template", "prompts/wordy.j2")
+    assert "original" in ids(run("--collect-only", "-q", *MODEL, *template))
+
+
+def test_models_and_templates_multiply(prompts, run):
+    names = ids(run("--collect-only", "-q", *MODEL, "--promptse-model", "tiny", *BOTH))
+    assert len(names) == 32
+    assert {"reference-plain-original", "tiny-wordy-auc-e"} <= set(names)
+
+
+def test_a_suite_file_is_asked_through_templates_too(prompts, run, pytester):
+    (pytester.path / "test_slug.py").unlink()
+    (pytester.path / "strings.promptse.yaml").write_text(
+        "promptse: 1\nsettings:\n  variants: 1\n  samples: 1\n  min_task_auc_e: 0.5\ntasks:\n"
+        "  - id: plain\n"
+        "    prompt: 'Write `double(x)`: return two times the number that is given to it.'\n"
+        "    reference: 'def double(x): return 2 * x'\n"
+        "    examples: [{call: double(2), expect: 4}]\n"
+    )
+    result = run("-v", *MODEL, *BOTH)
+    result.stdout.fnmatch_lines(["*::plain[[]plain-original[]]*", "*::plain[[]wordy-auc-e[]]*"])
+    result.assert_outcomes(passed=18)
+
+
+def test_the_record_tells_templates_apart(prompts, run, pytester):
+    result = run(*MODEL, *BOTH, *REPORT)
+    result.assert_outcomes(passed=16)
+    found = record(pytester)
+    assert [suite["template"] for suite in found["suites"]] == ["plain", "wordy"]
+    assert [task["template"] for task in found["tasks"]] == ["plain", "wordy"]
+    assert [each["place"] for each in found["templates"]] == [
+        "prompts/plain.j2",
+        "prompts/wordy.j2",
+    ]
+    assert found["templates"][1]["source"] == WORDY
+    plain, wordy = ([v["prompt"] for v in task["variants"]] for task in found["tasks"])
+    assert plain == wordy
+    assert found["tasks"][1]["original"]["node"] == "test_slug.py::test_slugify[wordy-original]"
+
+
+def test_each_template_has_gates_of_its_own(prompts, run, pytester, programs):
+    model = templated(pytester, {"plain": programs.right, "wordy": programs.wrong})
+    result = run("--promptse-model", model, *BOTH, "--promptse-min-pass-rate", "0.5")
+    result.assert_outcomes(passed=12, failed=4)
+    failed = re.findall(r"FAILED .*\[(\w+)-", result.stdout.str())
+    assert failed == ["wordy"] * 4
+
+
+def templated(pytester, programs):
+    """Write a replay file in which each template's wordings are answered by its program."""
+    prompt = (pytester.path / "test_slug.py").read_text().split('"""')[1]
+    made = generate(Task(id="test_slugify", prompt=prompt), per_distance=1).variants
+    lines = [
+        {
+            "task_id": "test_slugify",
+            "variant_id": wording,
+            "template": template,
+            "index": index,
+            "text": f"```python\n{program}```\n",
+        }
+        for template, program in programs.items()
+        for wording in ("original", *(variant.id for variant in made))
+        for index in range(2)
+    ]
+    path = pytester.path / "answers.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return f"replay:{path}"
+
+
+def test_a_mark_names_templates_beside_its_file_and_beats_the_command_line(run, pytester):
+    folder = pytester.mkdir("sub")
+    (folder / "own.j2").write_text(WORDY)
+    (folder / "test_own.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.promptse('Write `double(x)`: return two times the number it is given.',\n"
+        "    reference='def double(x): return 2 * x', template='own.j2', variants=1, samples=1)\n"
+        "def test_double(candidate):\n    assert candidate(2) == 4\n"
+    )
+    run(*MODEL, *REPORT, "--promptse-template", "shipped:code_only").assert_outcomes(passed=8)
+    [suite] = record(pytester)["suites"]
+    assert suite["template"] == "own"
+    assert suite["settings"]["template"] == ["sub/own.j2"]
+
+
+def test_the_command_line_means_the_folder_it_is_typed_in(prompts, run, pytester, monkeypatch):
+    pytester.makeini("[pytest]\n")
+    monkeypatch.chdir(prompts)
+    result = run(*MODEL, "..", "--collect-only", "-q", "--promptse-template", "*.j2")
+    assert "plain-original" in result.stdout.str()
+
+
+def test_an_ini_file_can_name_templates(prompts, run, pytester):
+    pytester.makeini("[pytest]\npromptse_template =\n    prompts/plain.j2\n    prompts/wordy.j2\n")
+    assert len(ids(run("--collect-only", "-q", *MODEL))) == 16
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("Hello\n{{ task.prompt }}\n{{ styl }}\n", "*bad.j2:3: 'styl' is not declared*"),
+        ("{% if %}\n", "*bad.j2:1: *"),
+    ],
+)
+def test_a_wrong_template_is_refused_with_its_line(slug, run, pytester, source, message):
+    (pytester.path / "bad.j2").write_text(source)
+    result = run(*MODEL, "--promptse-template", "bad.j2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+def test_a_pattern_that_the_shell_took_apart_is_explained(prompts, run):
+    result = run(*MODEL, "--promptse-template", "prompts/plain.j2", "prompts/wordy.j2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*prompts/wordy.j2 is a template and no test: quote the pattern*"])
+
+
+def test_a_dry_run_tells_what_each_template_would_ask(prompts, run):
+    result = run(*MODEL, *BOTH, "--promptse-dry-run")
+    result.stdout.fnmatch_lines(
+        ["*reference with template plain: 4 wordings*", "*reference with template wordy: 4 wor*"]
+    )
+
+
+def test_xdist_workers_agree_on_templates(prompts, pytester):
+    result = pytester.runpytest_subprocess("-n", "2", *MODEL, *BOTH, *REPORT)
+    result.assert_outcomes(passed=16)
+    assert [suite["auc_e"] for suite in record(pytester)["suites"]] == [1.0, 1.0]
+
+
+def test_the_template_itself_can_be_reworded(prompts, run, pytester):
+    wordy = ("--promptse-template", "prompts/wordy.j2")
+    run(*MODEL, *wordy, *REPORT, "--promptse-perturb", "template").assert_outcomes(passed=8)
+    [task] = record(pytester)["tasks"]
+    asked = "Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,"
+    assert task["original"]["prompt"].startswith("You write short Python for a team")
+    texts = [variant["prompt"] for variant in task["variants"]]
+    assert all(asked in text for text in texts)
+    assert len({*texts, task["original"]["prompt"]}) == 4
+    assert all(0 < v["measured_distance"] < 0.35 for v in task["variants"])
+
+
+def test_template_and_task_can_be_reworded_together_in_one_voice(prompts, run, pytester):
+    run(*MODEL, *BOTH, *REPORT).assert_outcomes(passed=16)
+    apart = record(pytester)["tasks"]
+    run(*MODEL, *BOTH, *REPORT, "--promptse-perturb", "both").assert_outcomes(passed=16)
+    plain, wordy = record(pytester)["tasks"]
+    # A template that says nothing of its own leaves the task's rewording alone.
+    assert [v["prompt"] for v in plain["variants"]] == [v["prompt"] for v in apart[0]["variants"]]
+    for alone, together in zip(apart[1]["variants"], wordy["variants"], strict=True):
+        assert together["id"] == alone["id"]
+        assert alone["prompt"] in together["prompt"]
+
+
+def test_a_template_without_a_sentence_cannot_be_reworded(prompts, run):
+    template = ("--promptse-template", "prompts/plain.j2")
+    result = run(*MODEL, *template, "--promptse-perturb", "template")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*plain.j2: there is no sentence in this template to reword*"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "*--promptse-perturb: there is no template to reword; add --promptse-template*"),
+        (
+            (*BOTH, "--promptse-variants-dir", "frozen"),
+            "*--promptse-perturb: the frozen wordings of --promptse-variants-dir are those of *",
+        ),
+    ],
+)
+def test_what_cannot_be_reworded_is_said_at_once(prompts, run, options, message):
+    result = run(*MODEL, "--promptse-perturb", "template", *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+def test_a_baseline_knows_that_a_template_was_edited(prompts, run):
+    run(*MODEL, *BOTH, "--promptse-save", "main")
+    (prompts / "wordy.j2").write_text(WORDY.replace("with care", "twice"))
+    result = run("-v", *MODEL, *BOTH, "--promptse-compare", "main")
+    assert result.ret == 0
+    assert "template" in result.stdout.str().partition("compared with")[2]
