@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 _PACKAGE = "pytest_promptse.sandbox"
-_MODULES = ("wire", "kernel", "guest", "zygote")
+_MODULES = ("wire", "encode", "decode", "kernel", "guest", "zygote")
 
 # Runs as ``python -c``; descriptor 0 is the checker's socket, on which the sources come first.
 COMMAND = """\

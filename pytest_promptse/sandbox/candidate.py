@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pytest_promptse.sandbox import wire
 from pytest_promptse.sandbox.causes import Cause, Failure, ProgramError, ProgramStopped
 from pytest_promptse.sandbox.changes import apply_changes, may_change
+from pytest_promptse.sandbox.decode import decode
+from pytest_promptse.sandbox.encode import encode
 from pytest_promptse.sandbox.handle import Handle, ProgramIterator
 from pytest_promptse.sandbox.raised import Raised
 
@@ -92,7 +94,7 @@ class Candidate:
             turn.send(self._encode_program("script", list(args)))
             problem = turn.receive_to_end()
             if problem is not None:
-                self._fail(*read_problem(wire.decode(problem)))
+                self._fail(*read_problem(decode(problem)))
             code = turn.returncode()
         except ProgramStopped as stop:
             self._stop(stop.failure)
@@ -153,7 +155,7 @@ class Candidate:
 
     def _encode_program(self, verb: str, detail: Any) -> bytes:
         try:
-            return wire.encode((verb, self._program, detail))
+            return encode((verb, self._program, detail))
         except wire.WireError as error:
             self._fail("resource", f"the program cannot be sent: {error}")
 
@@ -207,7 +209,7 @@ class Candidate:
 
     def _encode(self, request: Any) -> bytes:
         try:
-            return wire.encode(request, self._send_value)
+            return encode(request, self._send_value)
         except wire.WireError as error:
             raise TypeError(f"an argument cannot be sent to the program: {error}") from None
 
@@ -234,7 +236,7 @@ class Candidate:
     def _await_result(self, turn: Turn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         while True:
             try:
-                match wire.decode(turn.receive(), self._build):
+                match decode(turn.receive(), self._build):
                     case ("callback", number, callback_args, callback_kwargs):
                         function = self._callbacks[number]
                         self._call_back(turn, function, callback_args, callback_kwargs)
@@ -284,7 +286,7 @@ class Candidate:
             if isinstance(error, AssertionError):
                 self._failed_assertion = error
             name = type(error).__name__ if type(error).__module__ == "builtins" else "RuntimeError"
-            message = wire.encode(("raise", name, [str(error)]))
+            message = encode(("raise", name, [str(error)]))
         turn.send(message)
 
 

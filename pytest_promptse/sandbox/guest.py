@@ -11,6 +11,7 @@ import builtins
 import inspect
 import io
 import linecache
+import marshal
 import operator
 import os
 import sys
@@ -22,6 +23,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pytest_promptse.sandbox import wire
+from pytest_promptse.sandbox.decode import decode
+from pytest_promptse.sandbox.encode import encode
 
 MODULE = "program"
 FILE = "program.py"
@@ -142,7 +145,7 @@ class Guest:
         return self.module if parts[0] < 0 else self.objects[parts[0]]
 
     def answer(self, *parts: Any) -> None:
-        send(self.channel, wire.encode(parts, self.send_value))
+        send(self.channel, encode(parts, self.send_value))
 
     def call_back(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.answer("callback", number, args, kwargs)
@@ -153,7 +156,7 @@ class Guest:
     def serve(self) -> Any:
         """Answer requests until one ends this level: the return of a callback."""
         while True:
-            request = wire.decode(receive(self.channel), self.build)
+            request = decode(receive(self.channel), self.build)
             verb, *args = request
             if verb == "return":
                 return args[0]
@@ -241,7 +244,7 @@ class Guest:
     def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool) -> Any:
         """Call the entry point (None) or an object, and note the arguments if they change."""
         function = self.module.__dict__[self.entry_point] if target is None else target
-        before = wire.encode([args, kwargs], self.send_value) if track else b""
+        before = self.state(args, kwargs) if track else b""
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -250,8 +253,16 @@ class Guest:
                 raise _UnbindableError(str(error)) from None
             raise
         finally:
-            if track and wire.encode([args, kwargs], self.send_value) != before:
+            if track and self.state(args, kwargs) != before:
                 self.changed = [args, kwargs]
+
+    def state(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        """Return bytes that are others when an argument has changed."""
+        try:
+            # In C. Version 2 looks at values alone, later ones at who else refers to them too.
+            return marshal.dumps((args, kwargs), 2)
+        except ValueError:  # a Decimal, a handle: nothing that marshal knows
+            return encode([args, kwargs], self.send_value)
 
     def next(self, iterator: Iterator[Any], count: int) -> list[Any]:
         """Return up to `count` items; fewer say that there are no more."""

@@ -18,7 +18,8 @@ import socket
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_promptse.sandbox import guest, kernel, wire
+from pytest_promptse.sandbox import guest, kernel
+from pytest_promptse.sandbox.encode import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +29,7 @@ READY = b"+"
 _ORDER_BYTES = 65536
 _FILES = 4
 _NOBODY = 65534
-_REHEARSAL = "def identity(value):\n    return value\n"
+_REHEARSAL = "def inverse(values):\n    return [1 / value for value in values]\n"
 
 
 def serve(control: socket.socket) -> NoReturn:
@@ -59,11 +60,13 @@ def serve(control: socket.socket) -> NoReturn:
 
 
 def _rehearse() -> None:
-    """Talk through a program of ours, so that no child has to warm up the same code again."""
+    """Talk through programs of ours, so that no child has to warm up the same code again."""
     ours, theirs = socket.socketpair()
-    call = wire.encode(["call", None, [[1, "a", 2.5, (None, True)]], {}, True])
+    messages = [encode(["load", text, "inverse"]) for text in ("(", _REHEARSAL)]
+    messages += 20 * [encode(["call", None, [[1, 2.5]], {}, True])]
+    messages += 5 * [encode(["call", None, [[0]], {}, True])]
     with ours, theirs:
-        for message in [wire.encode(["load", _REHEARSAL, "identity"])] + [call] * 20:
+        for message in messages:
             guest.send(ours.fileno(), message)
         ours.shutdown(socket.SHUT_WR)
         with contextlib.suppress(SystemExit):
