@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -234,7 +235,8 @@ class Bridge:
         except RecordError as error:
             self._shortfalls.append(str(error))
             return
-        said = f"saved as baseline {name!r} in {path}"
+        shown = os.path.relpath(path, self.config.invocation_params.dir)
+        said = f"saved as baseline {name!r} in {shown}"
         lacking = sum(suite.n_wordings - suite.n_measured for suite in record.suites)
         if lacking:
             planned = sum(suite.n_wordings for suite in record.suites)

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 pytest_plugins = ["pytester"]
 
 # Collected only when named: what drives a browser leaves its event loop running in the thread, so
-# it needs a process of its own, and the corpus of hostile programs takes its time.
-APART = ("browser", "hostile")
+# it needs a process of its own; the docs' commands and the hostile programs take their time.
+APART = ("browser", "docs", "hostile")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -1,0 +1,67 @@
+"""What stands in for the world outside: installers, a paid model, and the names of the service."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+from pages import ROOT
+
+SLUGIFY = """```python
+import re
+
+def slugify(title):
+    return "-".join(re.findall("[a-z0-9]+", title.lower()))
+```"""
+# Each checks what it is asked for and installs nothing.
+_INSTALLERS = ("pip", "apt-get", "sysctl", "sudo")
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Return the environment of a newcomer's shell: this Python's commands, and stand-ins first."""
+    commands = folder / "bin"
+    commands.mkdir(exist_ok=True)
+    for name in _INSTALLERS:
+        command = commands / name
+        command.write_text(f"#!{sys.executable}\nimport sys\nsys.argv[0] = {name!r}\n" + _SCRIPT)
+        command.chmod(0o755)
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not re.match(r"PYTEST_|GITHUB_|CI_|CI$|OPENAI_|GIT_", name)
+    }
+    path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**ours, "PATH": path, "COLUMNS": "80", "HOME": str(folder), **more}
+
+
+_SCRIPT = f"""
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from stand_ins import install
+sys.exit(install(*sys.argv))
+"""
+
+
+def install(command: str, *arguments: str) -> int | str:
+    """Return 0, or what is wrong with an installer's arguments."""
+    if command == "sudo":
+        return install(*arguments)
+    if command == "sysctl":
+        return 0
+    wanted = [one for one in arguments[1:] if not one.startswith("-")]
+    if command == "apt-get":
+        known = set(re.findall(r"[\w.+-]+", (ROOT / "tools/setup").read_text()))
+        return next((f"{one}: not in tools/setup" for one in wanted if one not in known), 0)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    for one in wanted:
+        named = re.fullmatch(r"pytest-promptse(?:\[([\w,]+)\])?", one)
+        if named is None:
+            return f"{one}: not our package"
+        for extra in (named[1] or "").split(","):
+            if extra and extra not in extras:
+                return f"{one}: there is no extra {extra}"
+    return 0

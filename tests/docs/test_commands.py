@@ -1,0 +1,76 @@
+"""Every command in the docs runs, in a project like a newcomer's, and says what the page shows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pages import PAGES, ROOT, blocks
+
+# What cannot run here: a part of the command, and why.
+NOT_RUN = {
+    "tools/setup": "makes an environment; .ci/run begins with it",
+    "example_suites/quickstart": "tests/test_readme.py runs it",
+    "example_suites/failing_gate": "tests/test_readme.py runs it and says what must agree",
+    "tools/train_tiny.py": "trains for a quarter of an hour, with torch",
+    "ct2-transformers-converter": "downloads a model of a gigabyte",
+    "sphinx-build": "tests/docs/test_site.py runs it",
+    "replay:samples.jsonl": "tests/plugin/test_humaneval_samples.py runs it on such a file",
+}
+# Added to pytest's options where a page asks for more than a test should take.
+SMALLER = {
+    "example_suites/humaneval/README.md": (
+        "--promptse-variants 1 --promptse-samples 1 --promptse-original-samples 1 -k HumanEval/15"
+    ),
+}
+RUN = [page for page in PAGES if any(block.is_run for block in blocks(page))]
+
+
+def is_run(block) -> bool:
+    return block.is_run and not any(part in block.text for part in NOT_RUN)
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_does_what_it_says(page, shell, paid_model):
+    variables = {}
+    if more := SMALLER.get(str(page.relative_to(ROOT))):
+        variables["PYTEST_ADDOPTS"] = more
+    for block in blocks(page):
+        if block.file is not None:
+            file = shell.project / block.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.content)
+        if not is_run(block):
+            continue
+        suites = shell.project / "example_suites"
+        if suites.name in block.text and not suites.exists():
+            suites.symlink_to(ROOT / suites.name)
+        script = block.commands.replace("http://localhost:8000/v1", paid_model.base_url)
+        assert script.strip(), f"{block.id}: commands of a console begin with '$ '"
+        done = shell(script, **variables)
+        said = f"{block.id}\n{script}\n{done.stdout}{done.stderr}"
+        assert done.returncode == block.status, said
+        missing = first_missing(block.output, done.stdout)
+        assert missing is None, f"not said: {missing}\n{said}"
+
+
+def first_missing(shown: list[str], printed: str) -> str | None:
+    """Return the first line that was not printed, in order; figures and bars may differ."""
+    lines = iter(printed.splitlines())
+    for line in shown:
+        if line.strip() == "...":
+            continue
+        wanted = re.compile(".*".join(map(re.escape, masked(line).split("..."))))
+        if not any(wanted.fullmatch(masked(found)) for found in lines):
+            return line
+    return None
+
+
+def masked(line: str) -> str:
+    line = re.sub(r"[▁▂▃▄▅▆▇█*]", "", line)
+    return " ".join(re.sub(r"\d+(\.\d+)?", "#", line).replace("_", "").replace("=", "").split())
+
+
+def test_what_is_not_run_is_there_to_run():
+    texts = [block.text for page in PAGES for block in blocks(page) if block.is_run]
+    assert [part for part in NOT_RUN if not any(part in text for text in texts)] == []
