@@ -32,46 +32,55 @@ _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _DPI = 72  # what SVG units are to Matplotlib, so that its points are the page's pixels
 # Colours that only stand for the page's own, which differ between light and dark.
-_INK, _MUTED, _LINE, _PAPER = "#010101", "#020202", "#030303", "#040404"
+INK, MUTED, LINE, PAPER = "#010101", "#020202", "#030303", "#040404"
 _SERIES, _HEAT, _ON_HEAT = (
     [f"#{kind:02x}00{i:02x}" for i in range(n)] for kind, n in ((5, SERIES), (6, 9), (7, 9))
 )
-_PALETTE = {_INK: "var(--ink)", _MUTED: "var(--muted)", _LINE: "var(--line)"}
-_PALETTE |= {_PAPER: "var(--paper)"}
+_PALETTE = {INK: "var(--ink)", MUTED: "var(--muted)", LINE: "var(--line)"}
+_PALETTE |= {PAPER: "var(--paper)"}
 _PALETTE |= {colour: f"var(--series-{i})" for i, colour in enumerate(_SERIES)}
 _PALETTE |= {colour: f"var(--heat-{i})" for i, colour in enumerate(_HEAT)}
 _PALETTE |= {colour: f"var(--on-heat-{i})" for i, colour in enumerate(_ON_HEAT)}
 _COLOUR = re.compile("|".join(_PALETTE))
-_LETTER, _LINE_HEIGHT = 6.0, 14.0  # a letter's mean width and a line's height in the page's font
+LETTER, _LINE_HEIGHT = 6.0, 14.0  # a letter's mean width and a line's height in the page's font
 _STEPS = (0.02, 0.05, 0.15, 0.3)
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.size": 11,
-    "text.color": _INK,
-    "axes.edgecolor": _LINE,
-    "axes.labelcolor": _MUTED,
+    "text.color": INK,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": MUTED,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.spines.left": False,
     "axes.grid": True,
     "axes.grid.axis": "y",
     "axes.axisbelow": True,
-    "grid.color": _LINE,
+    "grid.color": LINE,
     "grid.linewidth": 0.8,
-    "xtick.color": _LINE,
-    "ytick.color": _LINE,
-    "xtick.labelcolor": _MUTED,
-    "ytick.labelcolor": _MUTED,
+    "xtick.color": LINE,
+    "ytick.color": LINE,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": MUTED,
     "ytick.major.size": 0,
 }
 
 
 class Cell(NamedTuple):
-    """One cell of a heat map; ``strong`` where it is more than chance would do."""
+    """One cell of a heat map; ``strong`` where it is more than chance would do.
+
+    ``text`` is what it says, the change itself where that is None.
+    """
 
     change: float
     strong: bool = False
+    text: str | None = None
+
+
+def series_colour(number: int) -> str:
+    """Return the colour of a series, in [0, ∞)."""
+    return _SERIES[number % SERIES]
 
 
 def step(change: float) -> int:
@@ -96,7 +105,7 @@ def elasticity(
     floor
         Where the axis begins; figures side by side share it.
     """
-    with _drawn(320, 210, name=name, title=title) as (figure, axes, out):
+    with drawn(320, 210, name=name, title=title) as (figure, axes, out):
         distances = sorted({float(d) for _, suite in suites for d in suite.elasticity})
         gap = min((b - a for a, b in pairwise(distances)), default=1.0)
         for place, (series, suite) in enumerate(suites):
@@ -113,25 +122,25 @@ def elasticity(
 
 
 def _curve(axes: Axes, series: int, suite: SuiteRecord, shift: float) -> None:
-    colour = _SERIES[series % SERIES]
+    colour = series_colour(series)
     ceiling = [(float(d), e) for d, e in suite.elasticity_null.items() if e is not None]
-    axes.plot(*_columns(ceiling), color=colour, linestyle=(0, (1, 2)), linewidth=1.4)
+    axes.plot(*columns_of(ceiling), color=colour, linestyle=(0, (1, 2)), linewidth=1.4)
     points = [(float(d) + shift, e) for d, e in suite.elasticity.items() if e is not None]
     for distance, value in suite.elasticity.items():
         interval = suite.elasticity_ci95.get(distance)
         if interval and value is not None:
             axes.plot([float(distance) + shift] * 2, interval, color=colour, linewidth=1.2)
     axes.plot(
-        *_columns(points),
+        *columns_of(points),
         color=colour,
         marker=MARKS[series % len(MARKS)],
         markersize=7,
-        markeredgecolor=_PAPER,
+        markeredgecolor=PAPER,
         linewidth=1.8,
     )
 
 
-def _columns(points: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
+def columns_of(points: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
     return [x for x, _ in points], [y for _, y in points]
 
 
@@ -143,11 +152,11 @@ def heat_map(
     name: str,
     title: str,
 ) -> str:
-    """Draw mean changes by row and column, each with its number, ``*`` where it is strong."""
-    left = 12 + _LETTER * max((len(row) for row in rows), default=0)
-    wide = max(48.0, 8 + _LETTER * max((len(column) for column in columns), default=0))
+    """Draw changes by row and column, each with its number, ``*`` where it is strong."""
+    left = 12 + LETTER * max((len(row) for row in rows), default=0)
+    wide = max(48.0, 8 + LETTER * max((len(column) for column in columns), default=0))
     width, height = max(340, round(left + wide * len(columns))), 34 + 27 * len(rows)
-    with _drawn(width, height, name=name, title=title) as (figure, axes, out):
+    with drawn(width, height, name=name, title=title) as (figure, axes, out):
         for y, row in enumerate(rows):
             for x, column in enumerate(columns):
                 if (cell := cells.get((row, column))) is not None:
@@ -173,7 +182,7 @@ def _tile(axes: Axes, x: int, y: int, cell: Cell) -> None:
         )
     )
     axes.annotate(
-        signed(cell.change) + ("*" if cell.strong else ""),
+        (cell.text or signed(cell.change)) + ("*" if cell.strong else ""),
         (x, y),
         ha="center",
         va="center_baseline",
@@ -186,9 +195,9 @@ def plane(
     emotions: Mapping[str, EmotionRecord], changes: Mapping[str, Cell], *, name: str, title: str
 ) -> str:
     """Draw the emotions where valence and arousal put them, coloured by the mean change."""
-    with _drawn(340, 330, name=name, title=title) as (figure, axes, out):
-        axes.axhline(0, color=_LINE, linewidth=1, zorder=1)
-        axes.axvline(0, color=_LINE, linewidth=1, zorder=1)
+    with drawn(340, 330, name=name, title=title) as (figure, axes, out):
+        axes.axhline(0, color=LINE, linewidth=1, zorder=1)
+        axes.axvline(0, color=LINE, linewidth=1, zorder=1)
         axes.set_xlim(-1.15, 1.15)
         axes.set_ylim(-1.15, 1.15)
         axes.set_xticks([-0.8, 0, 0.8], ["unpleasant", "0", "pleasant"])
@@ -211,9 +220,9 @@ def _dots(axes: Axes, emotions: Mapping[str, EmotionRecord], changes: Mapping[st
     taken = [(x - 9, y - 9, x + 9, y + 9) for x, y in pixels.values()]
     for emotion in sorted(changes, key=lambda name: -at[name][1]):
         cell = changes[emotion]
-        axes.plot(*at[emotion], "o", ms=14, mfc=_HEAT[step(cell.change)], mec=_MUTED, mew=0.6)
+        axes.plot(*at[emotion], "o", ms=14, mfc=_HEAT[step(cell.change)], mec=MUTED, mew=0.6)
         text = f"{emotion} {signed(cell.change)}{'*' * cell.strong}"
-        wide, (x, y) = len(text) * _LETTER, pixels[emotion]
+        wide, (x, y) = len(text) * LETTER, pixels[emotion]
         boxes = [
             (left, low, left + wide, low + _LINE_HEIGHT)
             for left, low in (
@@ -249,7 +258,7 @@ def _overlap(a: _Box, b: _Box) -> bool:
 
 
 @contextmanager
-def _drawn(
+def drawn(
     width: int, height: int, *, name: str, title: str
 ) -> Iterator[tuple[Figure, Axes, list[str]]]:
     """Lend a figure of so many pixels to draw on; its SVG is in the list afterwards."""

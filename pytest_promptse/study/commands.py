@@ -61,12 +61,16 @@ def _compare(chosen: argparse.Namespace) -> int:
     families = _pairs(chosen.family, "--family", str)
     sizes = _pairs(chosen.size, "--size", _billions)
 
-    from pytest_promptse.study import csv_files, terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.study import csv_files, page, terminal  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.study.study import study_of  # noqa: PLC0415
 
+    if chosen.html is not None:
+        page.check_installed()
     study = study_of(_runs(chosen.records), families=families, sizes=sizes)
     width, colours = shutil.get_terminal_size().columns, sys.stdout.isatty()
     sys.stdout.write(terminal.render(study, width=width, colours=colours) + "\n")
+    if chosen.html is not None:
+        page.write(study, chosen.html)
     if chosen.csv is not None:
         csv_files.write(study, chosen.csv)
     return 0

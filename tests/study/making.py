@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
+
+from msgspec.structs import replace
 
 from pytest_promptse.reports.record import (
     SCHEMA,
+    CalibrationRecord,
     EmotionRecord,
     ModelRecord,
     Record,
@@ -13,6 +17,7 @@ from pytest_promptse.reports.record import (
     TaskRecord,
     UsageRecord,
     VariantRecord,
+    VoicesRecord,
     WordingRecord,
     encode,
 )
@@ -157,3 +162,76 @@ def save(run, path):
     path.write_bytes(encode(run.record))
     json.loads(path.read_bytes())
     return path
+
+
+PAPER = (
+    "vllm:codellama/CodeLlama-34b-Instruct-hf",
+    "vllm:codellama/CodeLlama-13b-Instruct-hf",
+    "vllm:codellama/CodeLlama-7b-Instruct-hf",
+    "vllm:meta-llama/Llama-3.1-8B-Instruct",
+    "vllm:deepseek-ai/DeepSeek-R1-Distill-Qwen-32B",
+    "vllm:deepseek-ai/DeepSeek-R1-Distill-Qwen-14B",
+    "vllm:deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B",
+    "vllm:Qwen/Qwen2.5-Coder-7B-Instruct",
+    "vllm:deepseek-ai/deepseek-coder-33b-instruct",
+    "vllm:deepseek-ai/deepseek-coder-6.7b-instruct",
+)
+
+
+def paper_runs(*, n_tasks=12, each=4, models=PAPER):
+    """Return runs of the paper's models with drawn pass rates, the same every time."""
+    runs = []
+    for number, model in enumerate(models):
+        rng = random.Random(number)
+        skill, care = 0.35 + 0.06 * number, 0.05 + 0.03 * (number * 3 % 7)
+
+        def drawn(centre, spread, rng=rng):
+            return round(min(1.0, max(0.0, rng.gauss(centre, spread))) * 8) / 8
+
+        tasks = {}
+        for task in range(n_tasks):
+            own = drawn(skill, 0.3)
+            variants = {
+                d: [drawn(own - d * care, care + d / 3) for _ in range(each)]
+                for d in (0.1, 0.2, 0.3)
+            }
+            tasks[f"HumanEval/{task}"] = (own, variants)
+        run = make_run(model, tasks, soft=lambda rate: rate**1.3)
+        runs.append(_sure(run, rng))
+    return runs
+
+
+def _sure(run, rng):
+    """Give wordings confidences and the run its calibration."""
+    tasks = [
+        replace(
+            task,
+            variants=[replace(v, confidence=rng.uniform(0.7, 0.99)) for v in task.variants],
+        )
+        for task in run.record.tasks
+    ]
+    groups = ["all", "original", *EMOTIONS]
+    calibrations = {name: calibration(rng.uniform(0.03, 0.5), rng) for name in groups}
+    quadrants = ("positive-active", "positive-calm", "negative-active", "negative-calm")
+    voices = VoicesRecord(
+        model=run.record.suites[0].model,
+        template=None,
+        voices=[],
+        calibration={
+            name: calibration(rng.uniform(0.03, 0.5), rng) for name in ("all", *quadrants)
+        },
+        emotions=calibrations,
+    )
+    record = replace(run.record, tasks=tasks, voices=[voices])
+    return Run(path=run.path, name=run.name, record=record)
+
+
+def calibration(ece, rng):
+    return CalibrationRecord(
+        n=96,
+        ece=ece,
+        threshold=0.9,
+        overconfident=rng.uniform(0, 0.3),
+        underconfident=rng.uniform(0, 0.4),
+        bins=[],
+    )

@@ -1,0 +1,24 @@
+// The search through the tasks
+
+const find = document.getElementById("find");
+const taskRows = [...document.querySelectorAll("#task-table tbody tr")];
+const searched = new Map(taskRows.map((row) => [
+  row, [...row.cells].map((cell) => cell.textContent).join("\n").toLowerCase(),
+]));
+
+function search() {
+  const parts = find.value.toLowerCase().split(/\s+/);
+  let shown = 0;
+  for (const row of taskRows) {
+    const fits = parts.every((part) => searched.get(row).includes(part));
+    row.hidden = !fits;
+    shown += fits;
+  }
+  document.getElementById("shown").textContent = shown === taskRows.length
+    ? `${shown} rows` : `${shown} of ${taskRows.length} rows`;
+}
+
+if (find) {
+  find.addEventListener("input", search);
+  find.form.addEventListener("submit", (event) => event.preventDefault());
+}

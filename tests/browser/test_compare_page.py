@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+from hostile_record import ATTACKS, hostile_record
+from making import flat, make_run, paper_runs
+
+from pytest_promptse.study import page as study_page
+from pytest_promptse.study.entry import Run
+from pytest_promptse.study.study import study_of
+
+axe_module = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+SCREENS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"color_scheme": "light", "size": (390, 844), "has_touch": True},
+}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A page in which every name tries to get out of where it is shown."""
+    path = tmp_path_factory.mktemp("hostile") / "compare.html"
+    study_page.write(study_of([Run(path=ATTACKS[0], record=hostile_record(n_tasks=5))]), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    """A page of models of several sizes and families, with all plots."""
+    path = tmp_path_factory.mktemp("paper") / "compare.html"
+    study_page.write(study_of(paper_runs()), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A page of two models that allow hardly any statistic."""
+    path = tmp_path_factory.mktemp("bare") / "compare.html"
+    runs = [make_run(name, {"one": flat(1.0)}, mode="light", confidence=None) for name in "ab"]
+    study_page.write(study_of(runs), path)
+    return path
+
+
+def violations(page):
+    found = axe_module.Axe().run(page).response["violations"]
+    return [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", ["hostile", "paper", "bare"])
+def test_a_page_is_accessible_and_stays_within_the_screen(request, open_page, keep, name, screen):
+    page = open_page(request.getfixturevalue(name), **SCREENS[screen])
+    page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    keep(page, f"compare-{name}-{screen}")
+
+
+def test_nothing_that_anyone_wrote_runs(hostile, open_page):
+    page = open_page(hostile)
+    assert page.evaluate("window.owned") is None
+    assert page.locator(":is(img, iframe, object, link)").count() == 0
+    assert page.locator("body script").count() == 1
+
+
+def test_the_leaderboard_sorts_both_ways_from_the_keyboard(paper, open_page):
+    page = open_page(paper)
+    table = page.locator("#leaderboard table")
+    button = table.get_by_role("button", name="pass@1")
+    column = table.locator("thead th").all_text_contents().index("pass@1")
+
+    def shown():
+        rows = table.locator("tbody tr").all()
+        return [float(row.locator("> *").nth(column).text_content()) for row in rows]
+
+    button.focus()
+    page.keyboard.press("Enter")
+    assert shown() == sorted(shown())
+    page.keyboard.press("Enter")
+    assert shown() == sorted(shown(), reverse=True)
+    assert table.locator("thead th").nth(column).get_attribute("aria-sort") == "descending"
+
+
+def test_tasks_are_found_by_words(paper, open_page):
+    page = open_page(paper)
+    rows = page.locator("#task-table tbody tr:visible")
+    assert rows.count() == 9 * 12
+    page.get_by_label("Find").fill("humaneval/7 codellama-13b")
+    assert rows.count() == 1
+    assert page.get_by_role("status").text_content() == "1 of 108 rows"
+
+
+def test_every_plot_has_a_name(paper, open_page):
+    page = open_page(paper)
+    assert page.locator("figure").count() == 10
+    assert page.locator("figure").count() == page.get_by_role("img").count()
+    assert page.get_by_role("img", name="AUC-E against pass@1").count() == 1
