@@ -44,16 +44,13 @@ def shell(tmp_path, paid_model):
         "[user]\nname = A\nemail = a@example.org\n[init]\ndefaultBranch = main\n"
     )
 
+    paid = {"OPENAI_BASE_URL": paid_model.base_url, "OPENAI_API_KEY": "sk-none"}
+
     def shell(script: str, folder: Path = project, **variables: str):
         return subprocess.run(
             ["bash", "-eo", "pipefail", "-c", script],
             cwd=folder,
-            env=environment(
-                home,
-                OPENAI_BASE_URL=paid_model.base_url,
-                OPENAI_API_KEY="sk-none",
-                **variables,
-            ),
+            env=environment(home, **{**paid, **variables}),
             capture_output=True,
             text=True,
             check=False,

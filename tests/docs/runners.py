@@ -1,0 +1,170 @@
+"""What runs the recipes' jobs here as the services would: their steps, variables and conditions."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from pages import DOCS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+GITHUB = DOCS / "recipes" / "github.yml"
+GITLAB = DOCS / "recipes" / "gitlab-ci.yml"
+COMMENT = DOCS / "recipes" / "comment.py"
+
+
+@dataclass(kw_only=True)
+class Job:
+    """What became of a job."""
+
+    ok: bool = True
+    output: str = ""
+    ran: list[str] = field(default_factory=list)
+
+    def add(self, name: str, done: Any) -> None:
+        self.ok &= done.returncode == 0
+        self.output += done.stdout + done.stderr
+        self.ran.append(name)
+
+
+class GitHub:
+    """Runs jobs of the workflow in checkouts, with one cache for all of them."""
+
+    def __init__(self, shell: Callable[..., Any], folder: Path, api: str) -> None:
+        self._shell, self._folder, self._api = shell, folder, api
+        self._cache = folder / "cache.db"
+        self._workflow = yaml.safe_load(GITHUB.read_text())
+        self._runs = 0
+
+    def run(self, name: str, event: str, checkout: Path) -> Job:
+        job = self._workflow["jobs"][name]
+        self._runs += 1
+        github = SimpleNamespace(
+            event_name=event,
+            run_id=self._runs,
+            run_attempt=1,
+            token="t",
+            repository="team/project",
+            event=_named({"pull_request": {"number": 7, "head": {"repo": _REPOSITORY}}}),
+        )
+        payload = self._folder / "event.json"
+        payload.write_text(json.dumps({"pull_request": {"number": 7}}))
+        names = {
+            "github": github,
+            "secrets": SimpleNamespace(OPENAI_API_KEY="sk-none"),
+            "hashFiles": lambda file: "1" if (checkout / file).exists() else "",
+            "always": lambda: True,
+            "cancelled": lambda: False,
+        }
+        assert _value(job["if"], names)
+        variables = {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_API_URL": self._api,
+            "GITHUB_REPOSITORY": github.repository,
+            "GITHUB_EVENT_PATH": str(payload),
+            "GITHUB_RUN_ID": str(github.run_id),
+            "GITHUB_STEP_SUMMARY": str(self._folder / "summary.md"),
+            "GITHUB_WORKSPACE": str(checkout),
+            **self._workflow["env"],
+        }
+        done = Job()
+        for step in job["steps"]:
+            # Without a condition of its own on the job's state, a step runs after successes only.
+            condition = str(step.get("if", "true"))
+            if not done.ok and not re.search(r"always\(\)|cancelled\(\)", condition):
+                continue
+            if not _value(condition, names):
+                continue
+            if "uses" in step:
+                self._use(step["uses"].partition("@")[0], step.get("with", {}), checkout)
+                continue
+            own = {key: _filled(value, names) for key, value in step.get("env", {}).items()}
+            done.add(step["name"], self._shell(step["run"], checkout, **variables, **own))
+        return done
+
+    def _use(self, action: str, given: Mapping[str, str], checkout: Path) -> None:
+        if action == "actions/cache/restore" and self._cache.exists():
+            store = checkout / given["path"]
+            store.parent.mkdir(exist_ok=True)
+            shutil.copy(self._cache, store)
+        elif action == "actions/cache/save":
+            shutil.copy(checkout / given["path"], self._cache)
+        elif action == "actions/upload-artifact":
+            assert list((checkout / given["path"]).iterdir())
+
+
+_REPOSITORY = {"full_name": "team/project"}
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, dict):
+        return SimpleNamespace(**{key: _named(held) for key, held in value.items()})
+    return value
+
+
+def _value(expression: str, names: Mapping[str, Any]) -> Any:
+    """Evaluate an expression of a workflow, as far as the recipe uses them."""
+    for ours, theirs in ((" and ", "&&"), (" or ", "||"), ("True", "true")):
+        expression = expression.replace(theirs, ours)
+    return eval(re.sub(r"!(?!=)", " not ", expression).strip(), {}, dict(names))
+
+
+def _filled(text: str, names: Mapping[str, Any]) -> str:
+    return re.sub(r"\$\{\{(.*?)\}\}", lambda found: str(_value(found[1], names)), text)
+
+
+class GitLab:
+    """Runs jobs of the pipeline in checkouts, with one cache for all of them."""
+
+    def __init__(self, shell: Callable[..., Any], folder: Path, api: str) -> None:
+        self._shell, self._folder, self._api = shell, folder, api
+        self._cache = folder / "cache.db"
+        self._pipeline = yaml.safe_load(GITLAB.read_text())
+        self._runs = 0
+
+    def run(self, name: str, checkout: Path, **service: str) -> Job:
+        own = self._pipeline[name]
+        job = {**self._pipeline[own["extends"]], **own}
+        [rule] = job["rules"]
+        self._runs += 1
+        variables = {
+            "CI": "true",
+            "CI_API_V4_URL": self._api,
+            "CI_PROJECT_ID": "12",
+            "CI_PROJECT_PATH": "team/project",
+            "CI_PIPELINE_ID": str(self._runs),
+            "CI_SERVER_HOST": "gitlab.example.org",
+            "CI_DEFAULT_BRANCH": "main",
+            "PROMPTSE_TOKEN": "t",
+            "OPENAI_API_KEY": "sk-none",
+            **service,
+        }
+        sides = re.sub(r"\$(\w+)", lambda found: repr(variables.get(found[1])), rule["if"])
+        assert eval(sides)
+        [kept] = job["cache"]["paths"]
+        if self._cache.exists():
+            (checkout / kept).parent.mkdir(exist_ok=True)
+            shutil.copy(self._cache, checkout / kept)
+        variables |= job["variables"]
+        done = Job()
+        begin = [*job["before_script"], *job["script"]]
+        done.add("script", self._shell("\n".join(begin), checkout, **variables))
+        if after := job.get("after_script"):
+            # Its exit code is shown and does not count.
+            found = self._shell("\n".join(after), checkout, **variables)
+            done.output += found.stdout + found.stderr
+            done.ran.append("after_script")
+        assert job["cache"]["when"] == "always"
+        shutil.copy(checkout / kept, self._cache)
+        artifacts = job.get("artifacts", {})
+        for path in [*artifacts.get("paths", []), *artifacts.get("reports", {}).values()]:
+            assert (checkout / path).exists()
+        return done

@@ -1,0 +1,153 @@
+"""The jobs that users copy are valid, and do what they promise, step by step."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from forge import Forge
+from runners import COMMENT, GITHUB, GITLAB, GitHub, GitLab
+
+SERVICES = ("github", "gitlab")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("vendor.github-workflows", GITHUB),
+        ("vendor.gitlab-ci", "--data-transform", "gitlab-ci", GITLAB),
+    ],
+    ids=SERVICES,
+)
+def test_a_recipe_follows_its_services_schema(arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+class Project:
+    """A repository at a service, its checkouts, and the jobs run in them."""
+
+    def __init__(self, service, shell, folder, api):
+        self.service, self.shell, self.folder = service, shell, folder
+        self.origin = folder / "origin.git"
+        place = shell.project / f".{service}" / "comment.py"
+        place.parent.mkdir()
+        shutil.copy(COMMENT, place)
+        script = (
+            f"git add . && git commit --quiet -m Recipe && git clone --quiet --bare . {self.origin}"
+        )
+        assert shell(script).returncode == 0
+        runner = GitHub if service == "github" else GitLab
+        self.runner = runner(shell, folder, api)
+        self._checkouts = 0
+
+    def checkout(self):
+        self._checkouts += 1
+        into = self.folder / f"checkout{self._checkouts}"
+        # Where GitLab's job pushes to lies here.
+        url = "https://promptse:t@gitlab.example.org/team/project.git"
+        script = (
+            f"git clone --quiet {self.origin} {into} && cd {into}"
+            f" && git config url.{self.origin}.insteadOf {url}"
+        )
+        assert self.shell(script).returncode == 0
+        return into
+
+    def renew_baseline(self):
+        """Run the job that makes the baseline, and merge its branch."""
+        if self.service == "github":
+            job = self.runner.run("baseline", "workflow_dispatch", self.checkout())
+        else:
+            job = self.runner.run("promptse-baseline", self.checkout(), CI_COMMIT_BRANCH="main")
+        assert job.ok, job.output
+        merge = "git merge --quiet origin/promptse-baseline-1 && git push --quiet"
+        merged = self.shell(merge, self.checkout())
+        assert merged.returncode == 0, merged.stderr
+
+    def request_merge(self):
+        """Run the job of a merge request in a fresh checkout; return it with the checkout."""
+        checkout = self.checkout()
+        if self.service == "github":
+            return self.runner.run("promptse", "pull_request", checkout), checkout
+        more = {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "7"}
+        return self.runner.run("promptse", checkout, **more), checkout
+
+
+@pytest.fixture(params=SERVICES)
+def service(request):
+    return request.param
+
+
+@pytest.fixture
+def forge():
+    # More comments of others than one page of the service's answer holds.
+    with Forge(others=130) as running:
+        yield running
+
+
+@pytest.fixture
+def project(service, shell, tmp_path, forge):
+    return Project(service, shell, tmp_path, forge.url)
+
+
+def ours(forge):
+    return [body for body in forge.comments.values() if body != "Looks good"]
+
+
+def usage(checkout):
+    return json.loads((checkout / "report/run.json").read_text())["usage"]
+
+
+def test_a_merge_request_is_compared_commented_on_and_paid_for_once(project, forge):
+    project.renew_baseline()
+    job, first = project.request_merge()
+    assert job.ok, job.output
+    [comment] = ours(forge)
+    assert "Stability under wording" in comment
+    assert json.loads((first / "report/run.json").read_text())["comparisons"]
+    assert (first / "report/junit.xml").exists()
+    assert (first / "report/promptse.html").exists()
+    again, second = project.request_merge()
+    assert again.ok, again.output
+    assert usage(second)["requests"] == 0
+    assert len(ours(forge)) == 1
+
+
+def test_a_loss_fails_the_job_and_is_told_and_kept_all_the_same(project, forge, paid_model):
+    project.renew_baseline()
+    # From now on the model fails where it is asked in other words than the original's.
+    right = paid_model.behaviour.answer
+    paid_model.behaviour.answer = lambda body, number: (
+        right(body, number) if is_original(body) else "```python\ndef slugify(title): ...\n```"
+    )
+    edit = "sed -i 's/single hyphens/one hyphen each/' test_slug.py"
+    change = f"{edit} && git commit --quiet -a -m Edit && git push --quiet"
+    assert project.shell(change, project.checkout()).returncode == 0
+    job, checkout = project.request_merge()
+    assert not job.ok
+    assert "more than 0.05 allowed" in job.output
+    [comment] = ours(forge)
+    assert "❌" in comment
+    paid = usage(checkout)["requests"]
+    assert paid > 0
+    _, second = project.request_merge()
+    assert usage(second)["requests"] == 0
+    assert len(ours(forge)) == 1
+
+
+def is_original(body) -> bool:
+    return body["messages"][-1]["content"].startswith("Write `slugify(title: str) -> str`: lower")
+
+
+def test_without_a_baseline_the_job_fails_and_says_how_to_make_one(project):
+    job, _ = project.request_merge()
+    assert not job.ok
+    assert "--promptse-save main" in job.output
