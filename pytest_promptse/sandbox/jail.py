@@ -19,6 +19,7 @@ from pytest_promptse.sandbox.candidate import Candidate
 from pytest_promptse.sandbox.container import container_command, default_image, find_engine
 from pytest_promptse.sandbox.limits import Limits
 from pytest_promptse.sandbox.slot import Slot
+from pytest_promptse.sandbox.spares import Spares
 from pytest_promptse.sandbox.syscalls import Filters, compile_filters
 from pytest_promptse.sandbox.turn import Turn
 from pytest_promptse.sandbox.view import PACKAGES, build_view
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 TIERS = ("auto", "bwrap", "docker", "podman", "none")
 _DEFAULT_LIMITS = Limits()
+# Another jail takes as long to open as spares save on so many programs.
+_WORTH_ANOTHER_JAIL = 100
 
 
 class Sandbox:
@@ -39,6 +42,8 @@ class Sandbox:
         ``bwrap``, ``docker``, ``podman`` or ``none``.
     description : str
         One line that says what this tier protects.
+
+    With ``ahead`` an idle slot makes a process ready for the program after the one that runs.
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class Sandbox:
         release: Callable[[], None],
         slots: int,
         folder: str,
+        ahead: bool = False,
     ) -> None:
         self.tier = tier
         self.description = description
@@ -57,6 +63,9 @@ class Sandbox:
         self._make_slot = make_slot
         self._release = release
         self._folder = folder
+        self._ahead = ahead
+        self._spares = Spares()
+        self._started = 0
         self._all: list[Slot] = []
         self._free: list[Slot] = []
         self._busy = 0
@@ -103,7 +112,14 @@ class Sandbox:
         with self._slot(alone=alone) as slot:
 
             def start(*, stdin: bytes | None = None, separate: bool = False) -> Turn:
-                return Turn(slot, limits, folder=self._folder, stdin=stdin, separate=separate)
+                is_script = stdin is not None or separate
+                turn = None if is_script else self._spares.take(slot, limits)
+                if turn is None:
+                    self._spares.drop(slot)
+                    turn = Turn(slot, limits, folder=self._folder, stdin=stdin, separate=separate)
+                self._started += 1
+                self._make_spare(limits)
+                return turn
 
             candidate = Candidate(program, entry_point=entry_point, start=start)
             try:
@@ -118,11 +134,14 @@ class Sandbox:
         try:
             yield slot
         finally:
-            with self._changed:
-                self._busy -= 1
-                self._alone = False if alone else self._alone
-                self._free.append(slot)
-                self._changed.notify_all()
+            self._release_slot(slot, alone=alone)
+
+    def _release_slot(self, slot: Slot, *, alone: bool = False) -> None:
+        with self._changed:
+            self._busy -= 1
+            self._alone = False if alone else self._alone
+            self._free.append(slot)
+            self._changed.notify_all()
 
     def _acquire(self, *, alone: bool) -> Slot:
         with self._changed:
@@ -137,10 +156,30 @@ class Sandbox:
             self._busy += 1
             if self._free:
                 # The one used last has its pages in the caches.
-                return self._free.pop()
+                slot = self._spares.among(self._free) or self._free[-1]
+                self._free.remove(slot)
+                return slot
             slot = self._make_slot(len(self._all))
             self._all.append(slot)
             return slot
+
+    def _make_spare(self, limits: Limits) -> None:
+        """Make a process ready for the program after this one, where a slot is idle."""
+        with self._changed:
+            if not self._ahead or self._alone or self._spares.among(self._free):
+                return
+            if self._free:
+                slot = self._free.pop()
+            elif len(self._all) < self.slots and self._started > _WORTH_ANOTHER_JAIL:
+                slot = self._make_slot(len(self._all))
+                self._all.append(slot)
+            else:
+                return
+            self._busy += 1
+        try:
+            self._spares.make(slot, limits, folder=self._folder)
+        finally:
+            self._release_slot(slot)
 
     def close(self) -> None:
         """End every jail; safe to call twice."""
@@ -150,6 +189,7 @@ class Sandbox:
             self._closed = True
         for slot in self._all:
             slot.stop()
+        self._spares.close()
         self._release()
 
 
@@ -241,6 +281,7 @@ def _open_bwrap(slots: int, packages: tuple[str, ...], _: str | None) -> Sandbox
             release=spawner.shutdown,
             slots=slots,
             folder="/tmp",  # noqa: S108 - the private one
+            ahead=True,
         )
     )
 

@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from pytest_promptse.errors import SandboxError
@@ -110,6 +111,19 @@ class Turn:
             os.close(input_end)
             for stream in {self.output, self.errors}:
                 os.close(stream.write_end)
+
+    def adopt(self, limits: Limits) -> bool:
+        """Take other limits before the program is there; False where that cannot be.
+
+        The process is bound already, by all of them but the times, which are kept from outside.
+        """
+        times = replace(self.limits, wall=limits.wall, cpu=limits.cpu)
+        if times != limits or int(self.limits.cpu) != int(limits.cpu):
+            return False
+        if any(events & ~select.POLLIN for _, events in self._poll.poll(0)):
+            return False  # it has died
+        self.limits = limits
+        return True
 
     def _await_ready(self) -> None:
         """Wait until the program can run; what was sent before waits for it on the channel."""
