@@ -106,14 +106,14 @@ class Judge:
         """
         task = wording.task
         extracted = {
-            (completion.text, completion.finish_reason): extract(
-                completion.text,
+            (text, finish_reason): extract(
+                text,
                 prompt=task.prompt if task.is_stub else wording.spoken,
                 entry_point=task.entry_point,
                 form=capabilities.form,
-                finish_reason=completion.finish_reason,
+                finish_reason=finish_reason,
             )
-            for completion in completions
+            for text, finish_reason in {(c.text, c.finish_reason) for c in completions}
         }
         programs = {
             text_hash(found.program): found.program
