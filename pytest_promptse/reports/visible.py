@@ -15,11 +15,24 @@ _ACTING = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
     r"\ud800-\udfff\ufffe\uffff]"
 )
+# JSON has escapes of its own for some of them: after an even number of backslashes.
+_ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])")
 
 
 def visible(record: Record) -> Record:
     """Return `record` with each such character in its texts as an escape, as Python writes it."""
+    if not _holds_any(record):
+        return record
     return msgspec.convert(_written_out(msgspec.to_builtins(record)), Record)
+
+
+def _holds_any(record: Record) -> bool:
+    # Nearly no record does, and a large one takes seconds to walk through.
+    try:
+        text = msgspec.json.encode(record).decode()
+    except UnicodeEncodeError:
+        return True
+    return bool(_ACTING.search(text) or _ESCAPED.search(text))
 
 
 def _written_out(value: Any) -> Any:
