@@ -177,12 +177,16 @@ def _differences(
             sorted({str(s.settings.get(name)) for id_, s in entry.suites.items() if id_ in used})
         )
 
+    def attribute(name: str) -> Callable[[Entry], Any]:
+        return lambda entry: ", ".join(
+            sorted({str(getattr(s, name)) for id_, s in entry.suites.items() if id_ in used})
+        )
+
     looked_at: dict[str, Callable[[Entry], Any]] = {
         name.replace("_", " "): setting(name) for name in (*DECISIVE, "aa")
     }
-    looked_at["weighting"] = lambda e: ", ".join(
-        sorted({s.weighting for id_, s in e.suites.items() if id_ in used})
-    )
+    for name in ("mode", "weighting"):
+        looked_at[name] = attribute(name)
     looked_at["rewriter"] = lambda entry: entry.rewriters
     looked_at["pytest-promptse"] = lambda entry: entry.run.record.tool.get("version")
     for name, value in looked_at.items():

@@ -132,6 +132,7 @@ def test_runs_that_were_scored_otherwise_are_compared_by_pass_rates():
     assert study.ground.mode == "light"
     assert study.standings[0].auc_e == pytest.approx(0.75)
     assert any("as PromptSELight does" in note for note in study.ground.notes)
+    assert "not the same: mode promptse (a); light (b)" in study.ground.notes
     assert study.screening.missing
     by_soft = study_of([sharp, make_run("b", BRITTLE)])
     # Scores 1, 0.25, 0: (1 + 4 * 0.25) / 6 = 1/3 in the first task.
