@@ -139,10 +139,8 @@ class Bridge:
         if self.config.option.collectonly:
             return
         wanted: dict[tuple[SuiteKey, str], tuple[Suite, Wording]] = {}
-        for item in items:
-            spot = item.stash.get(SPOT, None)
-            if spot is None:
-                continue
+        spots = [spot for item in items if (spot := item.stash.get(SPOT, None)) is not None]
+        for spot in spots:
             for wording in spot.wordings():
                 key = (spot.suite.key, wording.job.key)
                 wanted.setdefault(key, (spot.suite, wording))
@@ -150,10 +148,11 @@ class Bridge:
             return
         try:
             if self.run.settings.dry_run:
-                jobs = [wording.job for _, wording in wanted.values()]
-                self._headlines = [f"promptse would ask {line}" for line in self.run.forecast(jobs)]
+                lines = self.run.forecast(list(wanted.values()))
+                self._headlines = [f"promptse would ask {line}" for line in lines]
                 return
-            self.run.start(list(wanted.values()), alone=not self.is_worker)
+            gated = {spot.suite.key for spot in spots if spot.gate is not None}
+            self.run.start(list(wanted.values()), alone=not self.is_worker, gated=gated)
             models = ", ".join(self.run.settings.model)
             self._headlines = [f"promptse: {models}; sandbox {self.run.sandbox.description}"]
             self._headlines += self.run.store.warnings
@@ -237,7 +236,7 @@ class Bridge:
             return
         shown = os.path.relpath(path, self.config.invocation_params.dir)
         said = f"saved as baseline {name!r} in {shown}"
-        lacking = sum(suite.n_wordings - suite.n_measured for suite in record.suites)
+        lacking = sum(suite.n_missing for suite in record.suites)
         if lacking:
             planned = sum(suite.n_wordings for suite in record.suites)
             said += f", without {lacking} of {planned} wordings, which were not measured"

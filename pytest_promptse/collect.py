@@ -182,7 +182,10 @@ class SuiteFileCollector(pytest.File):
                     own_id = own_id.removesuffix(f"{owner.id}-{spot.gate.name}") + spot.gate.name
                 name = f"{owner.id if owner else 'suite'}[{own_id}]"
                 line = file.task_lines[owner.id] if owner else 1
-                yield SuiteFileItem.from_parent(self, name=name, spot=spot, line=line)
+                # Given as text, it is read as pytest reads those that --lf has kept: what is in
+                # the brackets apart from the name.
+                own = f"{self.nodeid}::{name}"
+                yield SuiteFileItem.from_parent(self, name=name, nodeid=own, spot=spot, line=line)
 
 
 class SuiteFileItem(pytest.Item):

@@ -117,7 +117,15 @@ OPTIONS: Mapping[str, Option] = {
             metavar="NAME",
             marker=True,
         ),
-        _option("samples", values.whole(1), 8, "completions per wording", metavar="M", marker=True),
+        _option(
+            "samples",
+            values.samples,
+            8,
+            "completions per wording; auto draws the wordings in rounds and stops once the gates "
+            "are decided (auto:M with M completions each)",
+            metavar="M|auto",
+            marker=True,
+        ),
         _option(
             "original_samples",
             values.whole(1),
@@ -268,8 +276,9 @@ OPTIONS: Mapping[str, Option] = {
         _option(
             "gate",
             values.choice("point", "confident"),
-            "point",
-            "compare the point estimate or the whole 95 %% interval with a threshold",
+            None,
+            "compare the point estimate (default) or the whole 95 %% interval (default with "
+            "samples auto) with a threshold",
             metavar="NAME",
             marker=True,
         ),

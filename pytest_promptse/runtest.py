@@ -235,7 +235,12 @@ def _run(item: pytest.Item, spot: Spot, check: Check) -> None:
             _decide(item, spot, spot.gate, check)
             return
         assert spot.wording is not None
-        row = run.measure(spot.suite, spot.wording, check, node=partial(_node, item, spot))
+        node = partial(_node, item, spot)
+        end = run.needless(spot.suite, spot.wording, check, node=node)
+        if end is not None:
+            reason = f"not needed: decided after {end.completions} of {end.most} completions"
+            raise pytest.skip.Exception(reason, _use_item_location=True)
+        row = run.measure(spot.suite, spot.wording, check, node=node)
     except NotScoredError as error:
         run.not_scored(item.nodeid, error)
         raise

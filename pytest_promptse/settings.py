@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse.errors import SettingsError, nearest
 from pytest_promptse.options import OPTIONS
+from pytest_promptse.values import Auto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,10 @@ _MOST_ORIGINAL_SAMPLES = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All settings of a run, or of a suite once its marker has been read."""
+    """All settings of a run, or of a suite once its marker has been read.
+
+    ``adaptive`` says that samples are ``auto``: wordings are drawn in rounds.
+    """
 
     model: tuple[str, ...]
     base_url: str | None
@@ -37,6 +41,7 @@ class Settings:
     mode: Literal["auto", "promptse", "light"]
     weighting: Literal["sum", "mean", "uniform"]
     samples: int
+    adaptive: bool
     original_samples: int
     variants: int
     distances: tuple[float, ...]
@@ -99,10 +104,15 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
                 continue
             values[name] = OPTIONS[name].read(value, where(name))
             origin[name] = where(name)
-    for name, value in PRESETS[values.get("preset", OPTIONS["preset"].default)].items():
+    preset = PRESETS[values.get("preset", OPTIONS["preset"].default)]
+    for name, value in preset.items():
         values.setdefault(name, value)
     for option in OPTIONS.values():
         values.setdefault(option.name, option.default)
+    asked = values["samples"]
+    values["adaptive"] = isinstance(asked, Auto)
+    if isinstance(asked, Auto):
+        values["samples"] = asked.samples or preset["samples"]
     if values["original_samples"] is None:
         values["original_samples"] = max(
             values["samples"], min(4 * values["samples"], _MOST_ORIGINAL_SAMPLES)
@@ -110,6 +120,8 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
     if values["compare_missing"] is None:
         values["compare_missing"] = "fail" if values["compare_fail"] else "warn"
     _check_together(values, origin)
+    if values["gate"] is None:
+        values["gate"] = "confident" if values["adaptive"] else "point"
     return Settings(**values)
 
 
@@ -122,6 +134,17 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
                 f"{origin['min_elasticity']}: distance {distance:g} is not measured; "
                 f"the distances are {known}"
             )
+    if values["adaptive"] and values["gate"] == "point":
+        raise SettingsError(
+            f"{origin['gate']}: a point gate knows no uncertainty, so {origin['samples']} auto "
+            "could not tell when it is decided; give confident, or a number of samples"
+        )
+    if values["adaptive"] and values["min_pass_rate"] is not None:
+        raise SettingsError(
+            f"{origin['min_pass_rate']}: a floor for every wording needs all of them, and "
+            f"{origin['samples']} auto may leave some out; drop the floor, or give a number of "
+            "samples"
+        )
     if values["max_cost"] is not None and values["price"] is None:
         raise SettingsError(
             f"{origin['max_cost']}: {values['max_cost']:g} cannot be kept to without prices; "
@@ -160,4 +183,4 @@ def check_names(names: Sequence[str], *, marker: bool, where: str) -> None:
         raise SettingsError(f"{where}: {name!r} is no setting{nearest(name, known)}")
 
 
-assert set(OPTIONS) == {f.name for f in fields(Settings)}
+assert set(OPTIONS) | {"adaptive"} == {f.name for f in fields(Settings)}

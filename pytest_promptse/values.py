@@ -49,6 +49,24 @@ def whole(low: int) -> Parse:
     return parse
 
 
+class Auto(NamedTuple):
+    """Draw wordings in rounds, each with `samples` completions; None leaves it to the preset."""
+
+    samples: int | None
+
+
+def samples(value: object) -> int | Auto:
+    """Read ``16``, ``auto`` or ``auto:16``."""
+    if isinstance(value, str):
+        word, colon, most = value.strip().partition(":")
+        if word == "auto":
+            return Auto(whole(1)(most) if colon else None)
+        if word.isalpha():
+            raise ValueError(f"not a number, nor auto{nearest(word, ('auto',))}")
+    count: int = whole(1)(value)
+    return count
+
+
 def between(low: float, high: float) -> Parse:
     def parse(value: object) -> float:
         given = number(value)

@@ -86,6 +86,35 @@ def test_a_cost_limit_without_prices_is_refused():
         settled(max_cost="3")
 
 
+@pytest.mark.parametrize(("given", "samples"), [("auto", 16), (" auto:5 ", 5)])
+def test_automatic_samples_are_those_of_the_preset_unless_told(given, samples):
+    chosen = settled(samples=given, preset="paper")
+    assert (chosen.samples, chosen.original_samples) == (samples, min(4 * samples, 64))
+    assert (chosen.adaptive, chosen.gate) == (True, "confident")
+
+
+def test_samples_by_number_leave_gates_at_the_point_estimate():
+    chosen = settled(samples="8")
+    assert (chosen.adaptive, chosen.gate) == (False, "point")
+    assert settled(samples="8", gate="confident").gate == "confident"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"samples": "atuo"}, "is not a number, nor auto; did you mean 'auto'?"),
+        ({"samples": "auto:0"}, "is not a whole number of at least 1"),
+        ({"samples": "auto", "gate": "point"}, "--promptse-gate: a point gate"),
+        ({"samples": "auto", "min_pass_rate": "0.5"}, "--promptse-min-pass-rate: a floor for"),
+    ],
+)
+def test_automatic_samples_are_refused_where_they_cannot_work(values, message):
+    with pytest.raises(SettingsError) as error:
+        settled(**values)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
 def test_an_unknown_name_brings_the_nearest_right_one():
     with pytest.raises(SettingsError, match="'min_auce' is no setting; did you mean 'min_auc_e'"):
         check_names(["min_auce"], marker=True, where="test_a.py::test_b")

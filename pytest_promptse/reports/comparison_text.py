@@ -64,7 +64,7 @@ def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]
             if missing == "fail":
                 lines.append(f"{name} is not in {_renewed(comparison)}")
             continue
-        complete = suite.n_measured == suite.n_wordings
+        complete = not suite.n_missing
         for figure in comparison.figures:
             if figure.margin is None:
                 continue

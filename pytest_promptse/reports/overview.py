@@ -81,13 +81,30 @@ def title(suites: Sequence[SuiteRecord]) -> Text:
     first = suites[0]
     modes = sorted({suite.mode for suite in suites if suite.mode})
     measured, planned = sum(s.n_measured for s in suites), sum(s.n_wordings for s in suites)
+    missing = sum(s.n_missing for s in suites)
     facts = [f"mode {' and '.join(modes)}"] if modes else []
     if "promptse" in modes:
         facts.append(f"weights by {' and '.join(sorted({s.weighting for s in suites}))}")
     line = Text(_asked(first), "bold").append("".join(f", {fact}" for fact in facts), "not bold")
-    if measured < planned:
+    if missing:
         return line.append(f", {measured} of {planned} wordings measured", "not bold yellow")
+    if measured < planned:
+        return line.append(f", {measured} of at most {planned} wordings", "not bold")
     return line.append(f", {planned} wordings", "not bold")
+
+
+def saved(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
+    """Say how far the suites that were drawn in rounds have come, if there are any."""
+    ends = [suite.rounds for suite in suites if suite.rounds]
+    if not ends:
+        return
+    asked, most = sum(end.completions for end in ends), sum(end.most for end in ends)
+    early = sum(end.look < end.looks for end in ends)
+    yield Text(
+        f"in rounds: {asked} of at most {most} completions, "
+        f"{early} of {len(ends)} suites decided early",
+        "dim",
+    )
 
 
 def _asked(suite: SuiteRecord) -> str:
@@ -95,7 +112,7 @@ def _asked(suite: SuiteRecord) -> str:
 
 
 def _name(suite: SuiteRecord) -> str:
-    return label(suite) + ("" if suite.n_measured == suite.n_wordings else " (in part)")
+    return label(suite) + (" (in part)" if suite.n_missing else "")
 
 
 def _head(distances: Sequence[str], *, light: bool, wide: bool) -> _Cells:

@@ -100,9 +100,26 @@ Calibrations = dict[str, CalibrationRecord]
 """By group: ``all``, ``original``, and the quadrants or emotions that were asked in."""
 
 
+class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a suite that was drawn in rounds stopped.
+
+    At look ``look`` of at most ``looks``, with ``n_wordings`` wordings and ``completions`` of at
+    most ``most``; ``decided`` says whether every gate with a threshold was.
+    """
+
+    look: int
+    looks: int
+    decided: bool
+    n_wordings: int
+    completions: int
+    most: int
+
+
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite asked of one model; ``n_measured`` of its ``n_wordings`` were measured.
 
+    ``rounds`` says where it stopped if it was drawn in rounds; None where it was not, or where
+    the run ended before it did.
     ``line`` is where it begins in the file that ``id`` starts with. ``template_sha256`` is that of
     the template's file, which the record's ``templates`` hold.
     """
@@ -134,12 +151,18 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     losses: Losses = {}
     robustness: RobustnessRecord | None = None
     calibration: Calibrations | None = None
+    rounds: RoundsRecord | None = None
     gates: list[GateRecord]
     verdict: str | None
     warnings: list[str]
     settings: dict[str, Any]
     line: int | None = None
     template_sha256: str | None = None
+
+    @property
+    def n_missing(self) -> int:
+        """How many wordings its figures were to rest on and do not."""
+        return (self.rounds.n_wordings if self.rounds else self.n_wordings) - self.n_measured
 
 
 class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):

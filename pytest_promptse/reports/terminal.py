@@ -10,7 +10,7 @@ from pytest_promptse.reports.digest import losses
 from pytest_promptse.reports.harmful import harmful
 from pytest_promptse.reports.heatmap import heatmap
 from pytest_promptse.reports.notation import WIDE, console, label, printed
-from pytest_promptse.reports.overview import besides, one_line, overview, title
+from pytest_promptse.reports.overview import besides, one_line, overview, saved, title
 from pytest_promptse.reports.reasons import reasons
 from pytest_promptse.reports.visible import visible
 from pytest_promptse.reports.wordings import calibration, wordings
@@ -81,6 +81,7 @@ def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
     """Explain the marks, then give each warning once, with the suites that it is about."""
     if any(suite.verdict == "inconclusive" for suite in suites) and width < WIDE:
         yield Text("open: inconclusive, the interval holds the threshold", "dim")
+    yield from saved(suites)
     about: dict[str, list[str]] = {}
     for suite in suites:
         for warning in suite.warnings:

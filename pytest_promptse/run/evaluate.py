@@ -86,4 +86,6 @@ def score_rows(suite: SuiteRow, rows: Sequence[WordingRow]) -> SuiteScore | None
         mode=mode_of(rows, suite.mode),
         weighting=suite.weighting,
         seed=suite.seed,
+        looks=len(suite.looks),
+        planned=suite.looks[-1] if len(suite.looks) > 1 else None,
     )

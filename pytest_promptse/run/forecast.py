@@ -34,14 +34,14 @@ class Forecast:
     completion_tokens: int
     cost: float | None
 
-    def line(self) -> str:
-        """Return the forecast in one line."""
+    def line(self, *, at_most: bool = False) -> str:
+        """Return the forecast in one line; `at_most` where less may turn out to do."""
         missing = self.completions - self.stored
         cost = "" if self.cost is None else f", at most {self.cost:.4g}"
         through = f" with template {self.template}" if self.template else ""
         return (
             f"{self.model}{through}: {self.wordings} wordings, {self.completions} completions, "
-            f"{self.stored} of them in the store; would ask for {missing} "
+            f"{self.stored} of them in the store; would ask for {'at most ' * at_most}{missing} "
             f"(about {self.prompt_tokens} tokens in, at most {self.completion_tokens} out{cost})"
         )
 

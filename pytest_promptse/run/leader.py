@@ -97,7 +97,7 @@ class Leader:
         self._failures = Failures(store, run)
         self._claims = Claims(store, run)
         self._lanes: dict[str, Lane] = {}
-        self._noticed: set[str] = set()
+        self._noticed: dict[str, bytes] = {}
         self._stopped = False
         self._crash: BaseException | None = None
         self._turn = asyncio.Event()
@@ -169,10 +169,14 @@ class Leader:
     def _listen(self) -> None:
         for model, _ in self._store.scan(self._run, WANTED_MODEL):
             self._start(model)
+        wanted = []
         for key, value in self._store.scan(self._run, WANTED_JOB):
-            if key not in self._noticed:
-                self._noticed.add(key)
-                self._ask([Job.from_json(value)], first=True)
+            # Another suite may want more samples of a wording that was wanted before.
+            if self._noticed.get(key) != value:
+                self._noticed[key] = value
+                wanted.append(Job.from_json(value))
+        if wanted:
+            self._ask(wanted, first=True)
 
     def _start(self, model: str) -> None:
         lane = self._lane(model)

@@ -22,6 +22,11 @@ class Leadership:
         self._path = path
         self._file: IO[bytes] | None = None
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether there may be other processes."""
+        return self._path is not None
+
     def take(self) -> bool:
         """Try to become the leader, without waiting."""
         if self._path is None:

@@ -44,11 +44,36 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     settings: dict[str, Any]
     line: int | None
+    looks: list[int]
     template_source: tuple[str, str] | None = None
 
     @property
     def key(self) -> SuiteKey:
         return SuiteKey(self.model, self.template, self.id)
+
+
+class LookRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One look at a suite that is drawn in rounds, numbered from 0.
+
+    ``decided`` says whether every gate with a threshold was; the suite ended there if so, or if
+    no wordings were left (``ended``). It rested on ``completions`` of at most ``most``, in
+    ``wordings`` wordings; ``cached`` samples of the next round were in the store already.
+    """
+
+    suite: str
+    model: str
+    template: str | None
+    look: int
+    decided: bool
+    ended: bool
+    wordings: int
+    completions: int
+    most: int
+    cached: int
+
+    @property
+    def key(self) -> SuiteKey:
+        return SuiteKey(self.model, self.template, self.suite)
 
 
 class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,8 +204,8 @@ class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-Row = TypeVar("Row", SuiteRow, WordingRow, GateRow, ErrorRow, CachedRow, ProgressRow)
-AnyRow = SuiteRow | WordingRow | GateRow | ErrorRow | CachedRow | ProgressRow
+Row = TypeVar("Row", SuiteRow, LookRow, WordingRow, GateRow, ErrorRow, CachedRow, ProgressRow)
+AnyRow = SuiteRow | LookRow | WordingRow | GateRow | ErrorRow | CachedRow | ProgressRow
 
 
 _SEPARATOR = "\x1f"
@@ -195,6 +220,8 @@ def _name(row: AnyRow) -> str:
     match row:
         case SuiteRow():
             parts = _key_parts(row.key)
+        case LookRow():
+            parts = (*_key_parts(row.key), str(row.look))
         case WordingRow():
             parts = (*_key_parts(row.key), row.task, row.variant)
         case GateRow():
@@ -219,6 +246,18 @@ class Ledger:
     def add(self, row: AnyRow) -> None:
         """Write a row; a second one of the same name replaces the first."""
         self._store.put(self._run, type(row).__name__, _name(row), self._encoder.encode(row))
+
+    def settle(self, row: LookRow) -> LookRow:
+        """Write a row unless another process was first; return the one that holds for all."""
+        value = self._encoder.encode(row)
+        settled = self._store.settle(self._run, type(row).__name__, _name(row), value)
+        return msgspec.msgpack.decode(settled, type=LookRow)
+
+    def look(self, key: SuiteKey, look: int) -> LookRow | None:
+        """Return one look at a suite, or None where nobody has looked yet."""
+        name = _SEPARATOR.join((*_key_parts(key), str(look)))
+        value = self._store.get(self._run, LookRow.__name__, name)
+        return None if value is None else msgspec.msgpack.decode(value, type=LookRow)
 
     def rows(self, kind: type[Row]) -> Iterator[Row]:
         """Read all rows of a kind, in the order in which they were first written."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.models.base import Decoding, completion_key, derive_seed
 from pytest_promptse.run.job import Job
 from pytest_promptse.run.ledger import SuiteKey
+from pytest_promptse.scoring.sequential import planned_looks
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
@@ -98,8 +100,36 @@ class Suite:
             )
         return (*per_task, *curve, *whole)
 
+    @cached_property
+    def looks(self) -> tuple[int, ...]:
+        """How many variants per distance there are at each look; one look unless in rounds."""
+        chosen = self.settings
+        if chosen.adaptive and any(gate.threshold is not None for gate in self.gates):
+            return planned_looks(chosen.variants)
+        return (chosen.variants,)
+
+    @property
+    def in_rounds(self) -> bool:
+        """Whether the wordings are drawn in rounds, for gates to stop at."""
+        return len(self.looks) > 1
+
+    def round_of(self, wording: Wording) -> int:
+        """Return the round in which `wording` is drawn, from 0; originals are in the first."""
+        if not wording.variant.distance:
+            return 0
+        return bisect(self.looks, wording.variant.index)
+
+    def drawn(self, look: int) -> tuple[Wording, ...]:
+        """Return the wordings of all rounds up to that of `look`."""
+        return tuple(wording for wording in self.wordings if self.round_of(wording) <= look)
+
     def needed(self, gate: GateSpot) -> tuple[Wording, ...]:
-        """Return the wordings that `gate` must know, originals included."""
+        """Return the wordings that `gate` must know, originals included.
+
+        In rounds a suite stops as a whole, so that its gates and its figures belong together.
+        """
+        if self.in_rounds:
+            return self.wordings
         distances = {0.0, *gate.distances}
         return tuple(
             wording
@@ -168,7 +198,7 @@ def plan_suite(
                 template=template.name if template else None,
             )
             wordings.append(Wording(task=task, variant=variant, job=job, spoken=own.spoken))
-    return Suite(
+    suite = Suite(
         id=suite_id,
         model=model,
         settings=settings,
@@ -177,3 +207,5 @@ def plan_suite(
         template=template,
         line=line,
     )
+    # Items are in the order of the rounds, so that each is judged before the next is asked for.
+    return replace(suite, wordings=tuple(sorted(suite.wordings, key=suite.round_of)))

@@ -15,6 +15,7 @@ from pytest_promptse.reports.record import (
     LightRecord,
     LossRecord,
     RobustnessRecord,
+    RoundsRecord,
     SampleRecord,
     SuiteRecord,
     TaskRecord,
@@ -23,7 +24,14 @@ from pytest_promptse.reports.record import (
     WordingRecord,
 )
 from pytest_promptse.run.evaluate import to_samples
-from pytest_promptse.run.ledger import ErrorRow, GateRow, SuiteKey, SuiteRow, WordingRow
+from pytest_promptse.run.ledger import (
+    ErrorRow,
+    GateRow,
+    LookRow,
+    SuiteKey,
+    SuiteRow,
+    WordingRow,
+)
 from pytest_promptse.run.voices import calibrations, voices_of
 from pytest_promptse.scoring.calibration import confidence
 from pytest_promptse.scoring.robustness import task_robustness
@@ -57,6 +65,7 @@ def suites_of(
     gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
     for gate in ledger.rows(GateRow):
         gates[gate.key].append(gate)
+    ends = {row.key: row for row in ledger.rows(LookRow) if row.ended}
     suites: list[SuiteRecord] = []
     tasks: list[TaskRecord] = []
     asked: dict[tuple[str, str | None], list[WordingRow]] = defaultdict(list)
@@ -72,8 +81,8 @@ def suites_of(
         except NotScoredError:
             # The gates, which are items, have said so.
             scored = None
-        decided = gates[suite.key]
-        suites.append(_suite(suite, scored, decided, measured, quadrants))
+        decided, end = gates[suite.key], ends.get(suite.key)
+        suites.append(_suite(suite, scored, decided, measured, quadrants, end=end))
         tasks += _tasks(suite, scored, measured)
         asked[suite.model, suite.template] += measured
     voices = [voices_of(*key, own, quadrants) for key, own in asked.items()]
@@ -114,6 +123,8 @@ def _suite(
     gates: Iterable[GateRow],
     measured: list[WordingRow],
     quadrants: Mapping[str, str],
+    *,
+    end: LookRow | None,
 ) -> SuiteRecord:
     decided = [
         GateRecord(
@@ -151,12 +162,24 @@ def _suite(
         losses=_losses(score.causes) if score else {},
         robustness=_robustness(score) if score else None,
         calibration=calibrations(measured, quadrants),
+        rounds=_rounds(suite, end) if end else None,
         gates=decided,
         verdict=_verdict(decided),
         warnings=list(score.warnings) if score else [],
         settings=suite.settings,
         line=suite.line,
         template_sha256=text_hash(suite.template_source[1]) if suite.template_source else None,
+    )
+
+
+def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
+    return RoundsRecord(
+        look=end.look + 1,
+        looks=len(suite.looks),
+        decided=end.decided,
+        n_wordings=end.wordings,
+        completions=end.completions,
+        most=end.most,
     )
 
 

@@ -32,6 +32,7 @@ def suite_row(suite: Suite) -> SuiteRow:
         seed=chosen.seed,
         settings=plain_settings(chosen),
         line=suite.line,
+        looks=list(suite.looks),
     )
 
 

@@ -110,7 +110,10 @@ class Sampler:
             self._launch()
 
     def request(self, jobs: Sequence[Job]) -> None:
-        """Ask for more than the plan, before what has not been sent yet."""
+        """Ask for more than the plan, before what has not been sent yet.
+
+        Of several processes of a run the one that samples is told.
+        """
         self._extend(jobs)
         fresh = {job.key: self._plan[job.key] for job in jobs}
         # Under the lock, so that what is answered meanwhile is not counted as lacking again.
@@ -118,8 +121,19 @@ class Sampler:
             lacking = self._count_lacking(fresh.values())
             self._lacking |= lacking
         self._orders.ask([fresh[key] for key in lacking], first=True)
-        if lacking:
-            self._launch()
+        if not lacking:
+            return
+        self._launch()
+        if self._leadership.is_shared and not self._leading:
+            with self._store.transaction():
+                for key in lacking:
+                    self._store.put(self._run, WANTED_JOB, key, fresh[key].to_json())
+
+    def count_stored(self, jobs: Sequence[Job]) -> int:
+        """Return how many samples of `jobs` that are not in the plan yet the store has."""
+        fresh = {job.key: job for job in jobs if job.key not in self._plan}
+        total = sum(job.n for job in fresh.values())
+        return total - sum(self._count_lacking(fresh.values()).values())
 
     def prioritise(self, jobs: Sequence[Job]) -> None:
         """Ask for these before the others, where this process is the one that samples."""
@@ -142,15 +156,12 @@ class Sampler:
             If what was answered cannot be kept.
         """
         wanted = job if n is None else replace(job, n=n)
-        asked = told = False
+        asked = False
         while self._store.missing({wanted.key: wanted.n})[wanted.key]:
             self._raise_failure(key=wanted.key, model=wanted.model)
             if not asked:
                 self.request([wanted])
                 asked = True
-            elif not told and not self._leading:
-                self._store.put(self._run, WANTED_JOB, wanted.key, wanted.to_json())
-                told = True
             tick()
             self._glance()
         return self._store.completions(wanted.key, wanted.n)

@@ -14,7 +14,7 @@ from pytest_promptse import __version__
 from pytest_promptse.reports.record import SCHEMA, EmotionRecord, ModelRecord, Record, UsageRecord
 from pytest_promptse.run.budget import Budget
 from pytest_promptse.run.deciding import decide
-from pytest_promptse.run.evaluate import score_rows
+from pytest_promptse.run.evaluate import mode_of, score_rows
 from pytest_promptse.run.forecast import forecast
 from pytest_promptse.run.judge import Judge
 from pytest_promptse.run.ledger import (
@@ -22,6 +22,7 @@ from pytest_promptse.run.ledger import (
     ErrorRow,
     GateRow,
     Ledger,
+    LookRow,
     SuiteKey,
     SuiteRow,
     WordingRow,
@@ -30,21 +31,23 @@ from pytest_promptse.run.plan import plan_suite
 from pytest_promptse.run.provenance import environment, git_state
 from pytest_promptse.run.recording import errors_of, suites_of, templates_of
 from pytest_promptse.run.rewording import Rewording
+from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.rows import plain_settings, suite_row, wording_row
 from pytest_promptse.run.sampler import Sampler
 from pytest_promptse.run.store import Store
 from pytest_promptse.sandbox.jail import open_sandbox
+from pytest_promptse.scoring.sequential import may_stop
 from pytest_promptse.tasks.template import load_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_promptse.errors import NotScoredError
     from pytest_promptse.models.base import Backend, Usage
     from pytest_promptse.reports.record import InvocationRecord
-    from pytest_promptse.run.job import Job, Progress
+    from pytest_promptse.run.job import Progress
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import GateSpot, Suite, Wording
     from pytest_promptse.sandbox.jail import Sandbox
@@ -100,6 +103,7 @@ class Run:
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
         self._rows: dict[SuiteKey, dict[tuple[str, str], WordingRow]] = {}
         self._scores: dict[tuple[SuiteKey, int], SuiteScore | None] = {}
+        self._gated: Collection[SuiteKey] = ()
         self._waiting = waiting
         self._sampler: Sampler | None = None
         self._started = datetime.now(UTC)
@@ -163,16 +167,32 @@ class Run:
             self._templates[settings.template] = load_templates(settings.template, self.root)
         return self._templates[settings.template]
 
-    def forecast(self, jobs: Sequence[Job]) -> list[str]:
-        """Return in a line for each model what `jobs` would ask for and cost."""
+    def forecast(self, wanted: Sequence[tuple[Suite, Wording]]) -> list[str]:
+        """Return in a line for each model what these wordings would ask for and cost."""
+        jobs = [wording.job for _, wording in wanted]
         forecasts = forecast(jobs, self.store, price=self.settings.price)
-        return [each.line() for each in forecasts]
+        in_rounds = {suite.model for suite, _ in wanted if suite.in_rounds}
+        return [each.line(at_most=each.model in in_rounds) for each in forecasts]
 
-    def start(self, wanted: Sequence[tuple[Suite, Wording]], *, alone: bool) -> None:
+    def start(
+        self,
+        wanted: Sequence[tuple[Suite, Wording]],
+        *,
+        alone: bool,
+        gated: Collection[SuiteKey] = (),
+    ) -> None:
         """Begin to sample: the whole plan is known, and is asked while items are judged.
 
-        Of several processes of a run, that is if this one is not `alone`, one asks for all.
+        Of several processes of a run, that is if this one is not `alone`, one asks for all. The
+        suites in `gated`, by model and id, have gates to decide; those of them that are drawn in
+        rounds are asked for their first.
         """
+        self._gated = frozenset(gated)
+        wanted = [
+            (suite, wording)
+            for suite, wording in wanted
+            if not self.is_adaptive(suite) or suite.round_of(wording) == 0
+        ]
         self.sandbox  # noqa: B018 - a run that cannot judge must not ask
         if self._reword.usage.requests:
             self.store.add_usage(self._rewording_id, self._reword.usage)
@@ -193,6 +213,17 @@ class Run:
         )
         self._sampler.start()
         self.ledger.add(CachedRow(process=os.getpid(), cached=self._sampler.progress().cached))
+
+    def is_adaptive(self, suite: Suite) -> bool:
+        """Whether `suite` stops in this run once its gates are decided.
+
+        Without any of its gates to decide, what was selected is measured.
+        """
+        return suite.in_rounds and suite.key in self._gated
+
+    @cached_property
+    def rounds(self) -> Rounds:
+        return Rounds(self.ledger, self.sampler)
 
     @property
     def sampler(self) -> Sampler:
@@ -227,6 +258,22 @@ class Run:
             self.ledger.add(rows[name])
         return rows[name]
 
+    def needless(
+        self,
+        suite: Suite,
+        wording: Wording,
+        check: Check,
+        *,
+        node: Callable[[Wording], str | None],
+    ) -> LookRow | None:
+        """Return the look at which `suite` ended before `wording` was drawn, None if it did not.
+
+        Measures what the looks before it need and is not known yet.
+        """
+        if not self.is_adaptive(suite):
+            return None
+        return self._end(suite, check, before=suite.round_of(wording), node=node)
+
     def not_scored(self, where: str, error: NotScoredError) -> None:
         """Keep in the ledger that something could not be measured."""
         self.ledger.add(ErrorRow(where=where, message=str(error)))
@@ -235,22 +282,15 @@ class Run:
         self, suite: Suite, spot: GateSpot, check: Check, *, node: Callable[[Wording], str | None]
     ) -> Gate:
         """Measure what a gate needs and is not known yet, then decide it."""
-        needed = suite.needed(spot)
-        rows = self._rows.setdefault(suite.key, {})
-        unknown = []
-        for wording in needed:
-            task, variant = wording.task.id, wording.variant.id
-            if (task, variant) in rows:
-                continue
-            row = self.ledger.wording(suite.key, task=task, variant=variant)
-            if row is None:
-                unknown.append(wording)
-            else:
-                rows[task, variant] = row
-        self.sampler.request([wording.job for wording in unknown])
-        for wording in unknown:
-            self.measure(suite, wording, check, node=node)
-        gate = self._gate(suite, spot)
+        if self.is_adaptive(suite):
+            end = self._end(suite, check, before=len(suite.looks), node=node)
+            assert end is not None, "a suite ends at its last look"
+            rows = self._gather(suite, suite.drawn(end.look), check, node=node)
+        else:
+            self._gather(suite, suite.needed(spot), check, node=node)
+            # All that is known, so that one score serves all gates.
+            rows = list(self._rows[suite.key].values())
+        gate = self._gate(suite, spot, rows)
         self.ledger.add(
             GateRow(
                 suite=suite.id,
@@ -266,9 +306,50 @@ class Run:
         )
         return gate
 
-    def _gate(self, suite: Suite, spot: GateSpot) -> Gate:
+    def _gather(
+        self,
+        suite: Suite,
+        wordings: Sequence[Wording],
+        check: Check,
+        *,
+        node: Callable[[Wording], str | None],
+    ) -> list[WordingRow]:
+        """Return what became of `wordings`, measuring what no process of the run has."""
+        rows = self._rows.setdefault(suite.key, {})
+        unknown = []
+        for wording in wordings:
+            task, variant = wording.task.id, wording.variant.id
+            if (task, variant) in rows:
+                continue
+            row = self.ledger.wording(suite.key, task=task, variant=variant)
+            if row is None:
+                unknown.append(wording)
+            else:
+                rows[task, variant] = row
+        self.sampler.request([wording.job for wording in unknown])
+        for wording in unknown:
+            self.measure(suite, wording, check, node=node)
+        return [rows[wording.task.id, wording.variant.id] for wording in wordings]
+
+    def _end(
+        self,
+        suite: Suite,
+        check: Check,
+        *,
+        before: int,
+        node: Callable[[Wording], str | None],
+    ) -> LookRow | None:
+        def decided(wordings: Sequence[Wording]) -> bool:
+            rows = self._gather(suite, wordings, check, node=node)
+            spots = [spot for spot in suite.gates if spot.threshold is not None]
+            # Those of the whole suite, the last, are decided by one score, a task's by its own.
+            gates = (self._gate(suite, spot, rows) for spot in reversed(spots))
+            return may_stop(gates, mode=mode_of(rows, suite.settings.mode))
+
+        return self.rounds.end(suite, before=before, decided=decided)
+
+    def _gate(self, suite: Suite, spot: GateSpot, rows: Sequence[WordingRow]) -> Gate:
         row = suite_row(suite)
-        rows = list(self._rows[suite.key].values())
         if spot.task is None:
             score = self.score(row, rows)
         else:
@@ -292,6 +373,7 @@ class Run:
         suites, tasks, voices = suites_of(self.ledger, self.score, quadrants)
         # Of several processes the first to look saw least of what this run itself has asked for.
         cached = min((row.cached for row in self.ledger.rows(CachedRow)), default=0)
+        cached += sum(row.cached for row in self.ledger.rows(LookRow))
         return Record(
             schema=SCHEMA,
             tool={"name": "pytest-promptse", "version": __version__},

@@ -276,6 +276,20 @@ class Store:
                 (run, kind, name, value),
             )
 
+    def settle(self, run: str, kind: str, name: str, value: bytes) -> bytes:
+        """Leave a value unless another process of the run was first; return the one that holds."""
+        with self.database.write() as connection:
+            _touch(connection, run)
+            connection.execute(
+                "INSERT INTO note (run, kind, name, value) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (run, kind, name) DO NOTHING",
+                (run, kind, name, value),
+            )
+            (settled,) = connection.execute(
+                "SELECT value FROM note WHERE run = ? AND kind = ? AND name = ?", (run, kind, name)
+            ).fetchone()
+        return bytes(settled)
+
     def get(self, run: str, kind: str, name: str) -> bytes | None:
         """Return a value left under a name, None where there is none."""
         with self.database.read() as connection:

@@ -52,12 +52,13 @@ def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
     All of them must be decided; a gate without a verdict is not. In mode ``light`` only floors
     that pass are: that metric averages the variants before it takes the difference, so that with
     fewer of them elasticity is lower on average, a failure may vanish with more, and excess
-    sensitivity may move either way.
+    sensitivity may move either way. The first that is not decided ends the question.
     """
-    decided = [
-        gate.verdict == "pass" and gate.name != "excess"
-        if mode == "light"
-        else gate.verdict in ("pass", "fail")
-        for gate in gates
-    ]
-    return bool(decided) and all(decided)
+    any_gate = False
+    for gate in gates:
+        any_gate = True
+        if gate.verdict not in ("pass", "fail"):
+            return False
+        if mode == "light" and (gate.verdict == "fail" or gate.name == "excess"):
+            return False
+    return any_gate

@@ -61,6 +61,7 @@ def score_suite(
     permutations: int = 499,
     interval: bool = True,
     looks: int = 1,
+    planned: int | None = None,
 ) -> SuiteScore:
     """Score a suite: elasticities, AUC-E, noise floor, p-values and intervals, and why.
 
@@ -87,6 +88,9 @@ def score_suite(
     looks
         How often the suite is scored while its samples come in, this time included; the
         intervals of all looks together hold with 95 % (see `sequential`).
+    planned
+        How many variants per distance the last of these looks has. With one task, what is not
+        there yet counts as uncertainty.
 
     Returns
     -------
@@ -133,7 +137,7 @@ def score_suite(
         rng = generator(seed, "pass_at_1")
         rates_ci = mean_interval(rates, resamples=samples, looks=looks, rng=rng)
     if samples and len(tasks) == 1 and tasks[0].original is not None:
-        own = single_task_intervals(tasks[0], plan, resamples=samples)
+        own = single_task_intervals(tasks[0], plan, resamples=samples, planned=planned)
         rates_ci = own.pass_at_1
         light = own.light(light)
         main = light if mode == "light" else own.full(main)

@@ -149,10 +149,7 @@ def _notes(
     for name, values in _differences(entries, tasks):
         said = "; ".join(f"{value} ({_few(who)})" for value, who in values.items())
         yield f"not the same: {name} {said}"
-    lacking = {
-        entry.label: sum(s.n_wordings - s.n_measured for s in entry.suites.values())
-        for entry in entries
-    }
+    lacking = {entry.label: sum(s.n_missing for s in entry.suites.values()) for entry in entries}
     partly = [f"{label} lacks {n}" for label, n in lacking.items() if n]
     if partly:
         yield f"wordings that were not measured: {_few(partly)}"

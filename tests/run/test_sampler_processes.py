@@ -57,6 +57,7 @@ PROCESS = textwrap.dedent(
     print("ready", flush=True)
     sys.stdin.readline()
     sampler.start()
+    sampler.request([job(number) for number in options["requested"]])
     outcome = []
     for number in options["awaited"]:
         try:
@@ -116,6 +117,7 @@ def launch(tmp_path):
         "run": "run",
         "lock": True,
         "jobs": 40,
+        "requested": [],
         "awaited": list(range(40)),
         "latency": 0.02,
         "fatal": [],
@@ -159,6 +161,18 @@ def test_of_a_runs_workers_one_asks_and_all_are_served(launch, requests):
     assert [worker.end() for worker in workers] == [0, 0]
     assert len({name for name, _ in requests()}) == 1
     assert sorted(int(task) for _, task in requests()) == list(range(40))
+
+
+def test_what_a_worker_wants_on_top_is_asked_by_the_one_that_samples(launch, requests):
+    leader = launch("leader", jobs=2, awaited=[0, 1])
+    leader.tell()
+    assert leader.outcome() == [4, 4]
+    follower = launch("follower", jobs=2, requested=list(range(2, 40)), awaited=[39])
+    follower.tell()
+    assert follower.outcome() == [4]
+    wait_until(lambda: len(requests()) == 40)
+    assert {name for name, _ in requests()} == {"leader"}
+    assert [follower.end(), leader.end()] == [0, 0]
 
 
 def test_a_killed_leader_is_succeeded_and_only_what_was_under_way_is_asked_again(launch, requests):

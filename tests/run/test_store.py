@@ -324,6 +324,15 @@ def test_notes_come_back_in_the_order_first_put_with_their_last_value(store):
     other.close()
 
 
+def test_what_several_processes_settle_is_what_the_first_said(store):
+    other = Store(store.folder)
+    assert store.settle("run", "look", "a", b"1") == b"1"
+    assert other.settle("run", "look", "a", b"2") == b"1"
+    assert store.settle("other run", "look", "a", b"3") == b"3"
+    assert other.get("run", "look", "a") == b"1"
+    other.close()
+
+
 def test_a_run_can_put_while_it_scans(store):
     for name in "abc":
         store.put("run", "score", name, b"")

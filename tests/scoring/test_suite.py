@@ -212,6 +212,22 @@ def test_a_single_task_is_resampled_under_softexec_too():
     assert 0.0 <= low < score.auc_e < high <= 1.0
 
 
+def test_a_single_task_does_not_know_the_wordings_it_has_not_been_asked_in():
+    def score(k: int, passing: int, mode: str = "promptse"):
+        task = TaskSamples("t", passes(32, 32), {d: [passes(passing, 8)] * k for d in D})
+        plan = {"mode": mode, "weighting": "uniform", "looks": 3, "planned": 4}
+        return score_suite([task], distances=D, **plan, **FAST)
+
+    for mode in ("promptse", "light"):
+        early, late = score(1, 8, mode), score(4, 8, mode)
+        assert early.auc_e == late.auc_e == 1.0
+        assert early.ci95[0] <= 0.25
+        assert late.ci95[0] > 0.8
+        assert early.elasticity_ci95[0.2][0] <= 0.25
+    # Whatever the other three bring, a wording that never passes costs a quarter.
+    assert 0.75 <= score(1, 0).ci95[1] < 0.95
+
+
 def test_wordings_may_have_different_numbers_of_samples():
     task = TaskSamples(
         "t",

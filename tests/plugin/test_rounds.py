@@ -1,0 +1,203 @@
+"""Samples ``auto``: wordings come in rounds, and a suite stops once its gates are decided."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from pytest_promptse.reports.record import json_schema
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.generate import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+VARIANTS = 2
+SAMPLES = 2
+TASKS = {
+    "add": ("the sum", "a + b"),
+    "times": ("the product", "a * b"),
+    "least": ("the smaller", "min(a, b)"),
+}
+# Per task the original and, in the first round, one wording at each of three distances.
+FIRST = len(TASKS) * (1 + 3)
+ALL = len(TASKS) * (1 + 3 * VARIANTS)
+GATES = 4
+REFERENCE = ("--promptse-model", "reference")
+AUTO = ("--promptse-samples", f"auto:{SAMPLES}")
+
+
+def prompt(name: str) -> str:
+    return f"Write `{name}(a, b)`: return {TASKS[name][0]} of both numbers, and no more."
+
+
+def program(name: str) -> str:
+    return f"def {name}(a, b):\n    return {TASKS[name][1]}\n"
+
+
+@pytest.fixture(autouse=True)
+def suite(pytester) -> None:
+    """Three tasks, and a floor for the area under their curve."""
+    tasks = "\n".join(
+        f"  - id: {name}\n    prompt: {json.dumps(prompt(name))}\n"
+        f"    reference: {json.dumps(program(name))}\n"
+        f"    examples: [{{call: '{name}(3, 2)', expect: {value}}}]"
+        for name, value in zip(TASKS, (5, 6, 2), strict=True)
+    )
+    (pytester.path / "sums.promptse.yaml").write_text(
+        "promptse: 1\n"
+        f"settings: {{variants: {VARIANTS}, original_samples: {SAMPLES}, min_auc_e: 0.5}}\n"
+        f"tasks:\n{tasks}\n"
+    )
+
+
+@pytest.fixture
+def breaking(pytester) -> Callable[..., str]:
+    """Write the answers of a model that breaks some of the tasks in any voice but the original."""
+
+    def write(*broken: str) -> str:
+        lines = [line for name in TASKS for line in answers(name, breaks=name in broken)]
+        path = pytester.path / "answers.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return "replay:answers.jsonl"
+
+    return write
+
+
+def answers(name: str, *, breaks: bool) -> Iterator[dict]:
+    variants = generate(Task(id=name, prompt=prompt(name)), per_distance=VARIANTS).variants
+    for wording in ("original", *(variant.id for variant in variants)):
+        text = "def nothing(): pass\n" if breaks and wording != "original" else program(name)
+        for index in range(SAMPLES):
+            yield {
+                "task_id": name,
+                "variant_id": wording,
+                "index": index,
+                "text": f"```\n{text}```",
+                "logprob": -1.0,
+                "n_tokens": 10,
+            }
+
+
+@pytest.fixture
+def open_model(breaking) -> str:
+    """A model with which nothing is clear."""
+    return breaking("add")
+
+
+def measured(pytester, *arguments: str, name: str = "out") -> dict:
+    """Run and return the record, which its schema allows."""
+    pytester.runpytest_subprocess(
+        *("-p", "no:hypothesispytest", "-p", "no:anyio"),
+        *("--promptse-report", f"json:{name}.json", *AUTO, *arguments),
+    )
+    record = json.loads((pytester.path / f"{name}.json").read_text())
+    jsonschema.validate(record, json_schema())
+    return record
+
+
+def test_a_clear_suite_stops_after_the_first_round(run, pytester):
+    result = run("-rs", *AUTO, *REFERENCE)
+    result.assert_outcomes(passed=FIRST + GATES, skipped=ALL - FIRST)
+    told = f"not needed: decided after {FIRST * SAMPLES} of {ALL * SAMPLES} completions"
+    result.stdout.fnmatch_lines([f"*{FIRST} of at most {ALL} wordings*", f"*{told}*"])
+    assert f"{FIRST} requests" in result.stdout.str()
+
+
+def test_the_record_says_where_a_suite_stopped(pytester):
+    [found] = measured(pytester, *REFERENCE)["suites"]
+    assert found["rounds"] == {
+        "look": 1,
+        "looks": 2,
+        "decided": True,
+        "n_wordings": FIRST,
+        "completions": FIRST * SAMPLES,
+        "most": ALL * SAMPLES,
+    }
+    assert (found["n_measured"], found["n_wordings"], found["verdict"]) == (FIRST, ALL, "pass")
+
+
+def test_a_suite_that_is_not_clear_goes_on_to_the_end(run, pytester, open_model):
+    result = run(*AUTO, "--promptse-model", open_model)
+    result.assert_outcomes(passed=ALL + GATES, warnings=1)
+    result.stdout.fnmatch_lines(["*does not decide 0.50*"])
+    [found] = measured(pytester, "--promptse-model", open_model)["suites"]
+    assert (found["rounds"]["look"], found["rounds"]["decided"]) == (2, False)
+    assert found["verdict"] == "inconclusive"
+    assert found["n_measured"] == ALL
+
+
+@pytest.mark.parametrize("clear", [True, False])
+def test_workers_take_the_decision_of_one_process(pytester, open_model, clear):
+    model = ("--promptse-model", "reference" if clear else open_model)
+    alone = measured(pytester, "-p", "no:xdist", "--promptse-store", "a", *model, name="alone")
+    shared = measured(pytester, "-n", "2", "--promptse-store", "b", *model, name="shared")
+    assert shared["usage"] == alone["usage"]
+    for one in (alone, shared):
+        [suite] = one["suites"]
+        del suite["settings"]
+        suite["gates"].sort(key=lambda gate: gate["name"])
+    assert shared["suites"] == alone["suites"]
+    assert shared["errors"] == []
+
+
+@pytest.mark.parametrize("clear", [True, False])
+def test_a_second_run_asks_nothing_and_decides_the_same(pytester, open_model, clear):
+    model = ("--promptse-model", "reference" if clear else open_model)
+    first, second = (measured(pytester, "-p", "no:xdist", *model) for _ in range(2))
+    assert first["usage"]["cached"] == 0
+    assert second["usage"]["cached"] == SAMPLES * (FIRST if clear else ALL)
+    assert second["suites"] == first["suites"]
+
+
+def test_all_samples_after_some_ask_only_for_the_rest(run):
+    run(*AUTO, *REFERENCE)
+    result = run("--promptse-samples", str(SAMPLES), *REFERENCE)
+    result.assert_outcomes(passed=ALL + GATES)
+    assert f"{ALL - FIRST} requests" in result.stdout.str()
+    assert f"{FIRST * SAMPLES} completions from the store" in result.stdout.str()
+
+
+def test_a_dry_run_says_the_most_it_may_ask_for(run):
+    result = run("--promptse-dry-run", *AUTO, *REFERENCE)
+    result.stdout.fnmatch_lines([f"*would ask for at most {ALL * SAMPLES} *"])
+
+
+def test_a_gate_alone_draws_the_rounds_that_it_needs(run):
+    result = run("-k", "auc-e", *AUTO, *REFERENCE)
+    result.assert_outcomes(passed=1, deselected=ALL + GATES - 1)
+    assert f"{FIRST} requests" in result.stdout.str()
+
+
+def test_wordings_alone_are_all_measured(run):
+    result = run("-k", "not elasticity and not auc-e", *AUTO, *REFERENCE)
+    result.assert_outcomes(passed=ALL, deselected=GATES)
+
+
+def test_the_order_of_items_does_not_matter(run, pytester):
+    pytester.makeconftest("def pytest_collection_modifyitems(items): items.reverse()")
+    run(*AUTO, *REFERENCE).assert_outcomes(passed=FIRST + GATES, skipped=ALL - FIRST)
+
+
+def test_a_clear_failure_stops_too_and_runs_again_from_the_store(run, breaking):
+    model = ("--promptse-model", breaking(*TASKS))
+    result = run(*AUTO, *model)
+    result.assert_outcomes(passed=FIRST + GATES - 1, failed=1, skipped=ALL - FIRST)
+    again = run("--lf", *AUTO, *model)
+    again.assert_outcomes(failed=1)
+    assert f"{FIRST * SAMPLES} completions from the store" in again.stdout.str()
+
+
+def test_without_a_threshold_there_is_nothing_to_decide(run, pytester):
+    path = pytester.path / "sums.promptse.yaml"
+    path.write_text(path.read_text().replace(", min_auc_e: 0.5", ""))
+    run(*AUTO, *REFERENCE).assert_outcomes(passed=ALL + GATES)
+
+
+def test_a_point_gate_cannot_be_decided_early(run):
+    result = run("--promptse-gate", "point", *AUTO, *REFERENCE)
+    result.stderr.fnmatch_lines(["*--promptse-gate: a point gate*give confident, or a number*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
