@@ -1,4 +1,4 @@
-"""The ``promptse`` command: work on wordings, the store and records, outside a test run."""
+"""The ``promptse`` command."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from pytest_promptse.variants import commands as variant_commands
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_WORK = "Work on wordings, the store and records, outside a test run."
 _USAGE_ERROR = 2
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; each sets ``func``, which returns the exit code."""
-    parser = argparse.ArgumentParser(prog="promptse", description=__doc__)
+    parser = argparse.ArgumentParser(prog="promptse", description=_WORK)
     parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     variant_commands.add_parser(commands)

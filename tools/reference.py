@@ -37,7 +37,7 @@ def options() -> Iterator[str]:
     yield "```{program} pytest\n```"
     for option in OPTIONS.values():
         flag = option.flag if option.is_switch else f"{option.flag} {option.metavar}"
-        yield f"```{{option}} {flag}\n{_sentence(option.help)}\n\n{'; '.join(_ways(option))}.\n```"
+        yield f"```{{option}} {flag}\n{_help(option)}\n\n{'; '.join(_ways(option))}.\n```"
 
 
 def _ways(option: Option) -> Iterator[str]:
@@ -81,11 +81,7 @@ def marker() -> Iterator[str]:
     """Yield a table of the settings that a mark or a suite file takes."""
     yield _table(
         ["keyword", "what it sets"],
-        [
-            [f"`{option.name}`", _sentence(option.help)]
-            for option in OPTIONS.values()
-            if option.marker
-        ],
+        [[f"`{option.name}`", _help(option)] for option in OPTIONS.values() if option.marker],
     )
 
 
@@ -135,11 +131,9 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
                 yield from _commands(command)
 
 
-def _sentence(help_: str) -> str:
-    text = help_.replace("%%", "%")
+def _help(option: Option) -> str:
     # In Markdown, what looks like markup in a help text is text.
-    text = text.replace("<", "\\<").replace("*", "\\*")
-    return text[0].upper() + text[1:] + "."
+    return option.help.replace("%%", "%").replace("<", "\\<").replace("*", "\\*")
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

@@ -14,8 +14,9 @@ SLUG = '''import pytest
 
 
 @pytest.mark.promptse(
-    """Write `slugify(title: str) -> str`: lower-case the title, keep only letters and digits,
-    join the words with single hyphens. If no word is left, return an empty string."""
+    """Write `slugify(title: str) -> str`: lower-case the title, keep only letters
+    and digits, join the words with single hyphens. If no word is left, return an
+    empty string."""
 )
 def test_slugify(candidate):
     assert candidate("Hello,  World!") == "hello-world"

@@ -14,6 +14,7 @@ from pytest_promptse import hookspecs
 from pytest_promptse.cli import make_parser
 from pytest_promptse.options import OPTIONS
 from pytest_promptse.reports.record import json_schema
+from pytest_promptse.tasks import suitefile
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +87,9 @@ def test_links_lead_somewhere_in_the_repository_too(page):
         prose = prose.replace(block.text, "")
     for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose):
         assert (page.parent / link).exists(), link
+
+
+def test_the_reference_has_every_key_of_a_suite_file(site):
+    text = text_of(site / "reference/suite-files.html")
+    for keys in (suitefile._FILE_KEYS, suitefile._TASK_KEYS, suitefile._EXAMPLE_KEYS):
+        assert [key for key in keys if not re.search(rf"^{key}$", text, re.MULTILINE)] == []
