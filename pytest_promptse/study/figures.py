@@ -89,6 +89,8 @@ def _sensitivity(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     series = []
     for number, group in enumerate(names, start=1):
         own = [g for g in by_size if g.value == group] or overall
+        if not own:
+            return []
         where = [float(g.value) if g.distance is None else g.distance for g in own]
         series.append(
             plots.Line(
@@ -180,7 +182,7 @@ def _moods(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     points = []
     for standing in study.standings:
         own = [m for m in by_emotion if m.entry is standing.entry]
-        if own:
+        if own and standing.sensitivity is not None:
             rate = float(np.average([m.pass_rate for m in own], weights=[m.n for m in own]))
             number = numbers[standing.entry.label]
             points.append(plots.Point(number, rate, standing.sensitivity))

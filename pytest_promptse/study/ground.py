@@ -38,6 +38,14 @@ class Ground:
     wordings: Mapping[TaskKey, frozenset[str] | None]
     notes: tuple[str, ...]
 
+    @property
+    def title(self) -> str:
+        """How many are side by side."""
+        entries, models = len(self.entries), len({entry.model for entry in self.entries})
+        if models == entries:
+            return f"{entries} models side by side"
+        return f"{entries} entries of {_counted(models, 'model')} side by side"
+
     def variants(self, entry: Entry, key: TaskKey) -> list[VariantRecord]:
         """Return the variants of a task that take part."""
         ids = self.wordings[key]

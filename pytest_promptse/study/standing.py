@@ -69,7 +69,7 @@ class Standing:
     elasticity: Curve
     light: float | None
     excess: float | None
-    sensitivity: float
+    sensitivity: float | None
     soft: Curve
     gap_pass: float | None
     gap_pass_ci95: Interval | None
@@ -224,7 +224,7 @@ def _standing(
         elasticity=_means([task.curve for task in tasks], distances),
         light=_mean(light),
         excess=_mean(excess),
-        sensitivity=float(np.mean(sizes)),
+        sensitivity=float(np.mean(sizes)) if sizes else None,
         soft=_means([task.soft for task in tasks], distances),
         gap_pass=None if is_first else float(pass_gaps.mean()),
         gap_pass_ci95=None if is_first else _interval(pass_gaps, SIGNED, "gap pass_at_1"),

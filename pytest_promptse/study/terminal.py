@@ -24,7 +24,7 @@ def render(study: Study, *, width: int, colours: bool) -> str:
     entries = study.ground.entries
     records = len({id(entry.run.record) for entry in entries})
     source = f", from {records} records" if records > 1 else ""
-    out.print(Text(f"{len(entries)} models side by side{source}", "bold"))
+    out.print(Text(f"{study.ground.title}{source}", "bold"))
     for note in study.ground.notes:
         out.print(Text(note, "yellow"))
     for section in sections_of(study):

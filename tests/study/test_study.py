@@ -5,6 +5,7 @@ from making import falling, flat, make_record, make_run, make_suite, make_task
 from msgspec.structs import replace
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.study import page, terminal
 from pytest_promptse.study.entry import Run, family_of, size_of
 from pytest_promptse.study.study import study_of
 
@@ -183,6 +184,28 @@ def test_one_record_may_hold_several_models_and_templates():
     assert [e.label for e in study.ground.entries] == ["mine · a", "mine · a · team", "mine · b"]
 
 
+def test_models_that_share_no_variant_of_a_task_still_have_their_pass_rates():
+    near, far = (1.0, {0.1: [0.5]}), (1.0, {0.2: [0.5]})
+    study = study_of(
+        [make_run("a", {"one": near, "two": far}), make_run("b", {"one": far, "two": near})]
+    )
+    for standing in study.standings:
+        assert (standing.pass_at_1, standing.auc_e, standing.sensitivity) == (1.0, None, None)
+        assert standing.quadrant is None
+    assert study.cut is None
+    assert "Quadrants" in terminal.render(study, width=80, colours=False)
+    assert "quadrants need models with an AUC-E" in page.render(study)
+
+
+def test_the_title_counts_models_and_their_entries():
+    assert study_of([make_run("a", STABLE), make_run("b", STABLE)]).ground.title == (
+        "2 models side by side"
+    )
+    assert study_of([make_run("a", STABLE), make_run("a", STABLE)]).ground.title == (
+        "2 entries of 1 model side by side"
+    )
+
+
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
@@ -196,7 +219,7 @@ def test_one_record_may_hold_several_models_and_templates():
             "no distance was measured for all: a 0.1; b 0.2",
         ),
         (
-            [make_run("a", {})] if False else [Run(path="empty.json", record=make_record())],
+            [Run(path="empty.json", record=make_record())],
             "empty.json holds no task whose original wording was measured",
         ),
     ],
