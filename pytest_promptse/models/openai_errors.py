@@ -13,7 +13,7 @@ from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import FatalError, TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _TOO_MANY_REQUESTS = 429
 _UNAVAILABLE = frozenset({503, 529})
@@ -48,11 +48,12 @@ def classify(error: openai.APIError, *, where: str, key: str, timeout: float) ->
     timeout
         Seconds that were waited, for the message.
     """
-    if isinstance(error, openai.APITimeoutError):
-        return TransientError(f"{where}: no answer within {timeout:g} s")
     if not isinstance(error, openai.APIStatusError):
-        cause = error.__cause__
-        detail = " ".join(str(part) for part in (error.message, cause) if part)
+        causes = list(_causes(error))
+        # The client calls it a time-out as well where nobody listens or the line goes dead.
+        if any(isinstance(cause, TimeoutError) for cause in causes):
+            return TransientError(f"{where}: no answer within {timeout:g} s")
+        detail = str(causes[-1]) if causes else error.message
         return TransientError(f"{where}: {redact(detail, key)}; is the server up at that address?")
     status = error.status_code
     said = redact(f"{where}: HTTP {status}, {reason(error)}", key)
@@ -67,6 +68,12 @@ def classify(error: openai.APIError, *, where: str, key: str, timeout: float) ->
     if _THIS_PROMPT.search(f"{error.code} {reason(error)}"):
         return ModelError(f"{said}; shorten the prompt or choose another model")
     return FatalError(f"{said}; {_REMEDIES.get(status, _OTHERWISE)}")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    while error.__cause__ is not None:
+        error = error.__cause__
+        yield error
 
 
 def reason(error: openai.APIStatusError) -> str:

@@ -12,8 +12,6 @@ from pytest_promptse.models.base import FinishReason, TransientError, Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openai import AsyncOpenAI
-
     from pytest_promptse.models.base import Decoding, Prompt
 
 _T = TypeVar("_T")
@@ -54,6 +52,7 @@ class Api(Protocol):
     """
 
     name: ApiName
+    path: str
     form: Literal["chat", "completion"]
     lacks: tuple[str, ...]
     length_names: tuple[str, ...]
@@ -65,9 +64,6 @@ class Api(Protocol):
 
         What every request needs is under ``prompt``; the limit on tokens is added by the caller.
         """
-
-    async def send(self, client: AsyncOpenAI, parameters: Mapping[str, Any]) -> bytes:
-        """Send one request and return the body of the answer."""
 
     def read(self, body: bytes) -> Reply:
         """Return what `body` says. Raises TransientError where it is no usable answer."""
@@ -115,6 +111,7 @@ class ChatApi:
     """``/v1/chat/completions``: messages in, messages out."""
 
     name: ApiName = "chat"
+    path = "/chat/completions"
     form: Literal["chat", "completion"] = "chat"
     lacks: tuple[str, ...] = ()
     # The newer name is unknown to many servers, the older one refused by reasoning models.
@@ -133,12 +130,6 @@ class ChatApi:
             "seed": {"seed": seed},
             "logprobs": {"logprobs": True},
         }
-
-    async def send(self, client: AsyncOpenAI, parameters: Mapping[str, Any]) -> bytes:
-        """Send one request."""
-        answer = await client.chat.completions.with_raw_response.create(**parameters)
-        body: bytes = answer.content
-        return body
 
     def read(self, body: bytes) -> Reply:
         """Return what `body` says."""
@@ -175,6 +166,7 @@ class CompletionsApi:
     """``/v1/completions``: text in, text that goes on."""
 
     name: ApiName = "completions"
+    path = "/completions"
     form: Literal["chat", "completion"] = "completion"
     lacks: tuple[str, ...] = ()
     length_names: tuple[str, ...] = ("max_tokens",)
@@ -192,12 +184,6 @@ class CompletionsApi:
             "seed": {"seed": seed},
             "logprobs": {"logprobs": 1},
         }
-
-    async def send(self, client: AsyncOpenAI, parameters: Mapping[str, Any]) -> bytes:
-        """Send one request."""
-        answer = await client.completions.with_raw_response.create(**parameters)
-        body: bytes = answer.content
-        return body
 
     def read(self, body: bytes) -> Reply:
         """Return what `body` says."""
@@ -242,6 +228,7 @@ class ResponsesApi:
     """``/v1/responses``: one answer a request, without a seed."""
 
     name: ApiName = "responses"
+    path = "/responses"
     form: Literal["chat", "completion"] = "chat"
     lacks: tuple[str, ...] = ("n", "seed")
     length_names: tuple[str, ...] = ("max_output_tokens",)
@@ -261,12 +248,6 @@ class ResponsesApi:
             "top_p": {"top_p": decoding.top_p},
             "logprobs": {"include": ["message.output_text.logprobs"]},
         }
-
-    async def send(self, client: AsyncOpenAI, parameters: Mapping[str, Any]) -> bytes:
-        """Send one request."""
-        answer = await client.responses.with_raw_response.create(**parameters)
-        body: bytes = answer.content
-        return body
 
     def read(self, body: bytes) -> Reply:
         """Return what `body` says."""

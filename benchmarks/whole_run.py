@@ -1,0 +1,117 @@
+"""A whole run as a user runs it, beside the time that the server alone makes necessary.
+
+    python benchmarks/whole_run.py [--tasks 11] [--takes-n] [--latency 0.2] [--rounds 1]
+
+``pytest --promptse-model openai:…`` over HumanEval at preset ``paper`` (91 wordings a task, 16
+samples each), against a server in a process of its own with a latency of 200 ms and room for 64
+requests at once. By default that server ignores ``n``, as many do, so each sample is a request.
+Collecting, asking, judging (4 distinct programs a wording) and reporting are all in the time, and
+the server shares the machine. The ideal is ``requests * latency / 64``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from pytest_promptse.tasks import humaneval
+
+ROOM, SAMPLES = 64, 16
+SERVER = Path(__file__).with_name("latency_server.py")
+SUITE = """
+import pytest
+from pytest_promptse.tasks import humaneval
+
+@pytest.mark.promptse(humaneval.tasks(limit={tasks}))
+def test_humaneval(task, candidate):
+    task.check(candidate)
+"""
+
+
+def measure(chosen: argparse.Namespace) -> dict[str, float]:
+    """Run once into an empty store; return seconds, MiB and counts."""
+    tasks = humaneval.tasks(limit=chosen.tasks)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "test_humaneval.py").write_text(SUITE.format(tasks=chosen.tasks))
+        programs = {task.entry_point: task.reference for task in tasks}
+        (folder / "programs.json").write_text(json.dumps(programs))
+        command = [sys.executable, str(SERVER), str(folder / "programs.json")]
+        command += ["--latency", str(chosen.latency), "--room", str(ROOM)]
+        command += [] if chosen.takes_n else ["--ignore-n"]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            began = time.time()
+            run(folder, address)
+            ended = time.time()
+            server.stdin.close()
+            seen: dict[str, float] = json.loads(server.stdout.readline())
+        record = json.loads((folder / "run.json").read_text())
+    [suite] = record["suites"]
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert suite["n_measured"] == suite["n_wordings"]
+    assert record["usage"]["requests"] == seen["requests"]
+    return {
+        "wordings": suite["n_wordings"],
+        "requests": seen["requests"],
+        "busiest": seen["busiest"],
+        "seconds": ended - began,
+        "before": seen["first"] - began,
+        "asking": seen["last"] - seen["first"],
+        "after": ended - seen["last"],
+        "ideal": seen["requests"] * chosen.latency / ROOM,
+        "server": seen["cpu"],
+        "peak": used.ru_maxrss / 1024,
+    }
+
+
+def run(folder: Path, address: str) -> None:
+    """Run pytest in `folder` against the server at `address`."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["--promptse-model", "openai:m", "--promptse-base-url", address]
+    command += ["--promptse-preset", "paper", "--promptse-original-samples", str(SAMPLES)]
+    command += ["--promptse-report", "json:run.json"]
+    # Compiled once, as on any machine that is used twice.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(command, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL)
+
+
+def main() -> None:
+    """Print what each round took and the best of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=11, help="91 wordings each")
+    parser.add_argument("--takes-n", action="store_true", help="16 samples a request")
+    parser.add_argument("--latency", type=float, default=0.2, help="seconds")
+    parser.add_argument("--rounds", type=int, default=1)
+    chosen = parser.parse_args()
+    print(
+        f"{'wordings':>8} {'requests':>8} {'at once':>7} {'before':>6} {'asking':>6} {'after':>6} "
+        f"{'total s':>7} {'ideal s':>7} {'ratio':>5} "
+        f"{'server CPU s':>12} {'peak MiB':>8} {'load':>5}"
+    )
+    for _ in range(chosen.rounds):
+        load = os.getloadavg()[0]
+        found = measure(chosen)
+        print(
+            f"{found['wordings']:>8} {found['requests']:>8} {found['busiest']:>7} "
+            f"{found['before']:>6.1f} {found['asking']:>6.1f} {found['after']:>6.1f} "
+            f"{found['seconds']:>7.1f} {found['ideal']:>7.1f} "
+            f"{found['seconds'] / found['ideal']:>5.2f} {found['server']:>12.1f} "
+            f"{found['peak']:>8.0f} {load:>5.1f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
