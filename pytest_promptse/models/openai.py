@@ -104,7 +104,8 @@ class OpenAIBackend:
     one sample.
     """
 
-    concurrency = 64
+    # Where a server has room for fewer, the sampler finds out.
+    concurrency = 128
 
     def __init__(
         self,

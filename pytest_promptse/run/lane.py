@@ -305,7 +305,7 @@ class Lane:
                         slots.pause(error.retry_after or 0.0)
                 raise
             slip.paid = answer.usage
-        slots.answered(loop.time() - began)
+        slots.answered(began=began, now=loop.time())
         self._in_a_row = 0
         return answer
 
