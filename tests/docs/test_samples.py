@@ -4,18 +4,60 @@ from __future__ import annotations
 
 import ast
 import configparser
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
 
 import pytest
 import yaml
-from pages import PAGES, blocks
+from markdown_it import MarkdownIt
+from pages import PAGES, ROOT, blocks
 from stand_ins import environment
 
+from pytest_promptse.cli import make_parser
 from pytest_promptse.options import OPTIONS
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
+
+
+def spoken(page) -> set[str]:
+    """Return what stands as code within a page's sentences."""
+    tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
+    within = (child for token in tokens for child in token.children or ())
+    return {child.content for child in within if child.type == "code_inline"}
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@each_page
+def test_every_option_that_a_page_names_exists(page):
+    text = page.read_text(encoding="utf-8")
+    flags = {option.flag for option in OPTIONS.values()}
+    assert set(re.findall(r"--promptse-[a-z][a-z-]*[a-z]", text)) <= flags
+    named = {name for code in spoken(page) for name in re.findall(r"^promptse_(\w+) =", code)}
+    assert named <= set(OPTIONS)
+
+
+@each_page
+def test_every_command_within_a_sentence_is_one(page):
+    for code in spoken(page):
+        command, *words = shlex.split(code) if code.startswith("promptse ") else [""]
+        if command and not names_a_command(words):
+            make_parser().parse_args(words)
+
+
+def names_a_command(words: list[str]) -> bool:
+    """Whether `words` are the name of a command, without the arguments that it may need."""
+    parser = make_parser()
+    for word in words:
+        choices = next((action.choices for action in parser._actions if action.choices), {})
+        if word not in choices:
+            return False
+        parser = choices[word]
+    return True
 
 
 def of(*languages):
