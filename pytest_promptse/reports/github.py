@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.reports import markdown
-from pytest_promptse.reports.digest import unscored
+from pytest_promptse.reports.digest import series_of, unscored
 from pytest_promptse.reports.visible import visible
 
 if TYPE_CHECKING:
@@ -62,7 +62,11 @@ def commands(record: Record) -> Iterator[str]:
     """Yield a workflow command for each gate that did not pass and for what was not measured."""
     record = visible(record)
     folder = (record.git or {}).get("folder", "")
-    several = len({suite.model for suite in record.suites}) > 1
+    series = series_of(record)
+    several = {
+        "model": len({one.model for one in series}) > 1,
+        "template": len({one.template for one in series}) > 1,
+    }
     figures: dict[tuple[str, str | None, str | None], list[ComparedRecord]] = defaultdict(list)
     for one in record.comparisons:
         figures[one.suite, one.model, one.template] += one.figures
@@ -70,7 +74,9 @@ def commands(record: Record) -> Iterator[str]:
         for gate in suite.gates:
             if gate.verdict in _LEVELS:
                 about = [gate.task] if gate.task else []
-                about += [suite.model] if several else []
+                about += [
+                    getattr(suite, name) or "no template" for name in several if several[name]
+                ]
                 message = ": ".join([", ".join(about), gate.message] if about else [gate.message])
                 yield _command(_LEVELS[gate.verdict], message, **_place(suite, folder))
         for figure in figures[suite.id, suite.model, suite.template]:

@@ -36,10 +36,12 @@ def harmful(
         return
     yield Text("most harmful wordings", "bold")
     width = console.width
+    several = len({loss.task.template for loss in losses}) > 1
     for _, _, task, original, variant in shown:
         fall = f" {original.pass_rate:.2f} → {variant.pass_rate:.2f}"
         chance = f"  p {probability(variant.p_adjusted)}" if variant.p_adjusted is not None else ""
-        name = f"{task.id} {variant.id}"
+        template = f"{task.template} " if several else ""
+        name = f"{template}{task.id} {variant.id}"
         room = min(len(name), width - len(fall) - len(chance) - 3)
         head = Text(f"  {shortened(name, room)} ", no_wrap=True, overflow="ignore")
         yield head.append(fall, "red").append(chance, "dim")

@@ -15,11 +15,14 @@ from pytest_promptse.reports.digest import (
     worst_change,
 )
 from pytest_promptse.reports.payload import LIMIT_BYTES, embed
+from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
+from pytest_promptse.reports.ranking_text import NAMES, per_solved, unit
 from pytest_promptse.reports.visible import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_promptse.reports.ranked import RankingRecord
     from pytest_promptse.reports.record import Record
 
 _HARMFUL = 8
@@ -67,6 +70,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         compared=compared(record),
         distances=sorted({d for suite in record.suites for d in suite.elasticity}, key=float),
         several_suites=len({suite.id for suite in record.suites}) > 1,
+        rankings=[_ranking(ranking) for ranking in record.rankings],
         curves=figures.curves(record, series),
         voices=figures.voices(record),
         causes=_causes(record),
@@ -75,6 +79,24 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         worst=worst_change,
         payload=embed(record, limit=limit),
     )
+
+
+def _ranking(ranking: RankingRecord) -> dict[str, Any]:
+    return {
+        "of": ranking,
+        "figures": [NAMES[metric] for metric in FIGURES],
+        "unit": unit(ranking),
+        "rows": [
+            (one, per_solved(one), [gap(ranking, one.template, metric) for metric in FIGURES])
+            for one in ranking.templates
+        ],
+        "victories": [
+            (NAMES[metric], better, worse)
+            for metric in FIGURES
+            for better, worse in victories(ranking, metric)
+        ],
+        "remarks": remarks(ranking),
+    }
 
 
 def _causes(record: Record) -> list[dict[str, Any]]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import RecordError
 from pytest_promptse.reports.digest import changes, compared, losses, overall, series_of, unscored
 from pytest_promptse.reports.notation import DASH, exact, short, signed, spoken
+from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
+from pytest_promptse.reports.ranking_text import NAMES, per_solved, unit
 from pytest_promptse.reports.visible import visible
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.reports.digest import Loss
+    from pytest_promptse.reports.ranked import Gap
     from pytest_promptse.reports.record import Record, SuiteRecord
 
 _HARMFUL = 5
@@ -81,6 +84,7 @@ def _lines(record: Record) -> Iterator[str]:
     yield ""
     yield from _suites(record)
     yield from _gates(record)
+    yield from _templates(record)
     yield from _compared(record)
     yield from _errors(record)
     yield from _harmful(record)
@@ -133,6 +137,39 @@ def _gates(record: Record) -> Iterator[str]:
         yield f"- {_verdict(gate.verdict)}: {where}{asked}: {code(gate.message)}"
     if missed:
         yield ""
+
+
+def _templates(record: Record) -> Iterator[str]:
+    """Rank the templates of each model, and say which differences are real."""
+    for ranking in record.rankings:
+        over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
+        yield f"Templates of {code(ranking.model)} over {over}:"
+        yield ""
+        names = [NAMES[metric] for metric in FIGURES]
+        yield _row(
+            ["template", "Pareto", *names, unit(ranking), *(f"{n} to the best" for n in names)]
+        )
+        yield _row([":--", ":-:", *["--:"] * 7])
+        for one in ranking.templates:
+            figures = [short(one.pass_at_1), short(one.auc_e), signed(one.excess), per_solved(one)]
+            gaps = [_gap(gap(ranking, one.template, metric)) for metric in FIGURES]
+            yield _row([code(one.template), "◆" if one.pareto else "", *figures, *gaps])
+        yield ""
+        for metric in FIGURES:
+            for better, worse in victories(ranking, metric):
+                names = [", ".join(map(code, side)) for side in (better, worse)]
+                yield f"- **real**: {NAMES[metric]}: {names[0]} better than {names[1]}"
+        yield from (f"- {code(remark)}" for remark in remarks(ranking))
+        yield ""
+
+
+def _gap(own: Gap) -> str:
+    if own.difference is None:
+        return "best"
+    around = f" ({' to '.join(signed(end) for end in own.ci95)})" if own.ci95 else ""
+    return (
+        f"**{signed(own.difference)}**{around}" if own.real else f"{signed(own.difference)}{around}"
+    )
 
 
 def _compared(record: Record) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from pytest_promptse.reports.digest import Series
 from pytest_promptse.reports.notation import (
     DASH,
     NOT_MEASURED,
@@ -32,7 +33,10 @@ _Cells = list[tuple[str, str]]
 
 
 def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
-    """Lay out the figures of one model's suites, as many as `width` columns hold."""
+    """Lay out the figures of one model's suites, as many as `width` columns hold.
+
+    Where they were asked through several templates, each line names its own.
+    """
     wide = width >= WIDE
     distances = sorted({d for suite in suites for d in suite.elasticity}, key=float)
     light = any(suite.mode == "promptse" for suite in suites)
@@ -44,9 +48,9 @@ def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
         first, after = 1, 1 + len(distances)
         head, *rows = ([*row[:first], *row[after:]] for row in (head, *rows))
         widths = _widths([head, *rows])
-    names = [_name(suite) for suite in suites]
-    room = min(max(map(len, names)), _MOST_NAME, max(_LEAST_NAME, width - sum(widths)))
-    yield Text(" " * room).append_text(columns(head, widths))
+    corner, names = _names(suites)
+    room = min(max(map(len, [corner, *names])), _MOST_NAME, max(_LEAST_NAME, width - sum(widths)))
+    yield Text(shortened(corner, room), "dim").append_text(columns(head, widths))
     for name, row in zip(names, rows, strict=True):
         yield Text(shortened(name, room)).append_text(columns(row, widths))
 
@@ -59,7 +63,7 @@ def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
     rows = [_secondary(suite) for suite in suites]
     head = [(title, "dim") for title in titles]
     widths = _widths([head, *rows])
-    names = [_name(suite) for suite in suites]
+    _, names = _names(suites)
     room = min(max(map(len, names)), _MOST_NAME, max(_LEAST_NAME, width - sum(widths)))
     yield Text(shortened("besides", room), "bold").append_text(columns(head, widths))
     for name, row in zip(names, rows, strict=True):
@@ -70,7 +74,7 @@ def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
     """Return a suite's name, its main figures and its verdict in one line."""
     word = suite.verdict or "no gate"
     figures = f" pass@1 {short(suite.pass_at_1)}  AUC-E {exact(suite.auc_e)}  "
-    name = f"{suite.id} {_asked(suite)}" if name_model else suite.id
+    name = f"{suite.id} {Series(suite.model, suite.template).label}" if name_model else suite.id
     room = min(len(name), width - len(figures) - len(word))
     line = Text(shortened(name, room), no_wrap=True, overflow="ignore").append(figures)
     return line.append(word, _STYLES.get(word, "dim"))
@@ -79,13 +83,17 @@ def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
 def title(suites: Sequence[SuiteRecord]) -> Text:
     """Say which model and template the following is about, and how it was measured."""
     first = suites[0]
+    templates = {suite.template for suite in suites}
+    about = (
+        _asked(first) if len(templates) == 1 else f"{first.model} with {len(templates)} templates"
+    )
     modes = sorted({suite.mode for suite in suites if suite.mode})
     measured, planned = sum(s.n_measured for s in suites), sum(s.n_wordings for s in suites)
     missing = sum(s.n_missing for s in suites)
     facts = [f"mode {' and '.join(modes)}"] if modes else []
     if "promptse" in modes:
         facts.append(f"weights by {' and '.join(sorted({s.weighting for s in suites}))}")
-    line = Text(_asked(first), "bold").append("".join(f", {fact}" for fact in facts), "not bold")
+    line = Text(about, "bold").append("".join(f", {fact}" for fact in facts), "not bold")
     if missing:
         return line.append(f", {measured} of {planned} wordings measured", "not bold yellow")
     if measured < planned:
@@ -109,6 +117,17 @@ def saved(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
 
 def _asked(suite: SuiteRecord) -> str:
     return suite.model + (f" with template {suite.template}" if suite.template else "")
+
+
+def _names(suites: Sequence[SuiteRecord]) -> tuple[str, list[str]]:
+    """Return what heads the column of names, and the names."""
+    if len({suite.template for suite in suites}) == 1:
+        return "", [_name(suite) for suite in suites]
+    if len({suite.id for suite in suites}) == 1:
+        return "template", [
+            (suite.template or DASH) + _name(suite).removeprefix(label(suite)) for suite in suites
+        ]
+    return "template, suite", [f"{suite.template or DASH} {_name(suite)}" for suite in suites]
 
 
 def _name(suite: SuiteRecord) -> str:

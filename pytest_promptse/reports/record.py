@@ -12,6 +12,7 @@ import msgspec
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.reports.compared import ComparisonRecord  # noqa: TC001 - msgspec reads it
+from pytest_promptse.reports.ranked import RankingRecord  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -346,6 +347,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     usage: UsageRecord
     rewording: UsageRecord | None = None
     errors: list[ErrorRecord]
+    rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []
     emotions: dict[str, EmotionRecord] = {}
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pytest_promptse.reports.digest import losses
+from pytest_promptse.reports.digest import losses, series_of
 from pytest_promptse.reports.harmful import harmful
 from pytest_promptse.reports.heatmap import heatmap
 from pytest_promptse.reports.notation import WIDE, console, label, printed
 from pytest_promptse.reports.overview import besides, one_line, overview, saved, title
+from pytest_promptse.reports.ranking_text import ranking_lines, real
 from pytest_promptse.reports.reasons import reasons
 from pytest_promptse.reports.visible import visible
 from pytest_promptse.reports.wordings import calibration, wordings
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from pytest_promptse.reports.digest import Series
     from pytest_promptse.reports.record import Record, SuiteRecord
 
 _NAMES_SHOWN = 3
@@ -49,16 +51,52 @@ def _brief(record: Record, width: int) -> Iterator[Text]:
     several = len({(suite.model, suite.template) for suite in record.suites}) > 1
     for suite in record.suites:
         yield one_line(suite, width=width, name_model=several)
+    for ranking in record.rankings:
+        best = ", ".join(one.template for one in ranking.templates if one.pareto)
+        yield Text(f"templates of {ranking.model}: Pareto set {best}")
+        yield from (Text(f"real: {line}") for line in real(ranking))
     yield from _errors(record)
 
 
 def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text]]:
     """Yield each section's lines; those of one model follow each other."""
+    by_model: dict[str, list[Series]] = {}
+    for series in series_of(record):
+        by_model.setdefault(series.model, []).append(series)
+    for asked in by_model.values():
+        if len(asked) > 1:
+            yield from _templates(record, asked, out, verbose=verbose)
+        if len(asked) == 1 or verbose:
+            yield from _each(record, asked, out, verbose=verbose)
+    yield _errors(record)
+
+
+def _templates(
+    record: Record, asked: Sequence[Series], out: Console, *, verbose: bool
+) -> Iterator[Iterable[Text]]:
+    """Show what the templates of a model came to beside each other; ``-v`` shows each alone."""
+    suites = [suite for suite in record.suites if (suite.model, suite.template) in asked]
+    tasks = [task for task in record.tasks if (task.model, task.template) in asked]
+    if all(suite.pass_at_1 is None for suite in suites):
+        if not verbose:
+            yield from _each(record, asked, out, verbose=False)
+        return
+    yield [title(suites), *overview(suites, width=out.width), *_notes(suites, out.width)]
+    for ranking in record.rankings:
+        if ranking.model == asked[0].model:
+            yield ranking_lines(ranking, width=out.width)
+    if not verbose:
+        yield harmful(losses(tasks), console=out, whole=False, invocation=record.invocation)
+
+
+def _each(
+    record: Record, asked: Sequence[Series], out: Console, *, verbose: bool
+) -> Iterator[Iterable[Text]]:
     width = out.width
-    for asked in dict.fromkeys((suite.model, suite.template) for suite in record.suites):
-        suites = [suite for suite in record.suites if (suite.model, suite.template) == asked]
-        tasks = [task for task in record.tasks if (task.model, task.template) == asked]
-        voices = [own for own in record.voices if (own.model, own.template) == asked]
+    for one in asked:
+        suites = [suite for suite in record.suites if (suite.model, suite.template) == one]
+        tasks = [task for task in record.tasks if (task.model, task.template) == one]
+        voices = [own for own in record.voices if (own.model, own.template) == one]
         if all(suite.pass_at_1 is None for suite in suites):
             # Single wordings were selected: without originals they are all there is to show.
             yield [title(suites)]
@@ -74,7 +112,6 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
         for own in voices:
             yield heatmap(own.voices)
         yield harmful(losses(tasks), console=out, whole=verbose, invocation=record.invocation)
-    yield _errors(record)
 
 
 def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:

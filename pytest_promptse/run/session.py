@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from pytest_promptse import __version__
+from pytest_promptse.reports.ranking import rank_templates
 from pytest_promptse.reports.record import SCHEMA, EmotionRecord, ModelRecord, Record, UsageRecord
 from pytest_promptse.run.budget import Budget
 from pytest_promptse.run.deciding import decide
@@ -374,7 +375,7 @@ class Run:
         # Of several processes the first to look saw least of what this run itself has asked for.
         cached = min((row.cached for row in self.ledger.rows(CachedRow)), default=0)
         cached += sum(row.cached for row in self.ledger.rows(LookRow))
-        return Record(
+        record = Record(
             schema=SCHEMA,
             tool={"name": "pytest-promptse", "version": __version__},
             started=self._started.isoformat(timespec="seconds"),
@@ -396,6 +397,7 @@ class Run:
                 for name, emotion in emotions.items()
             },
         )
+        return msgspec.structs.replace(record, rankings=rank_templates(record))
 
     @property
     def rewording_usage(self) -> Usage:

@@ -59,6 +59,26 @@ class Pairs:
         )
 
 
+def shared(runs: Sequence[Sequence[RecordedTask]]) -> list[list[RecordedTask]]:
+    """Reduce runs to the tasks and wordings that all of them have, each in the order of task ids.
+
+    A task whose original some run lacks is in none of them.
+    """
+    by_id = [{task.task_id: task for task in run if task.original is not None} for run in runs]
+    names = sorted(set.intersection(*(set(own) for own in by_id)))
+    kept = {
+        name: sorted(set.intersection(*(set(own[name].variants) for own in by_id)))
+        for name in names
+    }
+    return [
+        [
+            replace(own[name], variants={v: own[name].variants[v] for v in kept[name]})
+            for name in names
+        ]
+        for own in by_id
+    ]
+
+
 def _reduced(task: RecordedTask, other: RecordedTask) -> RecordedTask:
     kept = {name: task.variants[name] for name in sorted(task.variants.keys() & other.variants)}
     return replace(task, variants=kept)

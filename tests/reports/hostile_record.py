@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
+from pytest_promptse.reports.ranked import DifferenceRecord, RankedRecord, RankingRecord
 from pytest_promptse.reports.record import (
     SCHEMA,
     EmotionRecord,
@@ -68,6 +69,7 @@ def hostile_record(*, n_tasks: int = 4, programs: int = 1) -> Record:
         ),
         errors=[ErrorRecord(where=ATTACK, message=ATTACK)],
         emotions=EMOTIONS,
+        rankings=[_ranking()],
         comparisons=[_comparison(suite, model) for suite in SUITES for model in MODELS],
     )
 
@@ -187,6 +189,41 @@ def _figures(rate: float) -> dict:
         "causes": {"wrong_answer": 2} if rate < 1 else {},
         "details": {"wrong_answer": f"line 3: assert {ATTACK}"} if rate < 1 else {},
     }
+
+
+def _ranking() -> RankingRecord:
+    def ranked(template: str, rate: float) -> RankedRecord:
+        return RankedRecord(
+            template=template,
+            pass_at_1=rate,
+            auc_e=0.8,
+            excess=0.1,
+            tokens_per_solved=80.0,
+            cost_per_solved=None,
+            pareto=True,
+        )
+
+    return RankingRecord(
+        model=MODELS[1],
+        suites=list(SUITES),
+        mode="promptse",
+        n_tasks=8,
+        fewest_tasks=10,
+        templates=[ranked(ATTACKS[2], 0.9), ranked(ATTACKS[7], 0.1)],
+        differences=[
+            DifferenceRecord(
+                metric="pass_at_1",
+                template=ATTACKS[2],
+                other=ATTACKS[7],
+                difference=0.8,
+                ci95=(0.6, 0.9),
+                p_value=0.001,
+                p_adjusted=0.003,
+                real=True,
+                better=ATTACKS[2],
+            )
+        ],
+    )
 
 
 def _voices(model: str) -> VoicesRecord:
