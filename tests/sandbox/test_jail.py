@@ -11,8 +11,8 @@ import pytest
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import watch
 from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.jail import open_sandbox
 from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox.tiers import open_sandbox
 
 ONE = "def f(): return 1"
 

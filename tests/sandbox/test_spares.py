@@ -9,8 +9,8 @@ import pytest
 
 from pytest_promptse.sandbox import jail
 from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.jail import open_sandbox
 from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox.tiers import open_sandbox
 
 GREEDY = "def f(size): return len(bytearray(size))"
 
