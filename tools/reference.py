@@ -157,15 +157,23 @@ class FromCode(SphinxDirective):
         return self.parse_text_to_nodes("\n\n".join(PARTS[part]()), allow_section_headings=True)
 
 
-def _without_call(_app: Sphinx, kind: str, _name: str, documented: object, *_: object) -> Any:
-    """Show a protocol, which nobody calls, without arguments; leave all else alone."""
+def _signature(
+    _app: Sphinx,
+    kind: str,
+    _name: str,
+    documented: object,
+    _options: object,
+    arguments: str | None,
+    returned: str | None,
+) -> tuple[str | None, str | None]:
+    """Show a protocol, which nobody calls, without arguments, and made defaults as Python."""
     if kind == "class" and getattr(documented, "_is_protocol", False):
         return "", None
-    return None
+    return arguments and arguments.replace("<factory>", "..."), returned
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Let Sphinx know the directive."""
     app.add_directive("from-code", FromCode)
-    app.connect("autodoc-process-signature", _without_call)
+    app.connect("autodoc-process-signature", _signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
