@@ -25,11 +25,17 @@ _INDENT = "    "
 
 
 def harmful(
-    losses: Sequence[Loss], *, console: Console, whole: bool, invocation: InvocationRecord | None
+    losses: Sequence[Loss],
+    *,
+    console: Console,
+    whole: bool,
+    brief: bool = False,
+    invocation: InvocationRecord | None,
 ) -> Iterator[Text]:
     """Show the worst wordings, each with one failure, and the command that reruns them.
 
     Differences are cut to two lines, or one wide one, unless the `whole` of them is asked for.
+    In `brief` each wording has one line, and no command follows.
     """
     shown = losses[:SHOWN]
     if not shown:
@@ -45,12 +51,14 @@ def harmful(
         room = min(len(name), width - len(fall) - len(chance) - 3)
         head = Text(f"  {shortened(name, room)} ", no_wrap=True, overflow="ignore")
         yield head.append(fall, "red").append(chance, "dim")
+        if brief:
+            continue
         changed = difference(original.prompt, variant.prompt)
         for line in _wrapped(changed, console=console, whole=whole):
             yield Text(_INDENT).append_text(line)
         yield from _failure(variant, width)
     nodes = [loss.variant.node for loss in shown if loss.variant.node is not None]
-    if invocation is not None and nodes:
+    if invocation is not None and nodes and not brief:
         yield Text()
         yield Text("run just these again", "bold")
         for text in command(nodes, invocation, width=width):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -19,10 +19,11 @@ _SHADES = ((0.4, "█"), (0.2, "▓"), (0.1, "▒"), (0.05, "░"))
 _LEFT, _RIGHT = ("technical", "experience"), ("collaboration", "personality")
 
 
-def heatmap(voices: Sequence[VoiceRecord]) -> Iterator[Text]:
+def heatmap(voices: Sequence[VoiceRecord], *, most: int | None = None) -> Iterator[Text]:
     """Show by how much pass rates change against the originals', marked where significant.
 
-    Nothing where no voice changes anything.
+    Nothing where no voice changes anything. The worst come first; `most` is how many lines of
+    them are shown, all by default.
     """
     if not any(float(f"{voice.change:.2f}") for voice in voices):
         return
@@ -38,7 +39,7 @@ def heatmap(voices: Sequence[VoiceRecord]) -> Iterator[Text]:
     for distance in distances if names else ():
         head.append(f"d{distance:g}".rjust(7) + " ", "not bold dim")
     yield head.append("  change of the pass rate, * if significant", "not bold dim")
-    for name, *margins in zip_longest(names, left, right):
+    for name, *margins in islice(zip_longest(names, left, right), most):
         line = Text(no_wrap=True, overflow="ignore")
         if name is None:
             line.append(gap)

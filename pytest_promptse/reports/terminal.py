@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pytest_promptse.reports.record import Record, SuiteRecord
 
 _NAMES_SHOWN = 3
+# From so many suites on the rest is shortened, for the whole to fit on a screen.
+_MANY_SUITES = 5
+_VOICES_SHOWN = 4
 
 
 def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
@@ -109,9 +112,18 @@ def _each(
                 yield calibration(own.calibration or {})
             yield wordings(tasks, width=width)
         yield reasons(suites)
+        brief = len(suites) >= _MANY_SUITES and not verbose
         for own in voices:
-            yield heatmap(own.voices)
-        yield harmful(losses(tasks), console=out, whole=verbose, invocation=record.invocation)
+            yield heatmap(own.voices, most=_VOICES_SHOWN if brief else None)
+        yield harmful(
+            losses(tasks),
+            console=out,
+            whole=verbose,
+            brief=brief,
+            invocation=record.invocation,
+        )
+        if brief:
+            yield [Text("-v shows every wording, what was changed in it, and all voices", "dim")]
 
 
 def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:

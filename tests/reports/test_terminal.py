@@ -32,6 +32,25 @@ def section(text: str, heading: str) -> list[str]:
     return lines[start : lines.index("", start)]
 
 
+def test_the_summary_of_nine_suites_fits_on_a_screen(record):
+    worst, fine = record.suites
+    voices = replace(
+        record.voices[0],
+        voices=[
+            replace(voice, value=f"{voice.value}{n}")
+            for voice in record.voices[0].voices
+            for n in range(4)
+        ],
+    )
+    suites = [worst, *(replace(fine, id=f"sub/test_slug.py::test_{n}") for n in range(8))]
+    many = replace(record, suites=suites, voices=[voices])
+    lines = shown(many, width=80).splitlines()
+    assert len(lines) <= 36
+    assert "-v shows every wording, what was changed in it, and all voices" in lines
+    assert len(section("\n".join(lines), "most harmful wordings")) == 1 + 3
+    assert "run just these again" in shown(many, width=80, verbosity=1)
+
+
 @pytest.mark.parametrize("verbosity", [-1, 0, 1])
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_line_is_wider_than_the_terminal(record, width, verbosity):
