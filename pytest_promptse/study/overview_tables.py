@@ -64,7 +64,8 @@ def leaderboard(study: Study) -> Section:
     n = len(study.ground.tasks)
     lead = (
         f"Means over {n} task{'s' if n > 1 else ''} that all have, by AUC-E. Intervals are "
-        "clustered on tasks. Noise is the AUC-E of a model to which wording does not matter."
+        f"clustered on tasks{'' if n > 1 else ', so they need two'}. Noise is the AUC-E of a model "
+        "to which wording does not matter."
     )
     table = Table(name="leaderboard", title="Leaderboard", columns=columns, rows=tuple(rows))
     return Section(name="leaderboard", title="Leaderboard", lead=lead, tables=(table,))

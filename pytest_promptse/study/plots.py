@@ -90,6 +90,7 @@ def scatter(
             _mark(axes, point.number, point.x, point.y)
         axes.margins(0.12)
         axes.autoscale_view()
+        _within_unit(axes, horizontal=not by_decades)
         if same:
             low = min(axes.get_xlim()[0], axes.get_ylim()[0])
             high = max(axes.get_xlim()[1], axes.get_ylim()[1])
@@ -109,6 +110,19 @@ def scatter(
         figure.subplots_adjust(left=0.18, right=0.98, top=0.98, bottom=0.16)
         _number(axes, points)
     return out[0]
+
+
+def _within_unit(axes: Axes, *, horizontal: bool) -> None:
+    """Keep axes of figures in [0, 1] to about that, whatever margins would add."""
+    room = 0.03
+    low, high = axes.get_ylim()
+    axes.set_yticks([tick for tick in axes.get_yticks() if max(0.0, low) <= tick <= min(1.0, high)])
+    axes.set_ylim(max(-room, low), min(1.0 + room, high))
+    if horizontal:
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if max(0.0, low) <= tick <= min(1.0, high)]
+        axes.set_xticks(ticks)
+        axes.set_xlim(max(-room, low), min(1.0 + room, high))
 
 
 def _mark(axes: Axes, number: int, x: float, y: float) -> None:
@@ -179,6 +193,8 @@ def lines(
             _line(axes, line, shift)
         axes.set_xticks(distances, [f"{distance:g}" for distance in distances])
         axes.set_xlim(distances[0] - gap * 0.4, distances[-1] + gap * 0.4)
+        if not zero:
+            _within_unit(axes, horizontal=False)
         axes.set_xlabel("distance")
         axes.set_ylabel(label, labelpad=2)
         right = 0.92 if numbered else 0.98

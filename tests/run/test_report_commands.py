@@ -14,6 +14,7 @@ SAVED = Path(__file__).parents[1] / "reports" / "records" / "run-1.json"
 @pytest.fixture(autouse=True)
 def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
     shutil.copy(SAVED, tmp_path / "run.json")
     return tmp_path
 

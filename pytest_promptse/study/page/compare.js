@@ -14,8 +14,9 @@ function search() {
     row.hidden = !fits;
     shown += fits;
   }
+  const all = `${taskRows.length} row${taskRows.length === 1 ? "" : "s"}`;
   document.getElementById("shown").textContent = shown === taskRows.length
-    ? `${shown} rows` : `${shown} of ${taskRows.length} rows`;
+    ? all : `${shown} of ${all}`;
 }
 
 if (find) {
