@@ -10,7 +10,7 @@ import random
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import TaskError
@@ -195,10 +195,13 @@ def _repeatable_random() -> Iterator[None]:
         random.setstate(state)
 
 
+# The same few prompts are asked about over and over: by their rewriter, its judge, each sample.
+@lru_cache(maxsize=64)
 def parse_stub(prompt: str) -> ast.Module | None:
     """Return the syntax tree of a code stub, or None where `prompt` is not Python source.
 
-    A stub parses as it stands and holds a function or class: a docstring is body enough.
+    A stub parses as it stands and holds a function or class: a docstring is body enough. The tree
+    is to be read only.
     """
     try:
         tree = ast.parse(prompt.rstrip() + "\n")

@@ -229,7 +229,7 @@ class Judge:
                 yield Finding("language", "the wording is in English, the original is not")
             return
         for sentence in self._sentences(self._read(text)):
-            if not is_english(sentence) and sentence not in self._plain:
+            if sentence not in self._plain and not is_english(sentence):
                 yield Finding("language", f"{sentence!r} is not in English")
 
 

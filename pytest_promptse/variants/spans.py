@@ -77,6 +77,12 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
     VariantError
         For more than 6,400 spans, which is no prompt that a person wrote.
     """
+    return _masked(text, frozenset(names))
+
+
+# What is judged repeats most of what was judged before.
+@lru_cache(maxsize=1024)
+def _masked(text: str, names: frozenset[str]) -> Masked:
     pieces: list[str] = []
     spans: list[Span] = []
 
@@ -95,7 +101,7 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
         else:
             pieces.append(part)
 
-    named = _names_pattern(frozenset(names))
+    named = _names_pattern(names)
     add(text, _SPAN, None)
     if len(spans) > _LAST_MARK - _FIRST_MARK:
         raise VariantError(

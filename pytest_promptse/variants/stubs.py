@@ -23,6 +23,7 @@ class Place:
     indent: int
 
 
+@lru_cache(maxsize=64)
 def docstrings(prompt: str, entry_point: str) -> tuple[Place, ...] | None:
     """Return the places of the docstrings of `entry_point`, None where `prompt` is no stub.
 
