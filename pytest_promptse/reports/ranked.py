@@ -77,14 +77,30 @@ class Gap(NamedTuple):
 
 
 def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
-    """Return the template with the best figure, the first of several, None where none has it."""
+    """Return the template with the best figure, the first of several, None where none has it.
+
+    What `seldom` solves anything is no measure of steadiness.
+    """
+    idle = seldom(ranking)
     known = [
-        (value, one) for one in ranking.templates if (value := getattr(one, metric)) is not None
+        (value, one.template)
+        for one in ranking.templates
+        if (value := getattr(one, metric)) is not None and one.template not in idle
     ]
     if not known:
         return None
     pick = min if metric == "excess" else max
-    return pick(known, key=lambda pair: pair[0])[1].template
+    return pick(known, key=lambda pair: pair[0])[1]
+
+
+def seldom(ranking: RankingRecord) -> list[str]:
+    """Return the templates that solve less than half of what the best one does."""
+    best = max((one.pass_at_1 or 0.0 for one in ranking.templates), default=0.0)
+    return [
+        one.template
+        for one in ranking.templates
+        if one.pass_at_1 is not None and one.pass_at_1 < _SELDOM * best
+    ]
 
 
 def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
@@ -100,8 +116,12 @@ def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
 
 
 def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], list[str]]]:
-    """Return who is really better than whom in a figure: those alike together, best first."""
+    """Return who is really better than whom in a figure: those alike together, best first.
+
+    Nobody is better for being steady at what it `seldom` solves.
+    """
     order = [one.template for one in ranking.templates]
+    idle = seldom(ranking) if metric != "pass_at_1" else []
     beaten = {
         name: tuple(
             other
@@ -114,6 +134,7 @@ def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], l
             and other != name
         )
         for name in order
+        if name not in idle
     }
     together: dict[tuple[str, ...], list[str]] = {}
     for name, others in beaten.items():
@@ -137,16 +158,10 @@ def remarks(ranking: RankingRecord) -> list[str]:
             "Not all wordings were sampled as often through each template: AUC-E is lower with "
             "fewer samples, excess is not."
         )
-    best = max((one.pass_at_1 or 0.0 for one in ranking.templates), default=0.0)
-    seldom = [
-        one.template
-        for one in ranking.templates
-        if one.pareto and one.pass_at_1 is not None and one.pass_at_1 < _SELDOM * best
-    ]
-    if seldom:
+    if idle := seldom(ranking):
         said.append(
-            f"{', '.join(seldom)}: in the Pareto set only since what is seldom solved can lose "
-            "little; read pass@1 first."
+            f"{', '.join(idle)}: solves less than half as much as the best. What is seldom solved can "
+            "lose little, so AUC-E, excess and the Pareto set speak for it wrongly."
         )
     return said
 
