@@ -160,8 +160,8 @@ def remarks(ranking: RankingRecord) -> list[str]:
         )
     if idle := seldom(ranking):
         said.append(
-            f"{', '.join(idle)}: solves less than half as much as the best. What is seldom solved can "
-            "lose little, so AUC-E, excess and the Pareto set speak for it wrongly."
+            f"{', '.join(idle)}: solves less than half as much as the best. What is seldom solved "
+            "can lose little, so AUC-E, excess and the Pareto set speak for it wrongly."
         )
     return said
 
