@@ -1,6 +1,6 @@
 """Rank the templates of ``example_suites/team_templates`` under several seeds.
 
-    python benchmarks/team_templates.py [--seeds 5] [--store DIR]
+    python benchmarks/team_templates.py [--seeds 4] [--store DIR]
 
 Prints for each seed the Pareto set and the differences that are real, and for each template its
 figures, lowest to highest over the seeds. The suite's threshold is set below the lowest AUC-E.
@@ -41,7 +41,7 @@ def ranking(seed: int, store: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--store", type=Path)
     given = parser.parse_args()
     seen: dict[str, list[dict[str, Any]]] = defaultdict(list)
