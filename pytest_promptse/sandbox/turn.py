@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import watch, wire
+from pytest_promptse.sandbox import pressure, watch, wire
 from pytest_promptse.sandbox.causes import Cause, Failure, ProgramStopped
 from pytest_promptse.sandbox.zygote import READY
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _READY_SECONDS = 30.0
 _WATCH_SECONDS = 0.025
 _SHORTEST_WATCH_SECONDS = 0.005
+_MOST_PATIENCE = 5
+"""How many times its wall clock a program is given where the machine is short of processors."""
+
 _CHUNK = 1 << 16
 _HEADER = 4
 
@@ -81,6 +84,7 @@ class Turn:
         self._slot = slot
         self._ended = False
         self._ready = False
+        self._stalled = self._granted = 0.0
         self._channel, theirs = socket.socketpair()
         self.output = _Output(limits.output)
         self.errors = _Output(limits.output) if separate else self.output
@@ -130,6 +134,7 @@ class Turn:
         answer = self._receive(time.monotonic() + _READY_SECONDS, guarded=False)
         self._ready = answer == READY
         if self._ready:
+            self._stalled = pressure.stalled()
             return
         said = answer.decode(errors="replace") if answer else "no word"
         self.broken = SandboxError(f"the jail could not be set up for a program: {said}")
@@ -139,14 +144,14 @@ class Turn:
     def send(self, message: bytes) -> None:
         """Send one message; what a dead program cannot take shows when its answer is awaited."""
         data = memoryview(len(message).to_bytes(_HEADER, "big") + message)
-        deadline = time.monotonic() + self.limits.wall - self.seconds
+        deadline = time.monotonic() + self._left()
         while data:
             try:
                 data = data[self._channel.send(data) :]
             except BlockingIOError:
                 if not self._ready:
                     self._await_ready()
-                    deadline = time.monotonic() + self.limits.wall
+                    deadline = time.monotonic() + self._left()
                 elif time.monotonic() > deadline:
                     return
                 select.select([], [self._channel], [], _WATCH_SECONDS)
@@ -172,7 +177,7 @@ class Turn:
             self._await_ready()
         start = time.monotonic()
         try:
-            return self._receive(start + self.limits.wall - self.seconds, guarded=True)
+            return self._receive(start + self._left(), guarded=True)
         finally:
             self.seconds += time.monotonic() - start
 
@@ -200,7 +205,8 @@ class Turn:
             if now >= deadline:
                 if not guarded:
                     return None
-                self._fail("timeout", f"no answer within {self.limits.wall:g} s")
+                deadline += self._grant()
+                continue
             if now >= next_look:
                 next_look = time.monotonic() + self._watch()
             events = self._poll.poll((min(deadline, next_look) - now) * 1000 + 1)
@@ -257,6 +263,22 @@ class Turn:
         message = bytes(self._buffer[_HEADER : _HEADER + size])
         del self._buffer[: _HEADER + size]
         return message
+
+    def _left(self) -> float:
+        return self.limits.wall + self._granted - self.seconds
+
+    def _grant(self) -> float:
+        """Return seconds more in place of those in which processes waited for a processor.
+
+        A program must not fail because something else on the machine was busy. One that is busy
+        itself is ended by its CPU time all the same.
+        """
+        stalled = pressure.stalled() - self._stalled
+        more = min(stalled, (_MOST_PATIENCE - 1) * self.limits.wall) - self._granted
+        if more < _SHORTEST_WATCH_SECONDS:
+            self._fail("timeout", f"no answer within {self.limits.wall:g} s")
+        self._granted += more
+        return more
 
     def _watch(self) -> float:
         """Return seconds until the next look: sooner where CPU time may run out sooner."""

@@ -5,7 +5,6 @@ from pytest_promptse.sandbox.limits import (
     Limits,
     fit,
     group_equal,
-    in_company,
     needs_confirmation,
 )
 
@@ -26,11 +25,6 @@ def test_time_is_fitted_to_the_reference_between_a_second_and_the_ceiling(refere
 
 def test_a_ceiling_below_a_second_stays():
     assert fit(Limits(wall=0.5, cpu=0.5), reference_seconds=0.001).wall == 0.5
-
-
-def test_in_company_the_clock_is_longer_and_cpu_time_is_not():
-    limits = in_company(Limits(wall=1.0, cpu=1.0))
-    assert (limits.wall, limits.cpu) == (3.0, 1.0)
 
 
 @pytest.mark.parametrize(
