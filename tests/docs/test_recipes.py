@@ -41,6 +41,7 @@ class Project:
         place = shell.project / f".{service}" / "comment.py"
         place.parent.mkdir()
         shutil.copy(COMMENT, place)
+        (shell.project / "pytest.ini").write_text("[pytest]\npromptse_variants = 1\n")
         script = (
             f"git add . && git commit --quiet -m Recipe && git clone --quiet --bare . {self.origin}"
         )
