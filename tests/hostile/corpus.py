@@ -124,7 +124,10 @@ def read_case(path: Path, places: dict[str, str] | None = None) -> Case:
         source = source.replace(f"@{key}@", value)
     kinds = {"wall": float, "cpu": float, "memory": int}
     limits = dict(pair.split("=") for pair in head.get("Limits", "").split())
-    settings = {"memory": 256 * 2**20} | {k: kinds[k](v) for k, v in limits.items()}
+    settings = {k: kinds[k](v) for k, v in limits.items()}
+    if "Cause" in head and "timeout" not in head["Cause"] or head["Expected"] == "pass":
+        settings = {"wall": PATIENT} | settings
+    settings = {"memory": 256 * 2**20} | settings
     return Case(
         name=str(path.relative_to(HERE)),
         source=source,
@@ -231,6 +234,8 @@ def judge(sandbox, case: Case) -> tuple[str, str, str, float]:
     return *verdict, time.thread_time() - start
 
 
+# A busy machine's clock runs on for everyone; only those shall lose by it that wait for it.
+PATIENT = 60.0
 RIGHT = "def successor(n):\n    return n + 1\n"
 WRONG = "def successor(n):\n    return n\n"
 
@@ -245,7 +250,8 @@ def judge_case(sandbox, case: Case) -> Result:
     left = watch.descendants(sandbox._all[0].zygote)[1:]
     if left:
         harm.append(f"processes left: {left}")
-    plain = {"name": "", "expected": "", "cause": "", "check": "successor", "limits": Limits()}
+    plain = {"name": "", "expected": "", "cause": "", "check": "successor"}
+    plain["limits"] = Limits(wall=PATIENT)
     right = judge(sandbox, Case(**plain | {"source": RIGHT}))[0]
     wrong = judge(sandbox, Case(**plain | {"source": WRONG}))[0]
     return Result(
