@@ -13,8 +13,10 @@ from pytest_promptse.options import OPTIONS
 from pytest_promptse.run.rewording import Rewording
 from pytest_promptse.settings import resolve
 from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks.template import load_templates
 from pytest_promptse.variants.files import folder_of, write
 from pytest_promptse.variants.generate import generate, rewriter_named
+from pytest_promptse.variants.templated import View
 
 TASK = Task(
     id="add",
@@ -102,4 +104,31 @@ def test_what_a_model_worded_is_bought_once(tmp_path):
     assert model.asked == len(first) == 6
     again = reworded(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")
     assert again == first
+    assert model.asked == 6
+
+
+def test_wordings_of_a_template_are_bought_once_for_each_task(tmp_path):
+    (tmp_path / "team.j2").write_text(
+        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
+    )
+    [template] = load_templates(["team.j2"], tmp_path)
+    view = View.of(template)
+    model = Paid()
+    made = generate(view.task, per_distance=2, within=TASK.prompt, also=view.findings)
+    model._wordings = iter(made.variants)
+    chosen = settings(variants=2, rewriter="llm:paid:model", template="team.j2", perturb="template")
+
+    def asked():
+        own = Rewording(
+            tmp_path,
+            chosen,
+            lambda name, library: rewriter_named(name, backend=lambda _: model, library=library),
+        )
+        return own.asked(TASK, chosen, [], template)
+
+    first = asked()
+    assert model.asked == 6
+    assert len({each.prompt.user for each in first}) == 7
+    assert all(each.spoken == TASK.prompt in each.prompt.user for each in first)
+    assert asked() == first
     assert model.asked == 6
