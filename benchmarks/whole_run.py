@@ -52,9 +52,9 @@ def measure(chosen: argparse.Namespace) -> dict[str, float]:
             assert server.stdin is not None
             assert server.stdout is not None
             address = server.stdout.readline().strip()
-            began = time.time()
+            began, before = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
             run(folder, address)
-            ended = time.time()
+            ended, after = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
             server.stdin.close()
             seen: dict[str, float] = json.loads(server.stdout.readline())
         record = json.loads((folder / "run.json").read_text())
@@ -71,6 +71,7 @@ def measure(chosen: argparse.Namespace) -> dict[str, float]:
         "asking": seen["last"] - seen["first"],
         "after": ended - seen["last"],
         "ideal": seen["requests"] * chosen.latency / ROOM,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "server": seen["cpu"],
         "peak": used.ru_maxrss / 1024,
     }
@@ -98,7 +99,7 @@ def main() -> None:
     print(
         f"{'wordings':>8} {'requests':>8} {'at once':>7} {'before':>6} {'asking':>6} {'after':>6} "
         f"{'total s':>7} {'ideal s':>7} {'ratio':>5} "
-        f"{'server CPU s':>12} {'peak MiB':>8} {'load':>5}"
+        f"{'CPU s':>6} {'server CPU s':>12} {'peak MiB':>8} {'load':>5}"
     )
     for _ in range(chosen.rounds):
         load = os.getloadavg()[0]
@@ -107,7 +108,8 @@ def main() -> None:
             f"{found['wordings']:>8} {found['requests']:>8} {found['busiest']:>7} "
             f"{found['before']:>6.1f} {found['asking']:>6.1f} {found['after']:>6.1f} "
             f"{found['seconds']:>7.1f} {found['ideal']:>7.1f} "
-            f"{found['seconds'] / found['ideal']:>5.2f} {found['server']:>12.1f} "
+            f"{found['seconds'] / found['ideal']:>5.2f} {found['cpu']:>6.1f} "
+            f"{found['server']:>12.1f} "
             f"{found['peak']:>8.0f} {load:>5.1f}",
             flush=True,
         )

@@ -118,6 +118,11 @@ class WordingRow(msgspec.Struct, frozen=True, kw_only=True):
         return SuiteKey(self.model, self.template, self.suite)
 
     @property
+    def bare(self) -> WordingRow:
+        """The row without its texts: what scores are made of."""
+        return msgspec.structs.replace(self, text="", details={}, samples=[])
+
+    @property
     def n(self) -> int:
         return len(self.causes)
 

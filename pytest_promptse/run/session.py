@@ -102,6 +102,7 @@ class Run:
         self._reword = Rewording(root, settings, rewriter)
         self._backends: dict[str, Backend] = {}
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
+        # The ledger has them whole; held here is what scores are made of.
         self._rows: dict[SuiteKey, dict[tuple[str, str], WordingRow]] = {}
         self._scores: dict[tuple[SuiteKey, int], SuiteScore | None] = {}
         self._gated: Collection[SuiteKey] = ()
@@ -249,14 +250,15 @@ class Run:
             with self._waiting(self.sampler.progress) as tick:
                 completions = self.sampler.wait(wording.job, tick=tick)
             judged = self.judge.judge(wording, completions, self.sampler.form(suite.model), check)
-            rows[name] = wording_row(
+            row = wording_row(
                 suite,
                 wording,
                 judged,
                 tokens=self.store.tokens(wording.job.key),
                 node=node(wording),
             )
-            self.ledger.add(rows[name])
+            self.ledger.add(row)
+            rows[name] = row.bare
         return rows[name]
 
     def needless(
@@ -326,7 +328,7 @@ class Run:
             if row is None:
                 unknown.append(wording)
             else:
-                rows[task, variant] = row
+                rows[task, variant] = row.bare
         self.sampler.request([wording.job for wording in unknown])
         for wording in unknown:
             self.measure(suite, wording, check, node=node)
