@@ -26,6 +26,8 @@ LEAST = 3
 LEAST_FOR_INTERVAL = 5
 """With fewer pairs most resamples hold hardly two different ones."""
 _RESAMPLES = 1999
+# Ranks must not tell apart what only rounding does.
+_DIGITS = 9
 _DEALS = 9999
 
 Coefficient: TypeAlias = Literal["Spearman", "Pearson", "Kendall"]
@@ -86,7 +88,8 @@ def correlations(
     bootstrap over pairs; resamples in which one side does not vary have no coefficient and are
     left out.
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    a: Floats = np.asarray(x, dtype=np.float64).round(_DIGITS)
+    b: Floats = np.asarray(y, dtype=np.float64).round(_DIGITS)
     if a.size < LEAST or np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
         return []
     found: list[tuple[Coefficient, float, float]] = []
@@ -128,7 +131,7 @@ def agreement(light: ArrayLike, full: ArrayLike) -> Agreement:
     gap = a - b
     spread = float(np.sum((b - b.mean()) ** 2))
     scale = np.abs(a) + np.abs(b)
-    drift = np.abs(stats.rankdata(a) - stats.rankdata(b))
+    drift = np.abs(stats.rankdata(np.round(a, _DIGITS)) - stats.rankdata(np.round(b, _DIGITS)))
     return Agreement(
         n=a.size,
         mae=float(np.abs(gap).mean()),

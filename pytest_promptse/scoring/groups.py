@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring.samples import Floats
 
 _PAIR = 2
+# Ranks must not tell apart what only rounding does.
+_DIGITS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,7 @@ class Pairwise:
 
 def kruskal(groups: Mapping[str, Floats]) -> Overall | None:
     """Test whether any group differs; None for fewer than two, and where nothing varies."""
-    filled = [values for values in groups.values() if values.size]
+    filled = [np.round(values, _DIGITS) for values in groups.values() if values.size]
     if len(filled) < _PAIR or np.ptp(np.concatenate(filled)) == 0.0:
         return None
     result = stats.kruskal(*filled)
@@ -90,6 +92,7 @@ def repeated(blocks: Floats) -> Overall | None:
         None for fewer than three conditions or two blocks, and where no row varies.
     """
     n, k = blocks.shape
+    blocks = np.round(blocks, _DIGITS)
     if k < _PAIR + 1 or n < _PAIR or not np.ptp(blocks, axis=1).any():
         return None
     result = stats.friedmanchisquare(*blocks.T)
@@ -109,7 +112,7 @@ def mann_whitney(groups: Mapping[str, Floats]) -> list[Pairwise]:
     """Test all pairs of groups, two-sided; Cliff's delta is 2 U / (n m) - 1."""
     found = []
     for one, other in combinations([name for name in groups if groups[name].size], 2):
-        a, b = groups[one], groups[other]
+        a, b = np.round(groups[one], _DIGITS), np.round(groups[other], _DIGITS)
         result = stats.mannwhitneyu(a, b, alternative="two-sided")
         u = float(result.statistic)
         found.append((one, other, u, float(result.pvalue), 2.0 * u / (a.size * b.size) - 1.0))
@@ -120,10 +123,11 @@ def kolmogorov_smirnov(groups: Mapping[str, Floats]) -> list[Pairwise]:
     """Test all pairs of groups for a difference of their distributions."""
     found = []
     for one, other in combinations([name for name in groups if groups[name].size], 2):
+        a, b = np.round(groups[one], _DIGITS), np.round(groups[other], _DIGITS)
         with warnings.catch_warnings():
             # The exact sum may be out of a float's reach; scipy then takes the asymptotic one.
             warnings.simplefilter("ignore", RuntimeWarning)
-            result = stats.ks_2samp(groups[one], groups[other], method="auto")
+            result = stats.ks_2samp(a, b, method="auto")
         size = float(result.statistic)
         found.append((one, other, size, float(result.pvalue), size))
     return _adjusted("Kolmogorov-Smirnov", groups, found)

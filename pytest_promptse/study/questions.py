@@ -220,7 +220,7 @@ def _approximation(
 def _ranks(values: Sequence[float]) -> list[float]:
     from scipy.stats import rankdata  # noqa: PLC0415 - one use
 
-    return [float(rank) for rank in rankdata(-np.array(values))]
+    return [float(rank) for rank in rankdata(-np.array(values).round(9))]
 
 
 def _unknown(factor: str, standings: Sequence[Standing]) -> Iterator[str]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pytest_promptse.study.ground import Ground
 
 SEED = 0
+# Medians and ranks must not tell apart what only rounding does.
+_DIGITS = 12
 
 Quadrant: TypeAlias = Literal["strong-stable", "strong-brittle", "weak-stable", "weak-brittle"]
 QUADRANTS: tuple[Quadrant, ...] = (
@@ -217,7 +219,7 @@ def _standing(
     return Standing(
         entry=entry,
         tasks=tuple(tasks),
-        pass_at_1=float(rates.mean()),
+        pass_at_1=round(float(rates.mean()), _DIGITS),
         pass_ci95=_interval(rates, UNIT, "pass_at_1"),
         auc_e=_mean(areas),
         auc_ci95=None if areas is None else _interval(areas, UNIT, "auc_e"),
@@ -248,11 +250,12 @@ def _area_gaps(
 
 
 def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
-    return mean_interval(values, bounds=bounds, rng=generator(SEED, "study", purpose))
+    found = mean_interval(values, bounds=bounds, rng=generator(SEED, "study", purpose))
+    return None if found is None else (round(found[0], _DIGITS), round(found[1], _DIGITS))
 
 
 def _mean(values: Floats | None) -> float | None:
-    return None if values is None else float(values.mean())
+    return None if values is None else round(float(values.mean()), _DIGITS)
 
 
 def _means(curves: Sequence[Curve], distances: Sequence[float]) -> Curve:

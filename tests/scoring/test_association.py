@@ -79,3 +79,8 @@ def test_what_agrees_with_itself_has_no_error(values):
     found = agreement(values, values)
     assert found.mae == found.rmse == found.smape == found.drift == 0.0
     assert found.r2 in (1.0, None)
+
+
+def test_rounding_makes_no_correlation():
+    assert correlations([1.0, 2.0, 3.0], [0.1 + 0.2, 0.3, 0.3]) == []
+    assert agreement([0.1 + 0.2, 0.3], [0.3, 0.1 + 0.2]).worst_drift == 0.0

@@ -72,3 +72,11 @@ def test_what_does_not_vary_or_has_no_counterpart_is_not_tested():
     assert mann_whitney({"a": LOW, "b": np.array([])}) == []
     assert repeated(np.ones((4, 3))) is None
     assert repeated(np.array([[1.0, 2.0]] * 4)) is None
+
+
+def test_rounding_breaks_no_tie():
+    nearly = {"a": np.array([0.1 + 0.2, 0.3, 0.5]), "b": np.array([0.3, 0.1 + 0.2, 0.1])}
+    exactly = {"a": np.array([0.3, 0.3, 0.5]), "b": np.array([0.3, 0.3, 0.1])}
+    assert kruskal(nearly) == kruskal(exactly)
+    assert mann_whitney(nearly) == mann_whitney(exactly)
+    assert kolmogorov_smirnov(nearly) == kolmogorov_smirnov(exactly)

@@ -250,3 +250,12 @@ def test_a_size_or_family_of_a_model_that_is_not_there_is_refused():
 )
 def test_size_and_family_are_read_from_a_name(model, size, family):
     assert (size_of(model), family_of(model)) == (size, family)
+
+
+def test_rounding_puts_no_model_into_another_quadrant():
+    # Means of 0.1 + 0.2 and 0.3 differ in the last digit only.
+    runs = [
+        make_run("a", {n: flat(0.3) for n in "xyz"}),
+        make_run("b", {n: flat(0.1 + 0.2) for n in "xyz"}),
+    ]
+    assert {s.quadrant for s in study_of(runs).standings} == {"strong-stable"}
