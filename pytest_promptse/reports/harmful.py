@@ -30,23 +30,23 @@ def harmful(
     console: Console,
     whole: bool,
     brief: bool = False,
+    name_template: bool = False,
     invocation: InvocationRecord | None,
 ) -> Iterator[Text]:
     """Show the worst wordings, each with one failure, and the command that reruns them.
 
     Differences are cut to two lines, or one wide one, unless the `whole` of them is asked for.
-    In `brief` each wording has one line, and no command follows.
+    In `brief` each wording has one line, and no command follows; `name_template` names theirs.
     """
     shown = losses[:SHOWN]
     if not shown:
         return
     yield Text("most harmful wordings", "bold")
     width = console.width
-    several = len({loss.task.template for loss in losses}) > 1
     for _, _, task, original, variant in shown:
         fall = f" {original.pass_rate:.2f} → {variant.pass_rate:.2f}"
         chance = f"  p {probability(variant.p_adjusted)}" if variant.p_adjusted is not None else ""
-        template = f"{task.template} " if several else ""
+        template = f"{task.template} " if name_template and task.template else ""
         name = f"{template}{task.id} {variant.id}"
         room = min(len(name), width - len(fall) - len(chance) - 3)
         head = Text(f"  {shortened(name, room)} ", no_wrap=True, overflow="ignore")

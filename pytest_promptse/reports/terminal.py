@@ -89,7 +89,13 @@ def _templates(
         if ranking.model == asked[0].model:
             yield ranking_lines(ranking, width=out.width)
     if not verbose:
-        yield harmful(losses(tasks), console=out, whole=False, invocation=record.invocation)
+        yield harmful(
+            losses(tasks),
+            console=out,
+            whole=False,
+            name_template=True,
+            invocation=record.invocation,
+        )
 
 
 def _each(
@@ -136,7 +142,7 @@ def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
         for warning in suite.warnings:
             about.setdefault(warning, []).append(label(suite))
     for warning, names in about.items():
-        yield Text(f"{_few(names)}: {warning}", "dim yellow")
+        yield Text(f"{_few(list(dict.fromkeys(names)))}: {warning}", "dim yellow")
 
 
 def _errors(record: Record) -> Iterator[Text]:

@@ -140,6 +140,13 @@ def test_the_summary_ranks_and_names_what_is_real(ask):
     assert "template vague" not in text
 
 
+def test_a_harmful_wording_is_named_with_its_template(ask):
+    made = ask(**SURE)
+    worse = [replace(v, pass_rate=0.0) for v in made.tasks[0].variants]
+    made = replace(made, tasks=[replace(made.tasks[0], variants=worse), *made.tasks[1:]])
+    assert "  short t0 d0.1" in shown(made)
+
+
 def test_verbose_shows_each_template_alone_too(ask):
     text = shown(ask(**SURE), verbosity=1)
     for name in SURE:
