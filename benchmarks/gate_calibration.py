@@ -22,13 +22,13 @@ from gate_simulations import (
     Effort,
     ceiling_rule,
     coverage,
-    in_rounds,
     pass_rate_bias,
     power,
     reruns,
     single_task,
     softexec_bias,
 )
+from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, PAPER, POPULATIONS, PRESETS, SMOKE
 
 if TYPE_CHECKING:
@@ -156,24 +156,46 @@ def ceiling_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """All variants at once against rounds that stop early."""
-    jobs = {
-        (plan.name, gap): pool.submit(in_rounds, gap, 50, plan, effort)
-        for plan in (CI, PAPER)
-        for gap in (-0.1, -0.05, 0.0, 0.05, 0.1)
-    }
+    cases = [
+        (plan, population, n, gap)
+        for plan, population, n, gaps in (
+            (CI, "stable", 20, (-0.1, 0.0, 0.05)),
+            (CI, "stable", 50, (-0.1, -0.05, 0.0, 0.05)),
+            (CI, "middling", 50, (-0.1, -0.05, 0.0, 0.05, 0.1)),
+            (CI, "rare breaks", 50, (-0.1, 0.0, 0.05)),
+            (PAPER, "stable", 50, (-0.05, 0.0, 0.05)),
+            (PAPER, "middling", 50, (-0.05, 0.0, 0.05)),
+        )
+        for gap in gaps
+    ]
+    jobs = [pool.submit(in_rounds, pop, gap, n, plan, effort) for plan, pop, n, gap in cases]
     return table(
+        ("preset", "tasks", "population", *_ROUNDS),
         (
-            "preset",
-            "threshold - truth",
-            "fixed: right",
-            "fixed: wrong",
-            "rounds: right",
-            "rounds: wrong",
-            "completions",
+            (plan.name, str(n), pop, _gap(gap), *map(_percent, job.result().shares))
+            for (plan, pop, n, gap), job in zip(cases, jobs, strict=True)
         ),
+    )
+
+
+def single_rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """The same for suites of one task."""
+    cases = [
+        (plan, task, gap)
+        for plan in (CI, PAPER)
+        for task, gaps in (
+            ("never breaks", (-0.3,)),
+            ("a quarter breaks", (-0.3, 0.0, 0.1)),
+            ("all break", (0.3, 0.6)),
+        )
+        for gap in gaps
+    ]
+    jobs = [pool.submit(single_in_rounds, task, gap, plan, effort) for plan, task, gap in cases]
+    return table(
+        ("preset", "wordings", *_ROUNDS),
         (
-            (name, f"{gap:+g}" if gap else "0", *map(_percent, vars(job.result()).values()))
-            for (name, gap), job in jobs.items()
+            (plan.name, task, _gap(gap), *map(_percent, job.result().shares))
+            for (plan, task, gap), job in zip(cases, jobs, strict=True)
         ),
     )
 
@@ -201,6 +223,14 @@ def compare_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     )
 
 
+_ROUNDS = (
+    "threshold - truth",
+    "fixed: right",
+    "fixed: wrong",
+    "rounds: right",
+    "rounds: wrong",
+    "completions",
+)
 TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "bias": bias_table,
     "ceiling": ceiling_table,
@@ -210,12 +240,17 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "reruns": reruns_table,
     "power": power_table,
     "rounds": rounds_table,
+    "single rounds": single_rounds_table,
     "compare": compare_table,
 }
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def _gap(gap: float) -> str:
+    return f"{gap:+g}" if gap else "0"
 
 
 def _bias(bias: Bias) -> str:

@@ -13,18 +13,14 @@ from simulated_models import (
     Sampling,
     draw_tasks,
     measure,
-    measured_rates,
     simulated_suite,
 )
 
-from pytest_promptse.scoring.elasticity import auc_e, elasticity
 from pytest_promptse.scoring.gate import judge_gate, samples_needed
 from pytest_promptse.scoring.intervals import SIGNED, UNIT, generator, mean_interval
-from pytest_promptse.scoring.sequential import may_stop, planned_looks
 from pytest_promptse.scoring.suite import score_suite
 
 if TYPE_CHECKING:
-    from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.scoring.samples import Floats, Mode, Weighting
 
 FIGURES = ("AUC-E", "E(0.3)", "excess", "light AUC-E", "pass@1")
@@ -284,59 +280,3 @@ def ceiling_rule(plan: Sampling, effort: Effort) -> tuple[float, float, int, flo
     size = max(500, size // needed)
     reached = float(measure(draw_tasks("stable", more, size, rng), more, rng)["null"].mean())
     return ceiling, threshold, needed, reached
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sequential:
-    """A confident gate with all variants at once, and in rounds: shares, and completions."""
-
-    fixed_right: float
-    fixed_wrong: float
-    rounds_right: float
-    rounds_wrong: float
-    completions: float
-
-
-def in_rounds(distance_to_threshold: float, n: int, plan: Sampling, effort: Effort) -> Sequential:
-    """Judge the AUC-E of suites whose threshold lies that far above (+) or below (-) the truth.
-
-    At a distance of 0 every decision is wrong.
-    """
-    population = "middling"
-    threshold = truth_of(population, plan, effort)["AUC-E"] + distance_to_threshold
-    wanted = "fail" if distance_to_threshold > 0 else "pass" if distance_to_threshold < 0 else ""
-    looks = planned_looks(plan.variants)
-    rng = generator(9, "rounds", str(distance_to_threshold), str(n), plan.name)
-    counts = {"fixed": [0, 0], "rounds": [0, 0]}
-    asked = 0.0
-    suites = effort.suites // 2
-
-    def judged(values: Floats, of: int) -> Gate:
-        ci95 = mean_interval(values, resamples=effort.resamples, looks=of, rng=rng)
-        value = float(values.mean())
-        return judge_gate("auc-e", value, threshold, ci95=ci95, kind="confident")
-
-    for _ in range(suites):
-        p, v = measured_rates(draw_tasks(population, plan, n, rng), plan, rng)
-        by_look = [auc_e(elasticity(p[:, None], v[..., :k]), DISTANCES) for k in looks]
-        gates = [judged(values, len(looks)) for values in by_look]
-        stopped = next(
-            (at for at, gate in enumerate(gates) if may_stop([gate], mode="promptse")),
-            len(looks) - 1,
-        )
-        for name, gate in (("fixed", judged(by_look[-1], 1)), ("rounds", gates[stopped])):
-            if gate.verdict != "inconclusive":
-                counts[name][0 if gate.verdict == wanted else 1] += 1
-        asked += completions(plan, looks[stopped]) / completions(plan, plan.variants)
-    return Sequential(
-        fixed_right=counts["fixed"][0] / suites,
-        fixed_wrong=counts["fixed"][1] / suites,
-        rounds_right=counts["rounds"][0] / suites,
-        rounds_wrong=counts["rounds"][1] / suites,
-        completions=asked / suites,
-    )
-
-
-def completions(plan: Sampling, variants: int) -> int:
-    """Return the completions per task with that many variants per distance."""
-    return plan.original_samples + len(DISTANCES) * variants * plan.samples

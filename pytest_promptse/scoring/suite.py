@@ -35,6 +35,7 @@ from pytest_promptse.scoring.scores import (
     WordingScore,
 )
 from pytest_promptse.scoring.single import single_task_intervals
+from pytest_promptse.scoring.unseen import with_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,8 +90,8 @@ def score_suite(
         How often the suite is scored while its samples come in, this time included; the
         intervals of all looks together hold with 95 % (see `sequential`).
     planned
-        How many variants per distance the last of these looks has. With one task, what is not
-        there yet counts as uncertainty.
+        How many variants per distance the last of these looks has. With few tasks, what is not
+        there yet counts as uncertainty (see `unseen`).
 
     Returns
     -------
@@ -137,10 +138,13 @@ def score_suite(
         rng = generator(seed, "pass_at_1")
         rates_ci = mean_interval(rates, resamples=samples, looks=looks, rng=rng)
     if samples and len(tasks) == 1 and tasks[0].original is not None:
-        own = single_task_intervals(tasks[0], plan, resamples=samples, planned=planned)
+        own = single_task_intervals(tasks[0], plan, resamples=samples)
         rates_ci = own.pass_at_1
         light = own.light(light)
         main = light if mode == "light" else own.full(main)
+    if samples and planned is not None and len(tasks) < _FEW_TASKS:
+        light = with_unseen(light, scores, planned=planned, light=True)
+        main = light if mode == "light" else with_unseen(main, scores, planned=planned, light=False)
     by_id = {s.task_id: s for s in scores}
     return SuiteScore(
         **vars(main),

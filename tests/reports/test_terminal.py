@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from pytest_promptse.reports.harmful import command, difference
 from pytest_promptse.reports.notation import shortened, signed, sparkline
-from pytest_promptse.reports.record import ErrorRecord, InvocationRecord
+from pytest_promptse.reports.record import ErrorRecord, InvocationRecord, RoundsRecord
 from pytest_promptse.reports.terminal import render
 
 
@@ -49,6 +49,17 @@ def test_the_summary_of_nine_suites_fits_on_a_screen(record):
     assert "-v shows every wording, what was changed in it, and all voices" in lines
     assert len(section("\n".join(lines), "most harmful wordings")) == 1 + 3
     assert "run just these again" in shown(many, width=80, verbosity=1)
+
+
+def test_wordings_that_were_not_needed_do_not_count_as_missing(record):
+    ends = {"look": 1, "looks": 2, "decided": True, "n_wordings": 4, "most": 128}
+    stopped = one(record, n_measured=4, rounds=RoundsRecord(**ends, completions=56))
+    text = shown(stopped)
+    assert "4 of at most 6 wordings" in text
+    assert "in rounds: 56 of at most 128 completions, 1 of 1 suites decided early" in text
+    assert "(in part)" not in text
+    cut_off = replace(stopped, suites=[replace(stopped.suites[0], n_measured=3)])
+    assert "3 of 6 wordings measured" in shown(cut_off)
 
 
 @pytest.mark.parametrize("verbosity", [-1, 0, 1])

@@ -228,6 +228,18 @@ def test_a_single_task_does_not_know_the_wordings_it_has_not_been_asked_in():
     assert 0.75 <= score(1, 0).ci95[1] < 0.95
 
 
+def test_few_tasks_that_agree_do_not_either_but_many_do():
+    def interval(n: int, k: int):
+        variants = {d: [passes(8, 8)] * k for d in D}
+        tasks = [TaskSamples(f"t{i}", passes(32, 32), variants) for i in range(n)]
+        plan = {"mode": "promptse", "weighting": "uniform", "looks": 3, "planned": 4}
+        return score_suite(tasks, distances=D, **plan, **FAST).ci95
+
+    assert interval(3, 1) == pytest.approx((0.25, 1.0))
+    assert interval(3, 4) == pytest.approx((1.0, 1.0))
+    assert interval(10, 1) == pytest.approx((1.0, 1.0))
+
+
 def test_wordings_may_have_different_numbers_of_samples():
     task = TaskSamples(
         "t",

@@ -1,0 +1,166 @@
+"""What drawing wordings in rounds asks for and decides, against all of them at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gate_simulations import truth_of
+from scipy.stats import binom
+from simulated_models import DISTANCES, Rates, Sampling, draw_tasks, measured_rates, simulated_suite
+
+from pytest_promptse.scoring.elasticity import auc_e, elasticity
+from pytest_promptse.scoring.gate import judge_gate
+from pytest_promptse.scoring.intervals import generator, mean_interval
+from pytest_promptse.scoring.samples import TaskSamples
+from pytest_promptse.scoring.sequential import may_stop, planned_looks
+from pytest_promptse.scoring.suite import score_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gate_simulations import Effort
+
+    from pytest_promptse.scoring.gate import Gate
+    from pytest_promptse.scoring.samples import Floats
+
+# A task that is nearly always solved: how often a wording breaks it, and to which pass rate.
+SINGLE = {"never breaks": 0.0, "a quarter breaks": 0.25, "all break": 1.0}
+_SOLVED, _BROKEN = 0.98, 0.1
+
+
+@dataclass
+class Count:
+    """Suites judged with all variants at once and in rounds, and the completions of rounds."""
+
+    suites: int = 0
+    fixed_right: int = 0
+    fixed_wrong: int = 0
+    rounds_right: int = 0
+    rounds_wrong: int = 0
+    completions: float = 0.0
+
+    def add(self, fixed: Gate, looks: Sequence[Gate], *, wanted: str, shares: list[float]) -> None:
+        """Count one suite: its gate with all variants, and at each look of the rounds."""
+        stopped = next(
+            (at for at, gate in enumerate(looks) if may_stop([gate], mode="promptse")),
+            len(looks) - 1,
+        )
+        self.suites += 1
+        self.completions += shares[stopped]
+        self.fixed_right += fixed.verdict == wanted
+        self.fixed_wrong += fixed.verdict not in (wanted, "inconclusive")
+        self.rounds_right += looks[stopped].verdict == wanted
+        self.rounds_wrong += looks[stopped].verdict not in (wanted, "inconclusive")
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Shares of suites, right and wrong, fixed and in rounds, and of completions."""
+        counts = (self.fixed_right, self.fixed_wrong, self.rounds_right, self.rounds_wrong)
+        return tuple(count / self.suites for count in (*counts, self.completions))
+
+
+def in_rounds(population: str, gap: float, n: int, plan: Sampling, effort: Effort) -> Count:
+    """Judge the AUC-E of suites whose threshold lies `gap` above (+) or below (-) the truth.
+
+    At a gap of 0 every decision is wrong.
+    """
+    threshold = truth_of(population, plan, effort)["AUC-E"] + gap
+    looks = planned_looks(plan.variants)
+    rng = generator(9, "rounds", population, str(gap), str(n), plan.name)
+    count = Count()
+    for _ in range(effort.suites // 4):
+        p, v = measured_rates(draw_tasks(population, plan, n, rng), plan, rng)
+        by_look = [auc_e(elasticity(p[:, None], v[..., :k]), DISTANCES) for k in looks]
+
+        def judged(values: Floats, of: int) -> Gate:
+            ci95 = mean_interval(values, resamples=effort.resamples, looks=of, rng=rng)
+            value = float(values.mean())
+            return judge_gate("auc-e", value, threshold, ci95=ci95, kind="confident")
+
+        count.add(
+            judged(by_look[-1], 1),
+            [judged(values, len(looks)) for values in by_look],
+            wanted=_wanted(gap),
+            shares=_shares(plan),
+        )
+    return count
+
+
+def single_in_rounds(task: str, gap: float, plan: Sampling, effort: Effort) -> Count:
+    """Judge one task, with the threshold `gap` from what its own planned wordings would score."""
+    looks = planned_looks(plan.variants)
+    rng = generator(10, "rounds", task, str(gap), plan.name)
+    count = Count()
+    shape = (1, len(DISTANCES), plan.variants)
+    for number in range(effort.suites // 12):
+        breaks = rng.random(shape) < SINGLE[task]
+        rates = Rates(np.array([_SOLVED]), np.where(breaks, _BROKEN, _SOLVED))
+        threshold = float(auc_e(1.0 - _loss(rates, plan), DISTANCES)) + gap
+        [asked] = simulated_suite(rates, plan, rng)
+        gates = [
+            _judged_single(asked, k, threshold, plan, effort, looks=of, seed=number)
+            for k, of in ((plan.variants, 1), *((k, len(looks)) for k in looks))
+        ]
+        count.add(gates[0], gates[1:], wanted=_wanted(gap), shares=_shares(plan))
+    return count
+
+
+def _judged_single(
+    asked: TaskSamples,
+    variants: int,
+    threshold: float,
+    plan: Sampling,
+    effort: Effort,
+    *,
+    looks: int,
+    seed: int,
+) -> Gate:
+    score = score_suite(
+        [
+            TaskSamples(
+                asked.task_id,
+                asked.original,
+                {d: group[:variants] for d, group in asked.variants.items()},
+            )
+        ],
+        distances=DISTANCES,
+        mode="promptse",
+        weighting="uniform",
+        seed=seed,
+        resamples=effort.resamples,
+        permutations=1,
+        looks=looks,
+        planned=plan.variants,
+    )
+    return judge_gate("auc-e", score.auc_e, threshold, ci95=score.ci95, kind="confident")
+
+
+def _loss(rates: Rates, plan: Sampling) -> Floats:
+    """Return the expected difference of measured pass rates by distance, over all wordings."""
+    each = {rate: _expected_gap(rate, plan) for rate in (_SOLVED, _BROKEN)}
+    losses: Floats = np.vectorize(each.get)(rates.variants[0]).mean(axis=1)
+    return losses
+
+
+def _expected_gap(rate: float, plan: Sampling) -> float:
+    m, k = plan.original_samples, plan.samples
+    original = binom.pmf(np.arange(m + 1), m, _SOLVED)
+    variant = binom.pmf(np.arange(k + 1), k, rate)
+    gaps = np.abs(np.arange(m + 1)[:, None] / m - np.arange(k + 1) / k)
+    return float(original @ gaps @ variant)
+
+
+def _wanted(gap: float) -> str:
+    return "fail" if gap > 0 else "pass" if gap < 0 else ""
+
+
+def _shares(plan: Sampling) -> list[float]:
+    """Return the completions per task at each look, as shares of those with all variants."""
+
+    def completions(variants: int) -> int:
+        return plan.original_samples + len(DISTANCES) * variants * plan.samples
+
+    looks = planned_looks(plan.variants)
+    return [completions(k) / completions(plan.variants) for k in looks]
