@@ -179,7 +179,14 @@ def _differences(
 
     def setting(name: str) -> Callable[[Entry], Any]:
         return lambda entry: ", ".join(
-            sorted({str(s.settings.get(name)) for id_, s in entry.suites.items() if id_ in used})
+            sorted(
+                {
+                    str(suite.settings[name])
+                    for id_, suite in entry.suites.items()
+                    # An earlier release may not have known it.
+                    if id_ in used and name in suite.settings
+                }
+            )
         )
 
     def attribute(name: str) -> Callable[[Entry], Any]:
@@ -197,10 +204,12 @@ def _differences(
     for name, value in looked_at.items():
         values: dict[str, list[str]] = defaultdict(list)
         for entry in entries:
-            values[str(value(entry))].append(entry.label)
+            if (own := value(entry)) not in ("", None):
+                values[str(own)].append(entry.label)
         if len(values) > 1:
             yield name, dict(values)
     yield from _identities(entries)
+    yield from _templates(entries)
 
 
 def _identities(entries: Sequence[Entry]) -> Iterator[tuple[str, dict[str, list[str]]]]:
@@ -218,6 +227,14 @@ def _identities(entries: Sequence[Entry]) -> Iterator[tuple[str, dict[str, list[
                 values[identity.get(key, "none")[:16]].append(entry.label)
             if len(values) > 1:
                 yield f"{key} of {model}", dict(values)
+
+
+def _templates(entries: Sequence[Entry]) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    by_template: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for entry in entries:
+        for sha in sorted({s.template_sha256 for s in entry.suites.values() if s.template_sha256}):
+            by_template[f"template {entry.template}"][sha[:12]].append(entry.label)
+    yield from ((name, values) for name, values in by_template.items() if len(values) > 1)
 
 
 def _suites_said(entries: Sequence[Entry]) -> str:

@@ -127,6 +127,11 @@ def test_what_is_not_the_same_is_said_in_a_line_each():
     assert "prompts that are not the same in all: one, two" in notes
 
 
+def test_a_setting_that_an_earlier_release_did_not_know_is_no_difference():
+    runs = [make_run("a", STABLE), make_run("b", STABLE, perturb="task")]
+    assert study_of(runs).ground.notes == ()
+
+
 def test_runs_that_were_scored_otherwise_are_compared_by_pass_rates():
     sharp = make_run("a", BRITTLE, soft=lambda rate: rate**2)
     study = study_of([sharp, make_run("b", BRITTLE, mode="light")])
@@ -259,3 +264,15 @@ def test_rounding_puts_no_model_into_another_quadrant():
         make_run("b", {n: flat(0.1 + 0.2) for n in "xyz"}),
     ]
     assert {s.quadrant for s in study_of(runs).standings} == {"strong-stable"}
+
+
+def test_a_template_that_was_edited_in_between_is_said():
+    runs = [make_run("a", STABLE, template="team", path=path) for path in ("x", "y")]
+    edited = []
+    for run, sha in zip(runs, ("0" * 64, "f" * 64), strict=True):
+        suites = [replace(suite, template_sha256=sha) for suite in run.record.suites]
+        edited.append(Run(path=run.path, record=replace(run.record, suites=suites)))
+    notes = study_of(edited).ground.notes
+    assert notes == (
+        f"not the same: template team {'0' * 12} (a · team x); {'f' * 12} (a · team y)",
+    )
