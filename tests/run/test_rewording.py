@@ -124,7 +124,8 @@ def test_wordings_of_a_template_are_bought_once_for_each_task(tmp_path):
             chosen,
             lambda name, library: rewriter_named(name, backend=lambda _: model, library=library),
         )
-        return own.asked(TASK, chosen, [], template)
+        with closing(own):
+            return own.asked(TASK, chosen, [], template)
 
     first = asked()
     assert model.asked == 6
