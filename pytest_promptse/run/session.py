@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from pytest_promptse import __version__
-from pytest_promptse.reports.ranking import rank_templates
-from pytest_promptse.reports.record import SCHEMA, EmotionRecord, ModelRecord, Record, UsageRecord
 from pytest_promptse.run.budget import Budget
 from pytest_promptse.run.deciding import decide
 from pytest_promptse.run.evaluate import mode_of, score_rows
@@ -29,11 +25,10 @@ from pytest_promptse.run.ledger import (
     WordingRow,
 )
 from pytest_promptse.run.plan import plan_suite
-from pytest_promptse.run.provenance import environment, git_state
-from pytest_promptse.run.recording import errors_of, suites_of, templates_of
+from pytest_promptse.run.recorded import record_of
 from pytest_promptse.run.rewording import Rewording
 from pytest_promptse.run.rounds import Rounds
-from pytest_promptse.run.rows import plain_settings, suite_row, wording_row
+from pytest_promptse.run.rows import suite_row, wording_row
 from pytest_promptse.run.sampler import Sampler
 from pytest_promptse.run.store import Store
 from pytest_promptse.sandbox.tiers import open_sandbox
@@ -41,13 +36,13 @@ from pytest_promptse.scoring.sequential import may_stop
 from pytest_promptse.tasks.template import load_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_promptse.errors import NotScoredError
     from pytest_promptse.models.base import Backend, Usage
-    from pytest_promptse.reports.record import InvocationRecord
+    from pytest_promptse.reports.record import InvocationRecord, Record
     from pytest_promptse.run.job import Progress
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import GateSpot, Suite, Wording
@@ -58,9 +53,8 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
-    from pytest_promptse.variants.library import Library
+    from pytest_promptse.variants.library import Emotion, Library
 
-_PRICED_TOKENS = 1_000_000
 Waiting: TypeAlias = (
     "Callable[[Callable[[], Progress]], AbstractContextManager[Callable[[], object]]]"
 )
@@ -108,7 +102,7 @@ class Run:
         self._gated: Collection[SuiteKey] = ()
         self._waiting = waiting
         self._sampler: Sampler | None = None
-        self._started = datetime.now(UTC)
+        self.started = datetime.now(UTC)
 
     @cached_property
     def store(self) -> Store:
@@ -197,7 +191,7 @@ class Run:
         ]
         self.sandbox  # noqa: B018 - a run that cannot judge must not ask
         if self._reword.usage.requests:
-            self.store.add_usage(self._rewording_id, self._reword.usage)
+            self.store.add_usage(self.rewording_id, self._reword.usage)
         for suite in {id(suite): suite for suite, _ in wanted}.values():
             self.ledger.add(suite_row(suite))
         self._sampler = Sampler(
@@ -371,35 +365,12 @@ class Run:
 
     def record(self, invocation: InvocationRecord) -> Record:
         """Return what this run has found so far, whichever process measured it."""
-        emotions = self._reword.library.emotions
-        quadrants = {name: emotion.quadrant for name, emotion in emotions.items()}
-        suites, tasks, voices = suites_of(self.ledger, self.score, quadrants)
-        # Of several processes the first to look saw least of what this run itself has asked for.
-        cached = min((row.cached for row in self.ledger.rows(CachedRow)), default=0)
-        cached += sum(row.cached for row in self.ledger.rows(LookRow))
-        record = Record(
-            schema=SCHEMA,
-            tool={"name": "pytest-promptse", "version": __version__},
-            started=self._started.isoformat(timespec="seconds"),
-            finished=datetime.now(UTC).isoformat(timespec="seconds"),
-            environment={**environment(), "sandbox": self.sandbox.tier},
-            git=git_state(self.root),
-            invocation=invocation,
-            settings=plain_settings(self.settings),
-            models=[self._model(spec) for spec in self.settings.model],
-            templates=templates_of(self.ledger),
-            suites=suites,
-            tasks=tasks,
-            voices=voices,
-            usage=self._usage(self.store.usage(self.id), cached=cached),
-            rewording=self._usage(self.store.usage(self._rewording_id), cached=0),
-            errors=errors_of(self.ledger),
-            emotions={
-                name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
-                for name, emotion in emotions.items()
-            },
-        )
-        return msgspec.structs.replace(record, rankings=rank_templates(record))
+        return record_of(self, invocation)
+
+    @property
+    def emotions(self) -> Mapping[str, Emotion]:
+        """The emotions that its wordings may have, by name."""
+        return self._reword.library.emotions
 
     @property
     def rewording_usage(self) -> Usage:
@@ -407,33 +378,14 @@ class Run:
         return self._reword.usage
 
     @property
-    def _rewording_id(self) -> str:
+    def rewording_id(self) -> str:
+        """Name under which the store books what wordings cost, apart from the run's own."""
         return f"{self.id}-rewording"
-
-    def _usage(self, usage: Usage, *, cached: int) -> UsageRecord:
-        price = self.settings.price
-        paid = price and (price[0] * usage.prompt_tokens + price[1] * usage.completion_tokens)
-        return UsageRecord(
-            requests=usage.requests,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cost=None if paid is None else paid / _PRICED_TOKENS,
-            cached=cached,
-        )
-
-    def _model(self, spec: str) -> ModelRecord:
-        identity = dict(self.backend(spec).identity)
-        capabilities = self.store.capabilities(identity)
-        return ModelRecord(
-            spec=spec,
-            identity=identity,
-            capabilities=asdict(capabilities) if capabilities else None,
-        )
 
     def forget(self) -> None:
         """Drop this run's rows and lock from the store; completions and verdicts stay."""
         self.store.finish_run(self.id)
-        self.store.finish_run(self._rewording_id)
+        self.store.finish_run(self.rewording_id)
         self._leader_lock.unlink(missing_ok=True)
 
     @property
