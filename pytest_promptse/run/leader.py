@@ -98,7 +98,8 @@ class Leader:
         self._claims = Claims(store, run)
         self._lanes: dict[str, Lane] = {}
         self._noticed: dict[str, bytes] = {}
-        self._stopped = False
+        self._used_up: BudgetError | None = None
+        self._told = False
         self._crash: BaseException | None = None
         self._turn = asyncio.Event()
         self._writer = Writer(store, written=changed, failed=self._break_off)
@@ -140,6 +141,7 @@ class Leader:
                     renewed = time.monotonic()
                     if any(lane.busy for lane in self._lanes.values()):
                         self._writer.post(self._claims.renew)
+                self._tell_of_the_end()
                 await self._next_round()
         finally:
             orders.wake = lambda: None
@@ -203,11 +205,17 @@ class Leader:
         return self._lanes[model]
 
     def _stop(self, error: BudgetError) -> None:
-        if self._stopped:
+        if self._used_up is None:
+            self._used_up = error
+            for lane in self._lanes.values():
+                lane.drop()
+
+    def _tell_of_the_end(self) -> None:
+        """Say that the budget is used up once what it paid for is in the store."""
+        error = self._used_up
+        if error is None or self._told or any(lane.busy for lane in self._lanes.values()):
             return
-        self._stopped = True
-        for lane in self._lanes.values():
-            lane.drop()
+        self._told = True
 
         def tell() -> None:
             missing = self._lacking()
