@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from difflib import SequenceMatcher
+from heapq import nsmallest
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
     from pytest_promptse.reports.compared import ComparedRecord
     from pytest_promptse.reports.record import Record, TaskRecord, VariantRecord, WordingRecord
@@ -62,23 +63,35 @@ class Loss(NamedTuple):
         return self.variant.pass_rate - self.original.pass_rate
 
 
-def losses(tasks: Sequence[TaskRecord]) -> list[Loss]:
-    """Return the wordings that passed less often than their original, the worst first."""
-    found = [
-        Loss(place, number, task, task.original, variant)
-        for place, task in enumerate(tasks)
-        if task.original is not None
-        for number, variant in enumerate(task.variants, start=1)
-        if variant.pass_rate < task.original.pass_rate
-    ]
-    found.sort(key=lambda loss: (round(loss.change, 9), loss.place, loss.number))
-    # Of wordings that fell as far, those of tasks not yet seen come first: they show more.
-    seen: Counter[int] = Counter()
-    ranked = []
-    for loss in found:
-        ranked.append((round(loss.change, 9), seen[loss.place], loss))
-        seen[loss.place] += 1
-    return [loss for *_, loss in sorted(ranked, key=lambda one: one[:2])]
+class Losses(NamedTuple):
+    """The ``worst`` of ``n`` wordings that passed less often than their original."""
+
+    worst: list[Loss]
+    n: int
+
+
+def losses(tasks: Iterable[TaskRecord], *, most: int) -> Losses:
+    """Return the wordings that passed less often than their original, the worst `most` of them."""
+    n = 0
+    # Kept by what it is ranked by, of which the last two parts tell any two apart.
+    kept: list[tuple[float, int, int, int, Loss]] = []
+    for place, task in enumerate(tasks):
+        own = sorted(_losses(task, place), key=lambda loss: (round(loss.change, 9), loss.number))
+        n += len(own)
+        # Of wordings that fell as far, those of tasks not yet seen come first: they show more.
+        ranked = [
+            (round(loss.change, 9), seen, place, loss.number, loss) for seen, loss in enumerate(own)
+        ]
+        kept = nsmallest(most, kept + ranked)
+    return Losses([loss for *_, loss in kept], n)
+
+
+def _losses(task: TaskRecord, place: int) -> Iterator[Loss]:
+    if task.original is None:
+        return
+    for number, variant in enumerate(task.variants, start=1):
+        if variant.pass_rate < task.original.pass_rate:
+            yield Loss(place, number, task, task.original, variant)
 
 
 class Series(NamedTuple):
@@ -95,6 +108,11 @@ class Series(NamedTuple):
 def series_of(record: Record) -> list[Series]:
     """Return the models and templates of a run, in its order."""
     return list(dict.fromkeys(Series(suite.model, suite.template) for suite in record.suites))
+
+
+def asked(record: Record, *series: Series) -> Iterator[TaskRecord]:
+    """Yield the tasks that one of `series` was asked, in the record's order."""
+    return (task for task in record.tasks if (task.model, task.template) in series)
 
 
 def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
@@ -115,7 +133,7 @@ class Causes(NamedTuple):
     counts: Counter[str]
 
 
-def causes(tasks: Sequence[TaskRecord]) -> list[Causes]:
+def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
     """Count why samples failed, by distance; the original's is 0."""
     samples: Counter[float] = Counter()
     counts: dict[float, Counter[str]] = defaultdict(Counter)

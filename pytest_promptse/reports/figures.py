@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.reports import plots
-from pytest_promptse.reports.digest import Series, by_personality
+from pytest_promptse.reports.digest import Series, asked, by_personality
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,13 +124,13 @@ def _one_model(record: Record, voices: VoicesRecord, *, name: str) -> Voices:
             title=f"{heading}, {label}",
         )
         drawings.append(Drawing(heading, svg))
-    asked = [t for t in record.tasks if (t.model, t.template) == (voices.model, voices.template)]
     if traits:
-        drawings.append(_profiles(asked, name=f"{name}-profile", label=label))
+        own = asked(record, Series(voices.model, voices.template))
+        drawings.append(_profiles(own, name=f"{name}-profile", label=label))
     return Voices(label, drawings)
 
 
-def _profiles(tasks: Sequence[TaskRecord], *, name: str, label: str) -> Drawing:
+def _profiles(tasks: Iterable[TaskRecord], *, name: str, label: str) -> Drawing:
     cells: dict[tuple[str, str], plots.Cell] = {}
     for personality, change in by_personality(tasks).items():
         technical, _, rest = personality.partition(".")

@@ -25,7 +25,7 @@ _INDENT = "    "
 
 
 def harmful(
-    losses: Sequence[Loss],
+    worst: Sequence[Loss],
     *,
     console: Console,
     whole: bool,
@@ -33,17 +33,16 @@ def harmful(
     name_template: bool = False,
     invocation: InvocationRecord | None,
 ) -> Iterator[Text]:
-    """Show the worst wordings, each with one failure, and the command that reruns them.
+    """Show the `worst` wordings, each with one failure, and the command that reruns them.
 
     Differences are cut to two lines, or one wide one, unless the `whole` of them is asked for.
     In `brief` each wording has one line, and no command follows; `name_template` names theirs.
     """
-    shown = losses[:SHOWN]
-    if not shown:
+    if not worst:
         return
     yield Text("most harmful wordings", "bold")
     width = console.width
-    for _, _, task, original, variant in shown:
+    for _, _, task, original, variant in worst:
         fall = f" {original.pass_rate:.2f} → {variant.pass_rate:.2f}"
         chance = f"  p {probability(variant.p_adjusted)}" if variant.p_adjusted is not None else ""
         template = f"{task.template} " if name_template and task.template else ""
@@ -57,7 +56,7 @@ def harmful(
         for line in _wrapped(changed, console=console, whole=whole):
             yield Text(_INDENT).append_text(line)
         yield from _failure(variant, width)
-    nodes = [loss.variant.node for loss in shown if loss.variant.node is not None]
+    nodes = [loss.variant.node for loss in worst if loss.variant.node is not None]
     if invocation is not None and nodes and not brief:
         yield Text()
         yield Text("run just these again", "bold")

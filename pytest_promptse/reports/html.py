@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.reports import paging
 from pytest_promptse.reports.digest import (
+    asked,
     causes,
     compared,
     losses,
@@ -59,7 +60,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
 
     record = visible(record)
     series = series_of(record)
-    harmful = losses(record.tasks)
+    harmful, n_harmful = losses(record.tasks, most=_HARMFUL)
     return paging.rendered(
         paging.FOLDER / "page.html.j2",
         [paging.FOLDER / "sort.js", paging.FOLDER / "page.js"],
@@ -74,8 +75,8 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         curves=figures.curves(record, series),
         voices=figures.voices(record),
         causes=_causes(record),
-        harmful=harmful[:_HARMFUL],
-        n_harmful=len(harmful),
+        harmful=harmful,
+        n_harmful=n_harmful,
         worst=worst_change,
         payload=embed(record, limit=limit),
     )
@@ -102,7 +103,7 @@ def _ranking(ranking: RankingRecord) -> dict[str, Any]:
 def _causes(record: Record) -> list[dict[str, Any]]:
     tables = []
     for one in series_of(record):
-        rows = causes([t for t in record.tasks if (t.model, t.template) == one])
+        rows = causes(asked(record, one))
         names = sorted({cause for row in rows for cause in row.counts})
         if names:
             tables.append({"label": one.label, "rows": rows, "names": names})

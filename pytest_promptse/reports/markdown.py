@@ -199,11 +199,10 @@ def _errors(record: Record) -> Iterator[str]:
 
 
 def _harmful(record: Record) -> Iterator[str]:
-    found = losses(record.tasks)
-    if not found:
+    shown, n = losses(record.tasks, most=_HARMFUL)
+    if not shown:
         return
-    shown = found[:_HARMFUL]
-    count = f"{len(shown)} of {len(found)}" if len(found) > len(shown) else f"{len(found)}"
+    count = f"{len(shown)} of {n}" if n > len(shown) else f"{n}"
     yield f"<details><summary>Most harmful wordings ({count})</summary>"
     yield ""
     for loss in shown:

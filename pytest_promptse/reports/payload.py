@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from base64 import b64encode
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_promptse.reports.digest import changes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_promptse.reports.record import (
         Record,
@@ -45,16 +47,27 @@ class Payload(NamedTuple):
 
 def embed(record: Record, *, limit: int = LIMIT_BYTES) -> Payload:
     """Pack the wordings of `record` into at most `limit` bytes, or as few as can be."""
-    differences = [_differences(task) for task in record.tasks]
+    differences = [
+        zlib.compress(json.dumps(_differences(task)).encode(), level=1) for task in record.tasks
+    ]
     for level in range(len(_THINNED)):
-        tasks = [
-            _task(task, own, level) for task, own in zip(record.tasks, differences, strict=True)
-        ]
-        text = json.dumps(tasks, separators=(",", ":"))
-        data = b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+        data = b64encode(_packed(record.tasks, differences, level)).decode()
         if len(data) <= limit:
             break
     return Payload(data, _THINNED[level])
+
+
+def _packed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level: int) -> bytes:
+    """Compress the tasks one after the other: all of them at once may be large."""
+    packed = BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
+        file.write(b"[")
+        for number, (task, own) in enumerate(zip(tasks, differences, strict=True)):
+            shown = _task(task, json.loads(zlib.decompress(own)), level)
+            file.write(b"," if number else b"")
+            file.write(json.dumps(shown, separators=(",", ":")).encode())
+        file.write(b"]")
+    return packed.getvalue()
 
 
 def _differences(task: TaskRecord) -> list[list[list[Any]]]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.reports.comparison import recorded
+from pytest_promptse.reports.digest import Series, asked
 from pytest_promptse.reports.ranked import DifferenceRecord, RankedRecord, RankingRecord
 from pytest_promptse.scoring.pairing import RecordedTask, shared
 from pytest_promptse.scoring.ranking import rank
@@ -32,6 +33,30 @@ class _Price(NamedTuple):
     @property
     def paid(self) -> float | None:
         return self.tokens if self.cost is None else self.cost
+
+
+class _Told(NamedTuple):
+    """What a ranking needs of a task; ``tokens``, in and out, are those of an attempt."""
+
+    outcome: RecordedTask
+    tokens: tuple[float, float] | None
+    solved: float
+
+    @classmethod
+    def of(cls, task: TaskRecord, *, light: bool) -> _Told:
+        own, tokens = task.original, None
+        if own and own.prompt_tokens is not None and own.completion_tokens is not None:
+            tokens = (own.prompt_tokens, own.completion_tokens)
+        outcome = RecordedTask(
+            task_id=f"{task.suite}::{task.id}",
+            original=recorded(own, light=light) if own else None,
+            variants={
+                variant.id: outcome
+                for variant in task.variants
+                if (outcome := recorded(variant, light=light)) is not None
+            },
+        )
+        return cls(outcome, tokens, own.pass_rate if own else 0.0)
 
 
 def rank_templates(record: Record) -> list[RankingRecord]:
@@ -63,20 +88,22 @@ def _ranking(
 ) -> RankingRecord | None:
     ids = list(dict.fromkeys(suite.id for suite in suites))
     light = any(suite.mode != "promptse" for suite in suites)
-    tasks = {
+    told = {
         name: [
-            task
-            for task in record.tasks
-            if (task.model, task.template) == (model, name) and task.suite in ids
+            _Told.of(task, light=light)
+            for task in asked(record, Series(model, name))
+            if task.suite in ids
         ]
         for name in templates
     }
-    runs = {name: _recorded(own, light=light) for name, own in tasks.items()}
+    runs = {name: [one.outcome for one in own] for name, own in told.items()}
     kept = shared(list(runs.values()))
     common = {task.task_id for task in kept[0]}
     prices = {
-        name: _price([task for task in own if _id(task) in common], record.settings.get("price"))
-        for name, own in tasks.items()
+        name: _price(
+            [one for one in own if one.outcome.task_id in common], record.settings.get("price")
+        )
+        for name, own in told.items()
     }
     ranking = rank(
         runs,
@@ -123,25 +150,6 @@ def _ranking(
     )
 
 
-def _id(task: TaskRecord) -> str:
-    return f"{task.suite}::{task.id}"
-
-
-def _recorded(tasks: Sequence[TaskRecord], *, light: bool) -> list[RecordedTask]:
-    return [
-        RecordedTask(
-            task_id=_id(task),
-            original=recorded(task.original, light=light) if task.original else None,
-            variants={
-                variant.id: own
-                for variant in task.variants
-                if (own := recorded(variant, light=light)) is not None
-            },
-        )
-        for task in tasks
-    ]
-
-
 def _sizes(tasks: Sequence[RecordedTask]) -> Iterator[int]:
     for task in tasks:
         assert task.original is not None
@@ -149,16 +157,15 @@ def _sizes(tasks: Sequence[RecordedTask]) -> Iterator[int]:
         yield from (task.variants[name].n for name in sorted(task.variants))
 
 
-def _price(tasks: Sequence[TaskRecord], price: Sequence[float] | None) -> _Price:
+def _price(tasks: Sequence[_Told], price: Sequence[float] | None) -> _Price:
     """Divide what an attempt at each original takes by the share of attempts that solve it."""
     into = out = solved = 0.0
     for task in tasks:
-        own = task.original
-        if own is None or own.prompt_tokens is None or own.completion_tokens is None:
+        if task.tokens is None:
             return _Price(None, None)
-        into += own.prompt_tokens
-        out += own.completion_tokens
-        solved += own.pass_rate
+        into += task.tokens[0]
+        out += task.tokens[1]
+        solved += task.solved
     if not solved:
         return _Price(math.inf, math.inf if price else None)
     cost = (price[0] * into + price[1] * out) / _PRICED_TOKENS / solved if price else None

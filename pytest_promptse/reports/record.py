@@ -6,6 +6,7 @@ What was not measured is None, never 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence  # noqa: TC003 - msgspec reads it
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +16,7 @@ from pytest_promptse.reports.compared import ComparisonRecord  # noqa: TC001 - m
 from pytest_promptse.reports.ranked import RankingRecord  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SCHEMA = "promptse.run/1"
@@ -342,7 +344,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     models: list[ModelRecord]
     templates: list[TemplateRecord] = []
     suites: list[SuiteRecord]
-    tasks: list[TaskRecord]
+    tasks: Sequence[TaskRecord]
     voices: list[VoicesRecord] = []
     usage: UsageRecord
     rewording: UsageRecord | None = None
@@ -352,9 +354,19 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     emotions: dict[str, EmotionRecord] = {}
 
 
-def encode(record: Record) -> bytes:
-    """Return a record as JSON, indented so that two of them can be compared line by line."""
-    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+def encode(record: Record) -> Iterator[bytes]:
+    """Yield a record as JSON, task by task; indented, so that two can be compared line by line."""
+    # A line break stands between values only, so that a line tells its depth.
+    head, tail = _indented(msgspec.structs.replace(record, tasks=[])).split(b'\n "tasks": []')
+    yield head + b'\n "tasks": ['
+    for number, task in enumerate(record.tasks):
+        yield b"," if number else b""
+        yield b"\n  " + _indented(task).replace(b"\n", b"\n  ")
+    yield (b"\n ]" if record.tasks else b"]") + tail + b"\n"
+
+
+def _indented(value: Record | TaskRecord) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=1)
 
 
 def write(record: Record, path: Path) -> None:
@@ -367,7 +379,8 @@ def write(record: Record, path: Path) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(encode(record))
+        with path.open("wb") as file:
+            file.writelines(encode(record))
     except OSError as error:
         raise RecordError(f"report json:{path}: {error.strerror or error}") from None
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pytest_promptse.reports.digest import losses, series_of
-from pytest_promptse.reports.harmful import harmful
+from pytest_promptse.reports.digest import asked, losses, series_of
+from pytest_promptse.reports.harmful import SHOWN, harmful
 from pytest_promptse.reports.heatmap import heatmap
 from pytest_promptse.reports.notation import WIDE, console, label, printed
 from pytest_promptse.reports.overview import besides, one_line, overview, saved, title
@@ -66,31 +66,30 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
     by_model: dict[str, list[Series]] = {}
     for series in series_of(record):
         by_model.setdefault(series.model, []).append(series)
-    for asked in by_model.values():
-        if len(asked) > 1:
-            yield from _templates(record, asked, out, verbose=verbose)
-        if len(asked) == 1 or verbose:
-            yield from _each(record, asked, out, verbose=verbose)
+    for several in by_model.values():
+        if len(several) > 1:
+            yield from _templates(record, several, out, verbose=verbose)
+        if len(several) == 1 or verbose:
+            yield from _each(record, several, out, verbose=verbose)
     yield _errors(record)
 
 
 def _templates(
-    record: Record, asked: Sequence[Series], out: Console, *, verbose: bool
+    record: Record, several: Sequence[Series], out: Console, *, verbose: bool
 ) -> Iterator[Iterable[Text]]:
     """Show what the templates of a model came to beside each other; ``-v`` shows each alone."""
-    suites = [suite for suite in record.suites if (suite.model, suite.template) in asked]
-    tasks = [task for task in record.tasks if (task.model, task.template) in asked]
+    suites = [suite for suite in record.suites if (suite.model, suite.template) in several]
     if all(suite.pass_at_1 is None for suite in suites):
         if not verbose:
-            yield from _each(record, asked, out, verbose=False)
+            yield from _each(record, several, out, verbose=False)
         return
     yield [title(suites), *overview(suites, width=out.width), *_notes(suites, out.width)]
     for ranking in record.rankings:
-        if ranking.model == asked[0].model:
+        if ranking.model == several[0].model:
             yield ranking_lines(ranking, width=out.width)
     if not verbose:
         yield harmful(
-            losses(tasks),
+            losses(asked(record, *several), most=SHOWN).worst,
             console=out,
             whole=False,
             name_template=True,
@@ -99,30 +98,29 @@ def _templates(
 
 
 def _each(
-    record: Record, asked: Sequence[Series], out: Console, *, verbose: bool
+    record: Record, several: Sequence[Series], out: Console, *, verbose: bool
 ) -> Iterator[Iterable[Text]]:
     width = out.width
-    for one in asked:
+    for one in several:
         suites = [suite for suite in record.suites if (suite.model, suite.template) == one]
-        tasks = [task for task in record.tasks if (task.model, task.template) == one]
         voices = [own for own in record.voices if (own.model, own.template) == one]
         if all(suite.pass_at_1 is None for suite in suites):
             # Single wordings were selected: without originals they are all there is to show.
             yield [title(suites)]
-            yield wordings(tasks, width=width)
+            yield wordings(asked(record, one), width=width)
             continue
         yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
         if verbose:
             yield besides(suites, width=width)
             for own in voices:
                 yield calibration(own.calibration or {})
-            yield wordings(tasks, width=width)
+            yield wordings(asked(record, one), width=width)
         yield reasons(suites)
         brief = len(suites) >= _MANY_SUITES and not verbose
         for own in voices:
             yield heatmap(own.voices, most=_VOICES_SHOWN if brief else None)
         yield harmful(
-            losses(tasks),
+            losses(asked(record, one), most=SHOWN).worst,
             console=out,
             whole=verbose,
             brief=brief,

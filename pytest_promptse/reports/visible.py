@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from pytest_promptse.reports.record import Record
+from pytest_promptse.reports.packed import Packed
+from pytest_promptse.reports.record import Record, TaskRecord
+
+Part = TypeVar("Part", Record, TaskRecord)
 
 # Control characters; what turns the direction of writing, by which a program can be made to look
 # like another (https://trojansource.codes/); and what no file can hold.
@@ -21,18 +25,25 @@ _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])")
 
 def visible(record: Record) -> Record:
     """Return `record` with each such character in its texts as an escape, as Python writes it."""
-    if not _holds_any(record):
-        return record
-    return msgspec.convert(_written_out(msgspec.to_builtins(record)), Record)
+    rest = replace(record, tasks=[])
+    if _holds_any(rest):
+        record = replace(_written(rest, Record), tasks=record.tasks)
+    if any(map(_holds_any, record.tasks)):
+        record = replace(record, tasks=Packed(_written(task, TaskRecord) for task in record.tasks))
+    return record
 
 
-def _holds_any(record: Record) -> bool:
+def _holds_any(part: Record | TaskRecord) -> bool:
     # Nearly no record does, and a large one takes seconds to walk through.
     try:
-        text = msgspec.json.encode(record).decode()
+        text = msgspec.json.encode(part).decode()
     except UnicodeEncodeError:
         return True
     return bool(_ACTING.search(text) or _ESCAPED.search(text))
+
+
+def _written(part: Part, kind: type[Part]) -> Part:
+    return msgspec.convert(_written_out(msgspec.to_builtins(part)), kind)
 
 
 def _written_out(value: Any) -> Any:

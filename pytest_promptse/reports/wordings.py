@@ -16,7 +16,7 @@ from pytest_promptse.reports.notation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from pytest_promptse.reports.record import Calibrations, TaskRecord, WordingRecord
 
@@ -24,7 +24,7 @@ _MOST_NAME = 60
 _WIDTHS = (6, 7, 8)
 
 
-def wordings(tasks: Sequence[TaskRecord], *, width: int) -> Iterator[Text]:
+def wordings(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
     """Show each wording's pass rate, score, change and causes of failure, task by task."""
     room = min(_MOST_NAME, max(20, width - sum(_WIDTHS) - 16))
     head = [("pass", "dim"), ("score", "dim"), ("delta ", "dim")]

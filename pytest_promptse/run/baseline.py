@@ -16,6 +16,8 @@ from pytest_promptse.reports.reading import decode
 from pytest_promptse.reports.record import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_promptse.reports.record import Record
 
 FOLDER = Path(".promptse", "baselines")
@@ -95,11 +97,11 @@ class Baselines:
         )
 
 
-def _replace(path: Path, text: bytes) -> None:
+def _replace(path: Path, parts: Iterable[bytes]) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with part.open("wb") as file:
-            file.write(text)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)

@@ -2,26 +2,82 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pytest_promptse.errors import NotScoredError
+from pytest_promptse.run.ledger import OutcomeRow
 from pytest_promptse.scoring.samples import Samples, TaskSamples
 from pytest_promptse.scoring.suite import score_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.run.ledger import SuiteRow, WordingRow
+    from pytest_promptse.run.ledger import Ledger, SuiteKey, SuiteRow
     from pytest_promptse.scoring.scores import SuiteScore
 
 Mode = Literal["promptse", "light"]
 
 
-def to_samples(row: WordingRow) -> Samples:
-    """Turn one wording's row into the arrays that the formulas take."""
+class Scores:
+    """The scores of a run's suites, each made once for as many wordings as were measured."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._made: dict[SuiteKey, tuple[int, SuiteScore | None]] = {}
+
+    def of(self, suite: SuiteRow) -> SuiteScore | None:
+        """Score what was measured of a suite so far, as `score` does."""
+        n = self._ledger.count(suite.key)
+        known, made = self._made.get(suite.key, (None, None))
+        if known != n:
+            made = score(suite, self._ledger)
+            self._made[suite.key] = (n, made)
+        return made
+
+
+def score(suite: SuiteRow, ledger: Ledger) -> SuiteScore | None:
+    """Score what was measured of one suite and model, which is read task by task.
+
+    Tasks of which the original was not measured are left out: nothing can be said of them.
+    Without any such original there is no score.
+
+    Raises
+    ------
+    NotScoredError
+        If mode promptse was asked for and a log-probability is missing.
+    """
+    tasks = (
+        _to_task(rows, suite.distances)
+        for rows in ledger.measured(suite, OutcomeRow)
+        if rows[0].distance == 0.0
+    )
+    first = next(tasks, None)
+    if first is None:
+        return None
+    everything = (row for rows in ledger.measured(suite, OutcomeRow) for row in rows)
+    return score_suite(
+        chain([first], tasks),
+        distances=suite.distances,
+        mode=_mode_of(everything, suite.mode),
+        weighting=suite.weighting,
+        seed=suite.seed,
+        looks=len(suite.looks),
+        planned=suite.looks[-1] if len(suite.looks) > 1 else None,
+    )
+
+
+def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamples:
+    variants: dict[float, list[Samples]] = {distance: [] for distance in distances}
+    for row in rows[1:]:
+        variants[row.distance].append(_to_samples(row))
+    return TaskSamples(task_id=rows[0].task, original=_to_samples(rows[0]), variants=variants)
+
+
+def _to_samples(row: OutcomeRow) -> Samples:
+    """Turn one wording's outcome into the arrays that the formulas take."""
     scored = row.has_logprobs
     return Samples(
         passed=np.array([cause == "" for cause in row.causes]),
@@ -31,14 +87,8 @@ def to_samples(row: WordingRow) -> Samples:
     )
 
 
-def mode_of(rows: Iterable[WordingRow], asked: Literal["auto", "promptse", "light"]) -> Mode:
-    """Return the mode that `rows` allow: ``auto`` is promptse where nothing is missing.
-
-    Raises
-    ------
-    NotScoredError
-        If mode promptse was asked for and a log-probability is missing.
-    """
+def _mode_of(rows: Iterable[OutcomeRow], asked: Literal["auto", "promptse", "light"]) -> Mode:
+    """Return the mode that `rows` allow: ``auto`` is promptse where nothing is missing."""
     if asked == "light":
         return "light"
     missing = next((row for row in rows if not row.has_logprobs), None)
@@ -50,42 +100,3 @@ def mode_of(rows: Iterable[WordingRow], asked: Literal["auto", "promptse", "ligh
             f"{missing.task} {missing.variant}; give --promptse-mode light"
         )
     return "light"
-
-
-def score_rows(suite: SuiteRow, rows: Sequence[WordingRow]) -> SuiteScore | None:
-    """Score the measured wordings of one suite and model.
-
-    Tasks of which the original was not measured are left out: nothing can be said of them.
-    Without any such original there is no score.
-
-    Raises
-    ------
-    NotScoredError
-        If mode promptse was asked for and a log-probability is missing.
-    """
-    by_task: dict[str, list[WordingRow]] = defaultdict(list)
-    for row in rows:
-        by_task[row.task].append(row)
-    measured = []
-    for task in suite.tasks:
-        originals = [row for row in by_task[task] if row.distance == 0.0]
-        if not originals:
-            continue
-        variants: dict[float, list[Samples]] = {distance: [] for distance in suite.distances}
-        for row in sorted(by_task[task], key=lambda row: (row.distance, row.index)):
-            if row.distance:
-                variants[row.distance].append(to_samples(row))
-        measured.append(
-            TaskSamples(task_id=task, original=to_samples(originals[0]), variants=variants)
-        )
-    if not measured:
-        return None
-    return score_suite(
-        measured,
-        distances=suite.distances,
-        mode=mode_of(rows, suite.mode),
-        weighting=suite.weighting,
-        seed=suite.seed,
-        looks=len(suite.looks),
-        planned=suite.looks[-1] if len(suite.looks) > 1 else None,
-    )

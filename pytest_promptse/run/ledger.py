@@ -85,12 +85,10 @@ class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class WordingRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One measured wording; the lists run over its samples, in sample order.
+class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What the samples of one wording came to: all that scores are made of, and no texts.
 
-    ``causes`` holds ``""`` for a sample that passed; ``details`` one example of what was wrong
-    per cause; ``samples`` the most frequent outcomes with what was answered;
-    ``node`` the pytest item that measures it; ``tokens`` are those of one attempt, in and out.
+    The lists run over the samples, in sample order; ``causes`` holds ``""`` for one that passed.
     """
 
     suite: str
@@ -98,29 +96,17 @@ class WordingRow(msgspec.Struct, frozen=True, kw_only=True):
     template: str | None
     task: str
     variant: str
-    node: str | None
-    text: str
     distance: float
     index: int
     emotion: str | None
     personality: str | None
-    measured_distance: float
-    rewriter: str
     causes: list[str]
     logprobs: list[float | None]
     n_tokens: list[int | None]
-    details: dict[str, str]
-    samples: list[SampleRow]
-    tokens: tuple[float, float] | None = None
 
     @property
     def key(self) -> SuiteKey:
         return SuiteKey(self.model, self.template, self.suite)
-
-    @property
-    def bare(self) -> WordingRow:
-        """The row without its texts: what scores are made of."""
-        return msgspec.structs.replace(self, text="", details={}, samples=[])
 
     @property
     def n(self) -> int:
@@ -133,6 +119,23 @@ class WordingRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_logprobs(self) -> bool:
         return None not in self.logprobs and None not in self.n_tokens
+
+
+class WordingRow(OutcomeRow, frozen=True, kw_only=True):
+    """One measured wording.
+
+    ``details`` holds one example of what was wrong per cause; ``samples`` the most frequent
+    outcomes with what was answered; ``node`` the pytest item that measures it; ``tokens`` are
+    those of one attempt, in and out.
+    """
+
+    node: str | None
+    text: str
+    measured_distance: float
+    rewriter: str
+    details: dict[str, str]
+    samples: list[SampleRow]
+    tokens: tuple[float, float] | None = None
 
 
 class GateRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,6 +213,7 @@ class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Row = TypeVar("Row", SuiteRow, LookRow, WordingRow, GateRow, ErrorRow, CachedRow, ProgressRow)
+Measured = TypeVar("Measured", OutcomeRow, WordingRow)
 AnyRow = SuiteRow | LookRow | WordingRow | GateRow | ErrorRow | CachedRow | ProgressRow
 
 
@@ -218,6 +222,11 @@ _SEPARATOR = "\x1f"
 
 def _key_parts(key: SuiteKey) -> tuple[str, ...]:
     return (key.model, key.template or "", key.id)
+
+
+def _prefix(key: SuiteKey, *parts: str) -> str:
+    """Return what the names of a suite's wordings begin with, or of those of one task."""
+    return _SEPARATOR.join((*_key_parts(key), *parts, ""))
 
 
 def _name(row: AnyRow) -> str:
@@ -270,8 +279,26 @@ class Ledger:
         for _, value in self._store.scan(self._run, kind.__name__):
             yield decoder.decode(value)
 
-    def wording(self, suite: SuiteKey, *, task: str, variant: str) -> WordingRow | None:
-        """Return one wording's row, or None where it was not measured in this run."""
+    def measured(self, suite: SuiteRow, kind: type[Measured]) -> Iterator[list[Measured]]:
+        """Read what was measured of a suite, or of that only what scores are made of.
+
+        Task by task as planned, the original first, in whatever order several processes measured
+        them; a task of which nothing was measured is left out.
+        """
+        decoder = msgspec.msgpack.Decoder(kind)
+        for task in suite.tasks:
+            prefix = _prefix(suite.key, task)
+            found = self._store.scan(self._run, WordingRow.__name__, prefix=prefix)
+            rows = [decoder.decode(value) for _, value in found]
+            if rows:
+                yield sorted(rows, key=lambda row: (row.distance, row.index))
+
+    def count(self, suite: SuiteKey) -> int:
+        """Return how many wordings of a suite were measured."""
+        return self._store.count(self._run, WordingRow.__name__, prefix=_prefix(suite))
+
+    def wording(self, suite: SuiteKey, *, task: str, variant: str) -> OutcomeRow | None:
+        """Return one wording's outcome, or None where it was not measured in this run."""
         name = _SEPARATOR.join((*_key_parts(suite), task, variant))
         value = self._store.get(self._run, WordingRow.__name__, name)
-        return None if value is None else msgspec.msgpack.decode(value, type=WordingRow)
+        return None if value is None else msgspec.msgpack.decode(value, type=OutcomeRow)

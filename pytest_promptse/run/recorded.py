@@ -27,7 +27,7 @@ _PRICED_TOKENS = 1_000_000
 def record_of(run: Run, invocation: InvocationRecord) -> Record:
     """Return what `run` has found so far, whichever process measured it."""
     quadrants = {name: emotion.quadrant for name, emotion in run.emotions.items()}
-    suites, tasks, voices = suites_of(run.ledger, run.score, quadrants)
+    suites, tasks, voices = suites_of(run.ledger, run.scores, quadrants)
     # Of several processes the first to look saw least of what this run itself has asked for.
     cached = min((row.cached for row in run.ledger.rows(CachedRow)), default=0)
     cached += sum(row.cached for row in run.ledger.rows(LookRow))

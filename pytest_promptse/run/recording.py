@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from scipy.stats import false_discovery_control
 
 from pytest_promptse.errors import NotScoredError
+from pytest_promptse.reports.packed import Packed
 from pytest_promptse.reports.record import (
     ErrorRecord,
     GateRecord,
@@ -23,7 +24,6 @@ from pytest_promptse.reports.record import (
     VariantRecord,
     WordingRecord,
 )
-from pytest_promptse.run.evaluate import to_samples
 from pytest_promptse.run.ledger import (
     ErrorRow,
     GateRow,
@@ -32,15 +32,15 @@ from pytest_promptse.run.ledger import (
     SuiteRow,
     WordingRow,
 )
-from pytest_promptse.run.voices import calibrations, voices_of
-from pytest_promptse.scoring.calibration import confidence
+from pytest_promptse.run.voices import Heard, calibrations, voices_of
 from pytest_promptse.scoring.robustness import task_robustness
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from pytest_promptse.reports.record import Losses, VoicesRecord
+    from pytest_promptse.run.evaluate import Scores
     from pytest_promptse.run.ledger import Ledger
     from pytest_promptse.scoring.causes import CauseShare
     from pytest_promptse.scoring.scores import Figures, SuiteFigures, SuiteScore, TaskScore
@@ -51,40 +51,33 @@ _KEY_DIGITS = 12
 
 
 def suites_of(
-    ledger: Ledger,
-    score: Callable[[SuiteRow, list[WordingRow]], SuiteScore | None],
-    quadrants: Mapping[str, str],
-) -> tuple[list[SuiteRecord], list[TaskRecord], list[VoicesRecord]]:
-    """Turn a run's rows into the record's suites, tasks and voices.
+    ledger: Ledger, scores: Scores, quadrants: Mapping[str, str]
+) -> tuple[list[SuiteRecord], Packed, list[VoicesRecord]]:
+    """Turn a run's rows into the record's suites, tasks and voices, a task at a time.
 
     `quadrants` names the quadrant of each emotion.
     """
-    rows: dict[SuiteKey, list[WordingRow]] = defaultdict(list)
-    for row in ledger.rows(WordingRow):
-        rows[row.key].append(row)
     gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
     for gate in ledger.rows(GateRow):
         gates[gate.key].append(gate)
     ends = {row.key: row for row in ledger.rows(LookRow) if row.ended}
     suites: list[SuiteRecord] = []
-    tasks: list[TaskRecord] = []
-    asked: dict[tuple[str, str | None], list[WordingRow]] = defaultdict(list)
+    tasks = Packed()
+    asked: dict[tuple[str, str | None], list[Heard]] = defaultdict(list)
     for suite in ledger.rows(SuiteRow):
-        # As planned, in whatever order several processes measured them.
-        place = {task: number for number, task in enumerate(suite.tasks)}
-        measured = sorted(
-            rows[suite.key],
-            key=lambda row: (place[row.task], row.distance, row.index),
-        )
         try:
-            scored = score(suite, measured)
+            scored = scores.of(suite)
         except NotScoredError:
             # The gates, which are items, have said so.
             scored = None
+        by_id = {task.task_id: task for task in scored.tasks} if scored else {}
+        heard: list[Heard] = []
+        for rows in ledger.measured(suite, WordingRow):
+            heard += map(Heard.of, rows)
+            tasks.append(_task(suite, by_id.get(rows[0].task), rows))
         decided, end = gates[suite.key], ends.get(suite.key)
-        suites.append(_suite(suite, scored, decided, measured, quadrants, end=end))
-        tasks += _tasks(suite, scored, measured)
-        asked[suite.model, suite.template] += measured
+        suites.append(_suite(suite, scored, decided, heard, quadrants, end=end))
+        asked[suite.model, suite.template] += heard
     voices = [voices_of(*key, own, quadrants) for key, own in asked.items()]
     return _adjusted(suites), tasks, voices
 
@@ -121,7 +114,7 @@ def _suite(
     suite: SuiteRow,
     score: SuiteScore | None,
     gates: Iterable[GateRow],
-    measured: list[WordingRow],
+    heard: list[Heard],
     quadrants: Mapping[str, str],
     *,
     end: LookRow | None,
@@ -145,7 +138,7 @@ def _suite(
         weighting=suite.weighting,
         n_tasks=len(suite.tasks),
         n_wordings=suite.n_wordings,
-        n_measured=len(measured),
+        n_measured=len(heard),
         pass_at_1=score.pass_at_1 if score else None,
         pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
         **_curves(suite, score),
@@ -161,7 +154,7 @@ def _suite(
         light=_light(score.light) if score else None,
         losses=_losses(score.causes) if score else {},
         robustness=_robustness(score) if score else None,
-        calibration=calibrations(measured, quadrants),
+        calibration=calibrations(heard, quadrants),
         rounds=_rounds(suite, end) if end else None,
         gates=decided,
         verdict=_verdict(decided),
@@ -221,19 +214,11 @@ def _light(figures: SuiteFigures) -> LightRecord:
     )
 
 
-def _tasks(suite: SuiteRow, score: SuiteScore | None, rows: list[WordingRow]) -> list[TaskRecord]:
-    scored = {task.task_id: task for task in score.tasks} if score else {}
-    by_task: dict[str, list[WordingRow]] = defaultdict(list)
-    for row in rows:
-        by_task[row.task].append(row)
-    return [_task(suite, scored.get(task), by_task[task]) for task in suite.tasks if by_task[task]]
-
-
 def _task(suite: SuiteRow, score: TaskScore | None, rows: list[WordingRow]) -> TaskRecord:
     original: WordingRecord | None = None
     variants = []
     places: Counter[float] = Counter()
-    for row in sorted(rows, key=lambda row: (row.distance, row.index)):
+    for row in rows:
         if row.distance == 0.0:
             original = WordingRecord(**_wording(row, score.original if score else None))
             continue
@@ -299,10 +284,8 @@ def _wording(row: WordingRow, score: Scored | None) -> dict[str, Any]:
 
 
 def _confidence(row: WordingRow) -> float | None:
-    samples = to_samples(row)
-    if samples.logprob is None or samples.n_tokens is None:
-        return None
-    return float(confidence(samples.logprob, samples.n_tokens).mean())
+    own = Heard.of(row).confidence
+    return None if own is None else float(own.mean())
 
 
 def _key(text: str) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
 from pytest_promptse.run.budget import Budget
 from pytest_promptse.run.deciding import decide
-from pytest_promptse.run.evaluate import mode_of, score_rows
+from pytest_promptse.run.evaluate import Scores, score
 from pytest_promptse.run.forecast import forecast
 from pytest_promptse.run.judge import Judge
 from pytest_promptse.run.ledger import (
@@ -21,8 +22,6 @@ from pytest_promptse.run.ledger import (
     Ledger,
     LookRow,
     SuiteKey,
-    SuiteRow,
-    WordingRow,
 )
 from pytest_promptse.run.plan import plan_suite
 from pytest_promptse.run.recorded import record_of
@@ -48,12 +47,19 @@ if TYPE_CHECKING:
     from pytest_promptse.run.plan import GateSpot, Suite, Wording
     from pytest_promptse.sandbox.jail import Sandbox
     from pytest_promptse.scoring.gate import Gate
-    from pytest_promptse.scoring.scores import SuiteScore
     from pytest_promptse.settings import Settings
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Emotion, Library
+
+
+class Tally(NamedTuple):
+    """How many of a wording's ``n`` samples pass."""
+
+    passes: int
+    n: int
+
 
 Waiting: TypeAlias = (
     "Callable[[Callable[[], Progress]], AbstractContextManager[Callable[[], object]]]"
@@ -96,9 +102,8 @@ class Run:
         self._reword = Rewording(root, settings, rewriter)
         self._backends: dict[str, Backend] = {}
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
-        # The ledger has them whole; held here is what scores are made of.
-        self._rows: dict[SuiteKey, dict[tuple[str, str], WordingRow]] = {}
-        self._scores: dict[tuple[SuiteKey, int], SuiteScore | None] = {}
+        # By the key of a wording's job; the ledger has the rest.
+        self._measured: dict[SuiteKey, dict[str, Tally]] = defaultdict(dict)
         self._gated: Collection[SuiteKey] = ()
         self._waiting = waiting
         self._sampler: Sampler | None = None
@@ -111,6 +116,10 @@ class Run:
     @cached_property
     def ledger(self) -> Ledger:
         return Ledger(self.store, self.id)
+
+    @cached_property
+    def scores(self) -> Scores:
+        return Scores(self.ledger)
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -228,8 +237,8 @@ class Run:
 
     def measure(
         self, suite: Suite, wording: Wording, check: Check, *, node: Callable[[Wording], str | None]
-    ) -> WordingRow:
-        """Return what became of one wording, asking and judging what is not known yet.
+    ) -> Tally:
+        """Return how one wording fared, asking and judging what is not known yet.
 
         `node` says which pytest item measures a wording, to name it in reports.
 
@@ -238,9 +247,8 @@ class Run:
         NotScoredError
             If a completion cannot be had or the sandbox fails; the ledger keeps the reason.
         """
-        rows = self._rows.setdefault(suite.key, {})
-        name = (wording.task.id, wording.variant.id)
-        if name not in rows:
+        measured, key = self._measured[suite.key], wording.job.key
+        if key not in measured:
             with self._waiting(self.sampler.progress) as tick:
                 completions = self.sampler.wait(wording.job, tick=tick)
             judged = self.judge.judge(wording, completions, self.sampler.form(suite.model), check)
@@ -248,12 +256,12 @@ class Run:
                 suite,
                 wording,
                 judged,
-                tokens=self.store.tokens(wording.job.key),
+                tokens=self.store.tokens(key),
                 node=node(wording),
             )
             self.ledger.add(row)
-            rows[name] = row.bare
-        return rows[name]
+            measured[key] = Tally(row.passes, row.n)
+        return measured[key]
 
     def needless(
         self,
@@ -282,12 +290,11 @@ class Run:
         if self.is_adaptive(suite):
             end = self._end(suite, check, before=len(suite.looks), node=node)
             assert end is not None, "a suite ends at its last look"
-            rows = self._gather(suite, suite.drawn(end.look), check, node=node)
+            needed = suite.drawn(end.look)
         else:
-            self._gather(suite, suite.needed(spot), check, node=node)
-            # All that is known, so that one score serves all gates.
-            rows = list(self._rows[suite.key].values())
-        gate = self._gate(suite, spot, rows)
+            needed = suite.needed(spot)
+        self._gather(suite, needed, check, node=node)
+        gate = self._gate(suite, spot)
         self.ledger.add(
             GateRow(
                 suite=suite.id,
@@ -310,23 +317,21 @@ class Run:
         check: Check,
         *,
         node: Callable[[Wording], str | None],
-    ) -> list[WordingRow]:
-        """Return what became of `wordings`, measuring what no process of the run has."""
-        rows = self._rows.setdefault(suite.key, {})
+    ) -> None:
+        """Measure what no process of the run has."""
+        measured = self._measured[suite.key]
         unknown = []
         for wording in wordings:
-            task, variant = wording.task.id, wording.variant.id
-            if (task, variant) in rows:
+            if wording.job.key in measured:
                 continue
-            row = self.ledger.wording(suite.key, task=task, variant=variant)
+            row = self.ledger.wording(suite.key, task=wording.task.id, variant=wording.variant.id)
             if row is None:
                 unknown.append(wording)
             else:
-                rows[task, variant] = row.bare
+                measured[wording.job.key] = Tally(row.passes, row.n)
         self.sampler.request([wording.job for wording in unknown])
         for wording in unknown:
             self.measure(suite, wording, check, node=node)
-        return [rows[wording.task.id, wording.variant.id] for wording in wordings]
 
     def _end(
         self,
@@ -337,31 +342,25 @@ class Run:
         node: Callable[[Wording], str | None],
     ) -> LookRow | None:
         def decided(wordings: Sequence[Wording]) -> bool:
-            rows = self._gather(suite, wordings, check, node=node)
+            self._gather(suite, wordings, check, node=node)
+            together = self.scores.of(suite_row(suite))
+            assert together is not None, "originals are drawn first"
             spots = [spot for spot in suite.gates if spot.threshold is not None]
             # Those of the whole suite, the last, are decided by one score, a task's by its own.
-            gates = (self._gate(suite, spot, rows) for spot in reversed(spots))
-            return may_stop(gates, mode=mode_of(rows, suite.settings.mode))
+            gates = (self._gate(suite, spot) for spot in reversed(spots))
+            return may_stop(gates, mode=together.mode)
 
         return self.rounds.end(suite, before=before, decided=decided)
 
-    def _gate(self, suite: Suite, spot: GateSpot, rows: Sequence[WordingRow]) -> Gate:
+    def _gate(self, suite: Suite, spot: GateSpot) -> Gate:
         row = suite_row(suite)
         if spot.task is None:
-            score = self.score(row, rows)
+            found = self.scores.of(row)
         else:
             # A suite of that task alone, so that its interval is that of one task.
-            row = msgspec.structs.replace(row, tasks=[spot.task.id])
-            score = score_rows(row, [each for each in rows if each.task == spot.task.id])
-        assert score is not None, "a gate needs the originals, and has measured them"
-        return decide(spot, score, suite.settings)
-
-    def score(self, suite: SuiteRow, rows: Sequence[WordingRow]) -> SuiteScore | None:
-        """Score the measured wordings of a suite, once for as many as there are."""
-        key = (suite.key, len(rows))
-        if key not in self._scores:
-            self._scores[key] = score_rows(suite, rows)
-        return self._scores[key]
+            found = score(msgspec.structs.replace(row, tasks=[spot.task.id]), self.ledger)
+        assert found is not None, "a gate needs the originals, and has measured them"
+        return decide(spot, found, suite.settings)
 
     def record(self, invocation: InvocationRecord) -> Record:
         """Return what this run has found so far, whichever process measured it."""

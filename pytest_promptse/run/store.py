@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _STALE_SECONDS = 7 * 24 * 3600.0
 _BATCH = 2000
+# What begins with a prefix is found as a range, which an index serves.
+_LAST_CHARACTER = "\U0010ffff"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -298,12 +300,26 @@ class Store:
             ).fetchone()
         return None if row is None else row[0]
 
-    def scan(self, run: str, kind: str) -> Iterator[tuple[str, bytes]]:
-        """Yield the name and value of all notes of a kind, in the order they were first put."""
+    def scan(self, run: str, kind: str, *, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+        """Yield the name and value of all notes of a kind, in the order they were first put.
+
+        With a `prefix` only those whose names begin with it.
+        """
         with self.database.read() as connection:
             yield from connection.execute(
-                "SELECT name, value FROM note WHERE run = ? AND kind = ? ORDER BY id", (run, kind)
+                "SELECT name, value FROM note "
+                "WHERE run = ? AND kind = ? AND name >= ? AND name < ? ORDER BY id",
+                (run, kind, prefix, prefix + _LAST_CHARACTER),
             )
+
+    def count(self, run: str, kind: str, *, prefix: str = "") -> int:
+        """Return how many notes `scan` would yield."""
+        with self.database.read() as connection:
+            (n,) = connection.execute(
+                "SELECT COUNT(*) FROM note WHERE run = ? AND kind = ? AND name >= ? AND name < ?",
+                (run, kind, prefix, prefix + _LAST_CHARACTER),
+            ).fetchone()
+        return int(n)
 
     def add_usage(self, run: str, usage: Usage) -> None:
         """Add to what a run has paid."""

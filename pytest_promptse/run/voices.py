@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
+from itertools import chain
+from sys import intern
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,24 +17,66 @@ from pytest_promptse.reports.record import (
     VoiceRecord,
     VoicesRecord,
 )
-from pytest_promptse.run.evaluate import to_samples
-from pytest_promptse.scoring.calibration import calibration_by_group
+from pytest_promptse.scoring.calibration import calibration_by_group, confidence
 from pytest_promptse.scoring.stratified import Stratum, stratified_p_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.reports.record import Calibrations
-    from pytest_promptse.run.ledger import WordingRow
-    from pytest_promptse.scoring.samples import Samples
+    from pytest_promptse.run.ledger import OutcomeRow
+    from pytest_promptse.scoring.samples import Bools, Floats
 
 _TRAITS = ("technical", "experience", "collaboration")
 # Trait, value and distance, None for all distances.
 _Voice = tuple[str, str, float | None]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heard:
+    """What one wording came to, in little room: a run's voices are made of all of its wordings.
+
+    ``passed`` and ``confidence`` run over the samples; the latter is None where log-probabilities
+    are missing.
+    """
+
+    suite: str
+    task: str
+    distance: float
+    emotion: str | None
+    personality: str | None
+    passed: Bools
+    confidence: Floats | None
+
+    @classmethod
+    def of(cls, row: OutcomeRow) -> Heard:
+        """Return what `row` came to."""
+        scored = row.has_logprobs
+        return cls(
+            suite=intern(row.suite),
+            task=intern(row.task),
+            distance=row.distance,
+            emotion=row.emotion and intern(row.emotion),
+            personality=row.personality and intern(row.personality),
+            passed=np.array([cause == "" for cause in row.causes]),
+            confidence=(
+                confidence(np.array(row.logprobs, float), np.array(row.n_tokens, int))
+                if scored
+                else None
+            ),
+        )
+
+    @property
+    def n(self) -> int:
+        return self.passed.size
+
+    @property
+    def passes(self) -> int:
+        return int(np.count_nonzero(self.passed))
+
+
 def voices_of(
-    model: str, template: str | None, rows: Sequence[WordingRow], quadrants: Mapping[str, str]
+    model: str, template: str | None, rows: Sequence[Heard], quadrants: Mapping[str, str]
 ) -> VoicesRecord:
     """Compare wordings by voice with their originals, over all suites of one model.
 
@@ -39,7 +84,7 @@ def voices_of(
     `quadrants` names each emotion's.
     """
     originals = {(row.suite, row.task): row for row in rows if row.distance == 0.0}
-    by_voice: dict[_Voice, list[WordingRow]] = defaultdict(list)
+    by_voice: dict[_Voice, list[Heard]] = defaultdict(list)
     for row in rows:
         if row.distance and (row.suite, row.task) in originals:
             for voice in _voices(row):
@@ -68,24 +113,25 @@ def voices_of(
     )
 
 
-def calibrations(rows: Iterable[WordingRow], groups_of: Mapping[str, str]) -> Calibrations | None:
+def calibrations(rows: Iterable[Heard], groups_of: Mapping[str, str]) -> Calibrations | None:
     """Measure calibration of all samples and by group, None where log-probabilities are missing.
 
     The groups are ``original``, that of each emotion in `groups_of`, such as its quadrant, and
     ``control``, the wordings without an emotion. They share one threshold, the median confidence
     of all samples.
     """
-    groups: dict[str, list[Samples]] = defaultdict(list)
+    groups: dict[str, list[Heard]] = defaultdict(list)
     for row in rows:
-        if not row.has_logprobs:
+        if row.confidence is None:
             return None
         name = "original" if row.distance == 0.0 else groups_of.get(row.emotion or "", "control")
-        groups[name].append(to_samples(row))
+        groups[name].append(row)
     if not groups:
         return None
-    everything = {"all": [samples for own in groups.values() for samples in own]}
+    parts = {name: _joined(own) for name, own in groups.items()}
+    everything = {"all": _joined(chain.from_iterable(groups.values()))}
     [together] = calibration_by_group(everything).values()
-    measured = calibration_by_group({**everything, **groups}, threshold=together.threshold)
+    measured = calibration_by_group({**everything, **parts}, threshold=together.threshold)
     return {
         name: CalibrationRecord(
             n=own.n,
@@ -99,7 +145,12 @@ def calibrations(rows: Iterable[WordingRow], groups_of: Mapping[str, str]) -> Ca
     }
 
 
-def _voices(row: WordingRow) -> Iterator[_Voice]:
+def _joined(rows: Iterable[Heard]) -> tuple[Floats, Bools]:
+    known = [(row.confidence, row.passed) for row in rows if row.confidence is not None]
+    return np.concatenate([c for c, _ in known]), np.concatenate([ok for _, ok in known])
+
+
+def _voices(row: Heard) -> Iterator[_Voice]:
     named = [("emotion", row.emotion)] if row.emotion else []
     if row.personality:
         parts = row.personality.split(".")
@@ -111,15 +162,13 @@ def _voices(row: WordingRow) -> Iterator[_Voice]:
         yield trait, value, None
 
 
-def _change(row: WordingRow, originals: Mapping[tuple[str, str], WordingRow]) -> float:
+def _change(row: Heard, originals: Mapping[tuple[str, str], Heard]) -> float:
     original = originals[row.suite, row.task]
     return row.passes / row.n - original.passes / original.n
 
 
-def _strata(
-    rows: Iterable[WordingRow], originals: Mapping[tuple[str, str], WordingRow]
-) -> list[Stratum]:
-    by_task: dict[tuple[str, str], list[WordingRow]] = defaultdict(list)
+def _strata(rows: Iterable[Heard], originals: Mapping[tuple[str, str], Heard]) -> list[Stratum]:
+    by_task: dict[tuple[str, str], list[Heard]] = defaultdict(list)
     for row in rows:
         by_task[row.suite, row.task].append(row)
     return [

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
 
-    from pytest_promptse.scoring.samples import Floats, Samples
+    from pytest_promptse.scoring.samples import Floats
 
 BINS = 10
 
@@ -132,38 +132,27 @@ def calibration(
 
 
 def calibration_by_group(
-    groups: Mapping[str, Sequence[Samples]], *, threshold: float | None = None, bins: int = BINS
+    groups: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    threshold: float | None = None,
+    bins: int = BINS,
 ) -> dict[str, Calibration]:
-    """Measure calibration of groups of wordings, such as the quadrants of emotion.
+    """Measure calibration of groups of samples, such as those of the quadrants of emotion.
 
-    `threshold` is common to all groups; None takes the median confidence over all their samples.
-    A group without wordings is left out of the result.
+    `groups` maps each name to the confidences of its samples and whether they passed. `threshold`
+    is common to all groups; None takes the median confidence over all their samples. A group
+    without samples is left out of the result.
 
     Raises
     ------
     ValueError
-        If samples lack log-probabilities or numbers of tokens.
+        As `calibration` does.
     """
-    known: dict[str, tuple[Floats, list[bool]]] = {}
-    for name, wordings in groups.items():
-        if not wordings:
-            continue
-        parts = [_confidence_of(samples, name) for samples in wordings]
-        verdicts = [bool(ok) for samples in wordings for ok in samples.passed]
-        known[name] = (np.concatenate(parts), verdicts)
+    known = {name: (c, ok) for name, (c, ok) in groups.items() if np.size(c)}
     if not known:
         return {}
     if threshold is None:
-        threshold = float(np.median(np.concatenate([c for c, _ in known.values()])))
+        threshold = float(np.median(np.concatenate([np.ravel(c) for c, _ in known.values()])))
     return {
         name: calibration(c, ok, threshold=threshold, bins=bins) for name, (c, ok) in known.items()
     }
-
-
-def _confidence_of(samples: Samples, group: str) -> Floats:
-    if samples.logprob is None or samples.n_tokens is None:
-        raise ValueError(
-            f"group {group!r}: confidence needs the log-probability and the number of tokens of "
-            "every sample"
-        )
-    return confidence(samples.logprob, samples.n_tokens)

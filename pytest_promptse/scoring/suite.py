@@ -38,7 +38,7 @@ from pytest_promptse.scoring.single import single_task_intervals
 from pytest_promptse.scoring.unseen import with_unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_promptse.scoring.samples import Floats, Mode, TaskSamples, Weighting
 
@@ -52,7 +52,7 @@ _FEW_TASKS = 10
 
 
 def score_suite(
-    tasks: Sequence[TaskSamples],
+    tasks: Iterable[TaskSamples],
     *,
     distances: Sequence[float],
     mode: Mode,
@@ -69,7 +69,8 @@ def score_suite(
     Parameters
     ----------
     tasks
-        n >= 1 tasks with distinct ids. Their order changes no figure.
+        n >= 1 tasks with distinct ids, each of which is let go of once it is measured. Their order
+        changes no figure.
     distances
         The D >= 1 distances of the run, increasing.
     mode
@@ -121,9 +122,14 @@ def score_suite(
             f"permutations is {permutations}, resamples is {resamples} and looks is {looks}: "
             f"give at least 1, {_LEAST_RESAMPLES} and 1"
         )
-    _check_ids(tasks)
+    ids: list[str] = []
+    measured = []
+    for task in tasks:
+        ids.append(task.task_id)
+        measured.append(measure_task(task, plan))
+    _check_ids(ids)
     # Sums of floats depend on their order, so it is fixed here and not by the caller.
-    measured = [measure_task(task, plan) for task in sorted(tasks, key=lambda t: t.task_id)]
+    measured.sort(key=lambda m: m.score.task_id)
     scores = _adjusted([m.score for m in measured])
     samples = resamples if interval else 0
     light = _figures(
@@ -137,18 +143,18 @@ def score_suite(
     if samples and rates.size:
         rng = generator(seed, "pass_at_1")
         rates_ci = mean_interval(rates, resamples=samples, looks=looks, rng=rng)
-    if samples and len(tasks) == 1 and tasks[0].original is not None:
-        own = single_task_intervals(tasks[0], plan, resamples=samples)
+    if samples and len(ids) == 1 and task.original is not None:
+        own = single_task_intervals(task, plan, resamples=samples)
         rates_ci = own.pass_at_1
         light = own.light(light)
         main = light if mode == "light" else own.full(main)
-    if samples and planned is not None and len(tasks) < _FEW_TASKS:
+    if samples and planned is not None and len(ids) < _FEW_TASKS:
         light = with_unseen(light, scores, planned=planned, light=True)
         main = light if mode == "light" else with_unseen(main, scores, planned=planned, light=False)
     by_id = {s.task_id: s for s in scores}
     return SuiteScore(
         **vars(main),
-        n_tasks=len(tasks),
+        n_tasks=len(ids),
         mode=mode,
         weighting=weighting,
         distances=plan.distances,
@@ -162,14 +168,14 @@ def score_suite(
             if (splits := [s.causes[d] for s in scores if d in s.causes])
         },
         warnings=_warnings(scores, plan),
-        tasks=tuple(by_id[task.task_id] for task in tasks),
+        tasks=tuple(by_id[task_id] for task_id in ids),
     )
 
 
-def _check_ids(tasks: Sequence[TaskSamples]) -> None:
-    if not tasks:
+def _check_ids(ids: Sequence[str]) -> None:
+    if not ids:
         raise ValueError("a suite without tasks has no score: give at least one")
-    task_id, times = Counter(task.task_id for task in tasks).most_common(1)[0]
+    task_id, times = Counter(ids).most_common(1)[0]
     if times > 1:
         raise ValueError(f"{times} tasks have the id {task_id!r}: ids are unique in a suite")
 

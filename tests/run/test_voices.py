@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import math
-
+import numpy as np
 import pytest
 
-from pytest_promptse.run.ledger import WordingRow
-from pytest_promptse.run.voices import calibrations, voices_of
+from pytest_promptse.run.voices import Heard, calibrations, voices_of
 
 QUADRANTS = {"tired": "negative-calm", "excited": "positive-active"}
 
@@ -19,27 +17,16 @@ def row(
     personality: str | None = "expert.senior.plan",
     task: str = "t",
     confidence: float | None = 0.9,
-) -> WordingRow:
+) -> Heard:
     original = distance == 0.0
-    return WordingRow(
-        template=None,
+    return Heard(
         suite="s",
-        model="m",
         task=task,
-        variant="original" if original else f"{emotion}-{distance}",
-        node=None,
-        text="",
         distance=distance,
-        index=0,
         emotion=None if original else emotion,
         personality=None if original else personality,
-        measured_distance=distance,
-        rewriter="rules/1",
-        causes=[""] * passes + ["timeout"] * (n - passes),
-        logprobs=[confidence and 10 * math.log(confidence)] * n,
-        n_tokens=[10] * n,
-        details={},
-        samples=[],
+        passed=np.arange(n) < passes,
+        confidence=None if confidence is None else np.full(n, confidence),
     )
 
 

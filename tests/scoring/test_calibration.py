@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.scoring.calibration import calibration, calibration_by_group, confidence
-from pytest_promptse.scoring.samples import Samples
 
 law = settings(deadline=None, max_examples=60)
 
@@ -48,9 +47,10 @@ def test_the_error_is_bounded_and_no_sample_is_lost(samples):
 
 
 def test_groups_share_one_threshold():
-    sure = Samples([True, False], logprob=[-1.0, -1.0], n_tokens=[10, 10])
-    unsure = Samples([True, False], logprob=[-20.0, -20.0], n_tokens=[10, 10])
-    found = calibration_by_group({"positive-calm": [sure], "negative-active": [unsure], "none": []})
+    sure, unsure = ([0.9, 0.9], [True, False]), ([0.1, 0.1], [True, False])
+    found = calibration_by_group(
+        {"positive-calm": sure, "negative-active": unsure, "none": ([], [])}
+    )
     assert set(found) == {"positive-calm", "negative-active"}
     assert found["positive-calm"].threshold == found["negative-active"].threshold
     assert found["positive-calm"].overconfident == 0.5
@@ -65,7 +65,7 @@ def test_groups_share_one_threshold():
         (lambda: calibration([], [], threshold=0.5), "at least one sample"),
         (lambda: calibration([0.5], [True, False], threshold=0.5), "one of each"),
         (lambda: calibration([1.5], [True], threshold=0.5), "confidences lie in"),
-        (lambda: calibration_by_group({"calm": [Samples([True])]}), "group 'calm'"),
+        (lambda: calibration_by_group({"calm": ([0.5], [True, False])}), "one of each"),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(call, said):

@@ -159,7 +159,7 @@ def falling(*rates, distances=(0.1, 0.2, 0.3)):
 
 
 def save(run, path):
-    path.write_bytes(encode(run.record))
+    path.write_bytes(b"".join(encode(run.record)))
     json.loads(path.read_bytes())
     return path
 
