@@ -32,7 +32,7 @@ class Named(NamedTuple):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Spot:
     """A wording of a suite, or one of its gates; exactly one of the two is given.
 

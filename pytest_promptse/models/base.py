@@ -41,7 +41,7 @@ class OneByOneError(ModelError):
     """The model turns out to take one sample a request only: to be asked so from now on."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
     """What is sent: the user's part and, where a team template has one, the system's."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.variant import Variant
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
     """A variant with the prompt that it is asked by.
 

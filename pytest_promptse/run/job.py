@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pytest_promptse.models.base import Decoding, Prompt, Usage
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
     """One wording of one model: samples 0 … n - 1 under ``key`` in the store.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.variant import Variant
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Wording:
     """One prompt that is asked: a task in one voice, with the job that samples it.
 

@@ -72,6 +72,10 @@ def task_values(curves: Sequence[Curve], distances: Sequence[float]) -> Floats |
     return np.asarray(means @ w + influence @ w)
 
 
+# Resampled values held in memory at once; how many changes nothing but the room they take.
+_HELD = 200_000
+
+
 def mean_interval(
     values: Floats,
     *,
@@ -128,7 +132,7 @@ def mean_interval(
         method="BCa",
         vectorized=True,
         rng=rng,
-        batch=max(1, 2_000_000 // n),
+        batch=max(1, _HELD // n),
     ).confidence_interval
     low = min(mean - half, float(result.low))
     high = max(mean + half, float(result.high))

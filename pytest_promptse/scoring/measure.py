@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -236,7 +236,7 @@ def _z(wording: Wording) -> Floats:
 def _variant_score(
     original: Wording | None, wording: Wording, gap: tuple[float, float]
 ) -> VariantScore:
-    score = vars(wording.score)
+    score = asdict(wording.score)
     if original is None:
         return VariantScore(**score, delta=None, excess=None, p_value=None, p_adjusted=None)
     delta = wording.score.score - original.score.score

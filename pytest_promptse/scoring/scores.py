@@ -18,7 +18,7 @@ Interval: TypeAlias = tuple[float, float]
 Curve: TypeAlias = "dict[float, float | None]"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WordingScore:
     """One wording: ``n`` samples, all else in [0, 1] but ``ess``, which is in [1, n].
 
@@ -33,7 +33,7 @@ class WordingScore:
     ess: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class VariantScore(WordingScore):
     """One variant against the original.
 

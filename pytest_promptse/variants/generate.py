@@ -85,11 +85,13 @@ def generate(
     if per_distance < 1:
         raise VariantError(f"{per_distance} variants per distance: ask for at least 1")
     check_distances(distances)
+    # Made once, since all variants hold them.
+    name, prompt_hash = label(rewriter), text_hash(task.prompt)
     deck = _Deck(
         library,
         emotions=emotions,
         personalities=personalities,
-        parts=(within or task.prompt, seed, label(rewriter)),
+        parts=(within or task.prompt, seed, name),
     )
     judge = Judge(task, library.lexicon, any_language="english" in rewriter.waives)
     weights = library.weights(task.prompt)
@@ -104,7 +106,7 @@ def generate(
                 distance=distance,
                 band=band(distance),
                 index=index,
-                seed=derive_seed(within + task.prompt, distance, index, seed, label(rewriter)),
+                seed=derive_seed(within + task.prompt, distance, index, seed, name),
                 emotion=library.emotion(emotion) if emotion else None,
                 personality=library.personality(personality) if personality else None,
                 weights=weights,
@@ -122,8 +124,8 @@ def generate(
                     context=weights if rewriter.voiced else {},
                     measured_distance=round(measured, 6),
                     seed=request.seed,
-                    rewriter=label(rewriter),
-                    original=text_hash(task.prompt),
+                    rewriter=name,
+                    original=prompt_hash,
                 )
             )
     return VariantSet(variants=tuple(variants), rejected=dict(sorted(rejected.items())))
