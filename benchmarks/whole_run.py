@@ -1,12 +1,14 @@
 """A whole run as a user runs it, beside the time that the server alone makes necessary.
 
-    python benchmarks/whole_run.py [--tasks 11] [--takes-n] [--latency 0.2] [--rounds 1]
+    python benchmarks/whole_run.py [--tasks 11 …] [--takes-n] [--latency 0.2] [--rounds 1]
 
 ``pytest --promptse-model openai:…`` over HumanEval at preset ``paper`` (91 wordings a task, 16
 samples each), against a server in a process of its own with a latency of 200 ms and room for 64
 requests at once. By default that server ignores ``n``, as many do, so each sample is a request.
 Collecting, asking, judging (4 distinct programs a wording) and reporting are all in the time, and
-the server shares the machine. The ideal is ``requests * latency / 64``.
+the server shares the machine. The ideal is ``requests * latency / 64``. ``alone`` is the peak of
+pytest without the plugin over as many tests that do nothing, with ids as long: what pytest itself
+keeps of each test and of its reports.
 """
 
 from __future__ import annotations
@@ -33,14 +35,22 @@ from pytest_promptse.tasks import humaneval
 def test_humaneval(task, candidate):
     task.check(candidate)
 """
+ALONE = """
+import pytest
+
+@pytest.mark.parametrize("wording", range({wordings}), ids=lambda n: f"HumanEval/{{n % 164}}-{id}")
+def test_humaneval(wording, capsys):
+    pass
+"""
+LIKE = "d0.1-frustrated-pragmatic.junior.adaptive-10"
 
 
-def measure(chosen: argparse.Namespace) -> dict[str, float]:
+def measure(chosen: argparse.Namespace, n_tasks: int) -> dict[str, float]:
     """Run once into an empty store; return seconds, MiB and counts."""
-    tasks = humaneval.tasks(limit=chosen.tasks)
+    tasks = humaneval.tasks(limit=n_tasks)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "test_humaneval.py").write_text(SUITE.format(tasks=chosen.tasks))
+        (folder / "test_humaneval.py").write_text(SUITE.format(tasks=n_tasks))
         programs = {task.entry_point: task.reference for task in tasks}
         (folder / "programs.json").write_text(json.dumps(programs))
         command = [sys.executable, str(SERVER), str(folder / "programs.json")]
@@ -52,14 +62,13 @@ def measure(chosen: argparse.Namespace) -> dict[str, float]:
             assert server.stdin is not None
             assert server.stdout is not None
             address = server.stdout.readline().strip()
-            began, before = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            run(folder, address)
-            ended, after = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            began = time.time()
+            used = run(folder, address)
+            ended = time.time()
             server.stdin.close()
             seen: dict[str, float] = json.loads(server.stdout.readline())
         record = json.loads((folder / "run.json").read_text())
     [suite] = record["suites"]
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert suite["n_measured"] == suite["n_wordings"]
     assert record["usage"]["requests"] == seen["requests"]
     return {
@@ -71,27 +80,45 @@ def measure(chosen: argparse.Namespace) -> dict[str, float]:
         "asking": seen["last"] - seen["first"],
         "after": ended - seen["last"],
         "ideal": seen["requests"] * chosen.latency / ROOM,
-        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "cpu": used.ru_utime + used.ru_stime,
         "server": seen["cpu"],
         "peak": used.ru_maxrss / 1024,
+        "alone": alone(suite["n_wordings"]),
     }
 
 
-def run(folder: Path, address: str) -> None:
-    """Run pytest in `folder` against the server at `address`."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["--promptse-model", "openai:m", "--promptse-base-url", address]
+def alone(wordings: int) -> float:
+    """Return the peak, in MiB, of pytest without the plugin over as many tests."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "test_humaneval.py").write_text(ALONE.format(wordings=wordings, id=LIKE))
+        return pytest(folder, "-p", "no:promptse").ru_maxrss / 1024
+
+
+def run(folder: Path, address: str) -> resource.struct_rusage:
+    """Run pytest in `folder` against the server at `address`; return what it used."""
+    command = ["--promptse-model", "openai:m", "--promptse-base-url", address]
     command += ["--promptse-preset", "paper", "--promptse-original-samples", str(SAMPLES)]
     command += ["--promptse-report", "json:run.json"]
+    return pytest(folder, *command)
+
+
+def pytest(folder: Path, *arguments: str) -> resource.struct_rusage:
+    """Run pytest in a process of its own; return what it and the processes it started used."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     # Compiled once, as on any machine that is used twice.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    subprocess.run(command, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL)
+    with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, f"pytest ended with {process.returncode}"
+    return used
 
 
 def main() -> None:
     """Print what each round took and the best of them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, default=11, help="91 wordings each")
+    parser.add_argument("--tasks", type=int, nargs="+", default=[11], help="91 wordings each")
     parser.add_argument("--takes-n", action="store_true", help="16 samples a request")
     parser.add_argument("--latency", type=float, default=0.2, help="seconds")
     parser.add_argument("--rounds", type=int, default=1)
@@ -99,18 +126,18 @@ def main() -> None:
     print(
         f"{'wordings':>8} {'requests':>8} {'at once':>7} {'before':>6} {'asking':>6} {'after':>6} "
         f"{'total s':>7} {'ideal s':>7} {'ratio':>5} "
-        f"{'CPU s':>6} {'server CPU s':>12} {'peak MiB':>8} {'load':>5}"
+        f"{'CPU s':>6} {'server CPU s':>12} {'peak MiB':>8} {'alone':>5} {'load':>5}"
     )
-    for _ in range(chosen.rounds):
+    for n_tasks in chosen.tasks * chosen.rounds:
         load = os.getloadavg()[0]
-        found = measure(chosen)
+        found = measure(chosen, n_tasks)
         print(
             f"{found['wordings']:>8} {found['requests']:>8} {found['busiest']:>7} "
             f"{found['before']:>6.1f} {found['asking']:>6.1f} {found['after']:>6.1f} "
             f"{found['seconds']:>7.1f} {found['ideal']:>7.1f} "
             f"{found['seconds'] / found['ideal']:>5.2f} {found['cpu']:>6.1f} "
             f"{found['server']:>12.1f} "
-            f"{found['peak']:>8.0f} {load:>5.1f}",
+            f"{found['peak']:>8.0f} {found['alone']:>5.0f} {load:>5.1f}",
             flush=True,
         )
 

@@ -19,7 +19,6 @@ from pytest_promptse.errors import (
 from pytest_promptse.invocation import anchored_layers, anchored_values, invocation
 from pytest_promptse.models.registry import ModelOptions, create_backend
 from pytest_promptse.plugin import REFUSAL, bridge, run_id
-from pytest_promptse.reports.comparison import compare_records
 from pytest_promptse.reports.comparison_text import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal import render
 from pytest_promptse.reports.writing import WRITERS
@@ -206,6 +205,8 @@ class Bridge:
         settings = self.run.settings
         if settings.compare is None:
             return record
+        from pytest_promptse.reports.comparison import compare_records  # noqa: PLC0415 - scipy
+
         try:
             baseline = self._baselines.load(settings.compare)
         except NoBaselineError as error:

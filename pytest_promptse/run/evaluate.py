@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.run.ledger import OutcomeRow
@@ -22,33 +23,37 @@ Mode = Literal["promptse", "light"]
 
 
 class Scores:
-    """The scores of a run's suites, each made once for as many wordings as were measured."""
+    """The scores of a run's suites, made of what its ledger holds of them so far."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._made: dict[SuiteKey, tuple[int, SuiteScore | None]] = {}
 
     def of(self, suite: SuiteRow) -> SuiteScore | None:
-        """Score what was measured of a suite so far, as `score` does."""
+        """Score a suite, once for as many of its wordings as were measured.
+
+        Tasks of which the original was not measured are left out: nothing can be said of them.
+        Without any such original there is no score.
+
+        Raises
+        ------
+        NotScoredError
+            If mode promptse was asked for and a log-probability is missing.
+        """
         n = self._ledger.count(suite.key)
         known, made = self._made.get(suite.key, (None, None))
         if known != n:
-            made = score(suite, self._ledger)
+            made = _score(suite, self._ledger)
             self._made[suite.key] = (n, made)
         return made
 
+    def of_task(self, suite: SuiteRow, task: str) -> SuiteScore | None:
+        """Score one task as `of` does a suite of that task alone: its interval is the task's."""
+        return _score(replace(suite, tasks=[task]), self._ledger)
 
-def score(suite: SuiteRow, ledger: Ledger) -> SuiteScore | None:
-    """Score what was measured of one suite and model, which is read task by task.
 
-    Tasks of which the original was not measured are left out: nothing can be said of them.
-    Without any such original there is no score.
-
-    Raises
-    ------
-    NotScoredError
-        If mode promptse was asked for and a log-probability is missing.
-    """
+def _score(suite: SuiteRow, ledger: Ledger) -> SuiteScore | None:
+    """Score what was measured of one suite and model, reading it task by task."""
     tasks = (
         _to_task(rows, suite.distances)
         for rows in ledger.measured(suite, OutcomeRow)

@@ -8,11 +8,8 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import msgspec
-
 from pytest_promptse.run.budget import Budget
 from pytest_promptse.run.deciding import decide
-from pytest_promptse.run.evaluate import Scores, score
 from pytest_promptse.run.forecast import forecast
 from pytest_promptse.run.judge import Judge
 from pytest_promptse.run.ledger import (
@@ -24,7 +21,6 @@ from pytest_promptse.run.ledger import (
     SuiteKey,
 )
 from pytest_promptse.run.plan import plan_suite
-from pytest_promptse.run.recorded import record_of
 from pytest_promptse.run.rewording import Rewording
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.rows import suite_row, wording_row
@@ -42,6 +38,7 @@ if TYPE_CHECKING:
     from pytest_promptse.errors import NotScoredError
     from pytest_promptse.models.base import Backend, Usage
     from pytest_promptse.reports.record import InvocationRecord, Record
+    from pytest_promptse.run.evaluate import Scores
     from pytest_promptse.run.job import Progress
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import GateSpot, Suite, Wording
@@ -97,7 +94,6 @@ class Run:
         self.settings = settings
         self.root = root
         self.id = id
-        self.suites: list[Suite] = []
         self._make_backend = backend
         self._reword = Rewording(root, settings, rewriter)
         self._backends: dict[str, Backend] = {}
@@ -119,6 +115,8 @@ class Run:
 
     @cached_property
     def scores(self) -> Scores:
+        from pytest_promptse.run.evaluate import Scores  # noqa: PLC0415 - scipy takes its time
+
         return Scores(self.ledger)
 
     @cached_property
@@ -149,7 +147,7 @@ class Run:
             for task in tasks
             for template in templates
         }
-        planned = [
+        return [
             plan_suite(
                 suite_id,
                 tasks,
@@ -163,8 +161,6 @@ class Run:
             for model in self.settings.model
             for template in templates
         ]
-        self.suites += planned
-        return planned
 
     def templates(self, settings: Settings) -> tuple[Template, ...]:
         """Return the prompt templates that `settings` name, each read once."""
@@ -354,16 +350,14 @@ class Run:
 
     def _gate(self, suite: Suite, spot: GateSpot) -> Gate:
         row = suite_row(suite)
-        if spot.task is None:
-            found = self.scores.of(row)
-        else:
-            # A suite of that task alone, so that its interval is that of one task.
-            found = score(msgspec.structs.replace(row, tasks=[spot.task.id]), self.ledger)
+        found = self.scores.of_task(row, spot.task.id) if spot.task else self.scores.of(row)
         assert found is not None, "a gate needs the originals, and has measured them"
         return decide(spot, found, suite.settings)
 
     def record(self, invocation: InvocationRecord) -> Record:
         """Return what this run has found so far, whichever process measured it."""
+        from pytest_promptse.run.recorded import record_of  # noqa: PLC0415 - as above
+
         return record_of(self, invocation)
 
     @property
