@@ -16,14 +16,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_promptse.tasks import humaneval
+
+if TYPE_CHECKING:
+    import resource
 
 ROOM, SAMPLES = 64, 16
 SERVER = Path(__file__).with_name("latency_server.py")

@@ -32,4 +32,8 @@ def pytest_promptse_rewriter(spec: str) -> Rewriter | None:
 
 @pytest.hookspec(firstresult=True)
 def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
-    """Return what writes ``--promptse-report kind:path``, or None if `kind` is not yours."""
+    """Return what writes ``--promptse-report kind:path``, or None if `kind` is not yours.
+
+    A record's ``tasks`` are a sequence that need not be a list, since they may not fit in memory
+    at once; `pytest_promptse.reports.record.encode` yields any record as JSON, part by part.
+    """

@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 import pytest_promptse.reports.record as record_module
 from pytest_promptse.cli import main
-from pytest_promptse.reports.record import json_schema
+from pytest_promptse.reports.packed import Packed
+from pytest_promptse.reports.record import encode, json_schema
 
 SHIPPED = Path(record_module.__file__).with_name("record.schema.json")
 
@@ -27,6 +30,15 @@ def test_the_schema_is_a_valid_schema():
 def test_the_command_prints_the_schema(capsys):
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json_schema()
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_part_by_part_a_record_is_written_as_it_would_be_at_once(record, n):
+    tasks = [replace(record.tasks[0], id=f'"tasks": []\n{number}') for number in range(n)]
+    whole = replace(record, tasks=tasks)
+    at_once = msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
+    assert b"".join(encode(whole)) == at_once
+    assert b"".join(encode(replace(record, tasks=Packed(tasks)))) == at_once
 
 
 @pytest.fixture(scope="module")

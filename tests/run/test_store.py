@@ -324,6 +324,17 @@ def test_notes_come_back_in_the_order_first_put_with_their_last_value(store):
     other.close()
 
 
+def test_notes_are_found_and_counted_by_what_their_names_begin_with(store):
+    for name in ("sum\x1fb", "sums\x1fa", "sum\x1fa", "sum\x1f\U0010fffe", "SUM\x1fa"):
+        store.put("run", "score", name, name.encode())
+    store.put("other run", "score", "sum\x1fa", b"")
+    found = [name for name, _ in store.scan("run", "score", prefix="sum\x1f")]
+    assert found == ["sum\x1fb", "sum\x1fa", "sum\x1f\U0010fffe"]
+    assert store.count("run", "score", prefix="sum\x1f") == 3
+    assert store.count("run", "score") == 5
+    assert store.count("run", "other kind") == 0
+
+
 def test_what_several_processes_settle_is_what_the_first_said(store):
     other = Store(store.folder)
     assert store.settle("run", "look", "a", b"1") == b"1"
