@@ -6,38 +6,18 @@ import html as entities
 import json
 import re
 import sys
-from html.parser import HTMLParser
 
 import msgspec
 import pytest
 from hostile_record import ATTACKS, hostile_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parsed_page import Page
 
 from pytest_promptse.errors import RecordError, SettingsError
 from pytest_promptse.reports import html
 from pytest_promptse.reports.digest import changes
 from pytest_promptse.reports.payload import embed
-
-
-class Page(HTMLParser):
-    """The elements of a page with their attributes, and its text outside scripts and styles."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.elements, self.text, self._raw = [], "", None
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        self._raw = tag if tag in ("script", "style") else None
-
-    def handle_endtag(self, _tag):
-        self._raw = None
-
-    def handle_data(self, data):
-        if self._raw is None:
-            self.text += data
 
 
 @pytest.fixture(scope="module")

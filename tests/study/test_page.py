@@ -2,36 +2,16 @@ from __future__ import annotations
 
 import re
 import sys
-from html.parser import HTMLParser
 
 import pytest
 from hostile_record import ATTACKS, hostile_record
 from making import flat, make_run, paper_runs, save
+from parsed_page import Page
 
 from pytest_promptse.cli import main
 from pytest_promptse.study.entry import Run
 from pytest_promptse.study.page import render
 from pytest_promptse.study.study import study_of
-
-
-class Page(HTMLParser):
-    """The elements of a page with their attributes, and its text outside scripts and styles."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.elements, self.text, self._raw = [], "", None
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        self._raw = tag if tag in ("script", "style") else None
-
-    def handle_endtag(self, _tag):
-        self._raw = None
-
-    def handle_data(self, data):
-        if self._raw is None:
-            self.text += data
 
 
 @pytest.fixture(scope="module")
