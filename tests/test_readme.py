@@ -22,7 +22,7 @@ def test_two_commands_set_up_and_do_everything():
     start = "tools/setup && "
     assert [command.removeprefix(start) for command in commands() if start in command] == [
         ".venv/bin/pytest --promptse-model tiny example_suites/quickstart",
-        ".venv/bin/pytest -n auto",
+        ".venv/bin/pytest -n auto --dist worksteal",
     ]
 
 
