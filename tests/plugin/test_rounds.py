@@ -208,3 +208,27 @@ def test_a_point_gate_cannot_be_decided_early(run):
     result = run("--promptse-gate", "point", *AUTO, *REFERENCE)
     result.stderr.fnmatch_lines(["*--promptse-gate: a point gate*give confident, or a number*"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_budget_that_ends_within_a_round_leaves_the_suite_undecided(run, pytester):
+    path = pytester.path / "sums.promptse.yaml"
+    path.write_text(path.read_text().replace(f"min_auc_e: {FLOOR}", "min_auc_e: 0.9"))
+    result = run(*AUTO, *REFERENCE, "--promptse-max-requests", str(FIRST + 1))
+    result.assert_outcomes(passed=FIRST + 1, errors=ALL - FIRST - 1 + GATES)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*of 9 wordings measured", f"*max_requests={FIRST + 1}: *"])
+    record = measured(pytester, "-p", "no:xdist", *REFERENCE)
+    [found] = record["suites"]
+    assert (found["rounds"]["look"], found["n_measured"]) == (2, ALL)
+    assert record["usage"]["requests"] == ALL - FIRST - 1
+
+
+def test_x_stops_at_a_gate_that_fails_after_the_rounds_that_it_needed(run, pytester, breaking):
+    path = pytester.path / "sums.promptse.yaml"
+    path.write_text(path.read_text().replace(f"min_auc_e: {FLOOR}", "min_auc_e: 0.6"))
+    pytester.makeconftest("def pytest_collection_modifyitems(items): items.reverse()")
+    model = ("--promptse-model", breaking(*TASKS))
+    run("-x", *AUTO, *model).assert_outcomes(failed=1)
+    again = run(*AUTO, *model)
+    again.assert_outcomes(passed=FIRST + GATES - 1, failed=1, skipped=ALL - FIRST)
+    assert f"{FIRST * SAMPLES} completions from the store" in again.stdout.str()
