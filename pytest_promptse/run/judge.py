@@ -192,6 +192,11 @@ class Judge:
             failure, cpu_seconds=candidate.cpu_seconds, limits=check.limits
         )
         verdict = StoredVerdict(
-            cause=finding.cause, detail=finding.detail, seconds=candidate.seconds
+            cause=finding.cause, detail=_storable(finding.detail), seconds=candidate.seconds
         )
         return verdict, doubtful
+
+
+def _storable(text: str) -> str:
+    """Write out lone surrogates, which a program may raise with and no file can hold."""
+    return text.encode(errors="backslashreplace").decode()

@@ -297,7 +297,7 @@ class Ledger:
         """Return how many wordings of a suite were measured."""
         return self._store.count(self._run, WordingRow.__name__, prefix=_prefix(suite))
 
-    def wording(self, suite: SuiteKey, *, task: str, variant: str) -> OutcomeRow | None:
+    def wording(self, suite: SuiteKey, task: str, variant: str) -> OutcomeRow | None:
         """Return one wording's outcome, or None where it was not measured in this run."""
         name = _SEPARATOR.join((*_key_parts(suite), task, variant))
         value = self._store.get(self._run, WordingRow.__name__, name)

@@ -36,6 +36,11 @@ class Wording:
     job: Job
     spoken: str
 
+    @property
+    def name(self) -> tuple[str, str]:
+        """The ids of its task and variant, by which a suite knows it."""
+        return (self.job.task_id, self.job.variant_id)
+
 
 @dataclass(frozen=True, kw_only=True)
 class GateSpot:

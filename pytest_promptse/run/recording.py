@@ -119,6 +119,9 @@ def _suite(
     *,
     end: LookRow | None,
 ) -> SuiteRecord:
+    names = [*(f"elasticity-d{distance:g}" for distance in suite.distances), "auc-e", "excess"]
+    places: dict[str | None, int] = {task: place for place, task in enumerate(suite.tasks)}
+    places[None] = len(places)
     decided = [
         GateRecord(
             name=gate.name,
@@ -128,7 +131,8 @@ def _suite(
             message=gate.message,
             task=gate.task,
         )
-        for gate in gates
+        # As planned, in whatever order several processes decided them.
+        for gate in sorted(gates, key=lambda gate: (places[gate.task], names.index(gate.name)))
     ]
     return SuiteRecord(
         id=suite.id,

@@ -98,8 +98,8 @@ class Run:
         self._reword = Rewording(root, settings, rewriter)
         self._backends: dict[str, Backend] = {}
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
-        # By the key of a wording's job; the ledger has the rest.
-        self._measured: dict[SuiteKey, dict[str, Tally]] = defaultdict(dict)
+        # By task and variant; the ledger has the rest.
+        self._measured: dict[SuiteKey, dict[tuple[str, str], Tally]] = defaultdict(dict)
         self._gated: Collection[SuiteKey] = ()
         self._waiting = waiting
         self._sampler: Sampler | None = None
@@ -243,8 +243,8 @@ class Run:
         NotScoredError
             If a completion cannot be had or the sandbox fails; the ledger keeps the reason.
         """
-        measured, key = self._measured[suite.key], wording.job.key
-        if key not in measured:
+        measured, name = self._measured[suite.key], wording.name
+        if name not in measured:
             with self._waiting(self.sampler.progress) as tick:
                 completions = self.sampler.wait(wording.job, tick=tick)
             judged = self.judge.judge(wording, completions, self.sampler.form(suite.model), check)
@@ -252,12 +252,12 @@ class Run:
                 suite,
                 wording,
                 judged,
-                tokens=self.store.tokens(key),
+                tokens=self.store.tokens(wording.job.key),
                 node=node(wording),
             )
             self.ledger.add(row)
-            measured[key] = Tally(row.passes, row.n)
-        return measured[key]
+            measured[name] = Tally(row.passes, row.n)
+        return measured[name]
 
     def needless(
         self,
@@ -318,13 +318,13 @@ class Run:
         measured = self._measured[suite.key]
         unknown = []
         for wording in wordings:
-            if wording.job.key in measured:
+            if wording.name in measured:
                 continue
-            row = self.ledger.wording(suite.key, task=wording.task.id, variant=wording.variant.id)
+            row = self.ledger.wording(suite.key, *wording.name)
             if row is None:
                 unknown.append(wording)
             else:
-                measured[wording.job.key] = Tally(row.passes, row.n)
+                measured[wording.name] = Tally(row.passes, row.n)
         self.sampler.request([wording.job for wording in unknown])
         for wording in unknown:
             self.measure(suite, wording, check, node=node)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from pytest_promptse.tasks.example import Example
 
+# What no pytest id, no row of the store and no file can hold.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
@@ -69,8 +72,12 @@ class Task:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.id or any(part in self.id for part in ("[", "]", "::", "\n")):
-            raise TaskError(f"task id {self.id!r}: give a non-empty id without '[', ']' or '::'")
+        parts = ("[", "]", "::")
+        if not self.id or any(part in self.id for part in parts) or _CONTROL.search(self.id):
+            raise TaskError(
+                f"task id {self.id!r}: give a non-empty id without '[', ']', '::' or control "
+                "characters"
+            )
         if not self.prompt.strip():
             raise TaskError(
                 f"task {self.id!r}: the prompt is empty; say what the model is to write"

@@ -183,6 +183,19 @@ def test_the_record_holds_what_was_measured(run, pytester, answers, programs):
     assert [variant["delta"] for variant in task["variants"]] == [-0.5, -1.0, 0.0]
 
 
+def test_what_no_file_can_hold_is_written_out_and_is_the_same_from_the_store(
+    run, pytester, answers
+):
+    raises = "def slugify(title):\n    raise ValueError('\\ud800 é')\n"
+    model = answers({0.2: [raises]})
+    for name in ("first", "second"):
+        run("--promptse-model", model, "--promptse-report", f"json:{name}.json")
+        record = json.loads((pytester.path / f"{name}.json").read_text())
+        variant = record["tasks"][0]["variants"][1]
+        assert variant["causes"] == {"exception": 2}
+        assert variant["details"]["exception"].endswith("ValueError: \\ud800 é")
+
+
 def test_a_wording_nobody_answered_is_an_error_and_not_a_zero(run, pytester, answers):
     model = answers({})
     path = pytester.path / "answers.jsonl"

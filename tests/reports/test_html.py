@@ -171,3 +171,11 @@ def test_a_text_does_not_differ_from_itself(text):
 
 def test_entities_in_a_prompt_are_shown_as_typed(page):
     assert entities.escape("&amp;") in page
+
+
+def test_settings_that_are_not_set_are_not_shown(record):
+    for unset in (None, False, [], (), {}):
+        page = html.render(msgspec.structs.replace(record, settings={"template": unset, "m": 8}))
+        shown = page[page.index("Models, settings and environment") :]
+        assert ">m<" in shown
+        assert ">template<" not in shown

@@ -84,10 +84,10 @@ def test_an_outcome_is_a_row_without_its_texts(ledger):
     [[whole]] = ledger.measured(SUITE, WordingRow)
     [[outcome]] = ledger.measured(SUITE, OutcomeRow)
     assert whole == written
-    assert outcome == ledger.wording(SUITE.key, task="sum", variant="d0.3-tired-0")
+    assert outcome == ledger.wording(SUITE.key, "sum", "d0.3-tired-0")
     assert (outcome.n, outcome.passes) == (2, 1)
     assert not hasattr(outcome, "samples")
-    assert ledger.wording(SUITE.key, task="sum", variant="original") is None
+    assert ledger.wording(SUITE.key, "sum", "original") is None
 
 
 def test_a_suite_is_scored_again_once_more_of_it_was_measured(ledger):

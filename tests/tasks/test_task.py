@@ -55,6 +55,8 @@ def test_the_name_that_examples_call_outranks_the_first_name_in_the_prompt():
     [
         ({"id": ""}, "non-empty id"),
         ({"id": "a[1]"}, "non-empty id without"),
+        ({"id": "a\x1fb"}, "control characters"),
+        ({"id": "\ud800"}, "control characters"),
         ({"prompt": " \n"}, "prompt is empty"),
         ({"prompt": "Sort a list."}, "write it like `name\\(arg\\)`"),
         ({"entry_point": "two words"}, "is not a name"),
