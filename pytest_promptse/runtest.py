@@ -299,7 +299,11 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     report.promptse = item.stash.get(WORD, "")  # type: ignore[attr-defined]
     if call.excinfo is None or not isinstance(call.excinfo.value, NotScoredError | TaskError):
         return
-    report.longrepr = call.excinfo.getrepr(style="value")
+    shown = call.excinfo.getrepr(style="value")
+    if shown.reprcrash is not None:
+        # In the short summary and in JUnit the message is what there is room for.
+        shown.reprcrash.message = str(call.excinfo.value)
+    report.longrepr = shown
     if isinstance(call.excinfo.value, NotScoredError):
         # A failed set-up is what pytest calls an error: in its counts, its exit code and JUnit.
         report.when = "setup"

@@ -215,7 +215,9 @@ def test_a_budget_that_ends_within_a_round_leaves_the_suite_undecided(run, pytes
     result = run(*AUTO, *REFERENCE, "--promptse-max-requests", str(FIRST + 1))
     result.assert_outcomes(passed=FIRST + 1, errors=ALL - FIRST - 1 + GATES)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*of 9 wordings measured", f"*max_requests={FIRST + 1}: *"])
+    result.stdout.fnmatch_lines(
+        ["*of 9 wordings measured", f"ERROR *auc-e* - max_requests={FIRST + 1}: *"]
+    )
     record = measured(pytester, "-p", "no:xdist", *REFERENCE)
     [found] = record["suites"]
     assert (found["rounds"]["look"], found["n_measured"]) == (2, ALL)
