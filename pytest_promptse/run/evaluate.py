@@ -77,11 +77,11 @@ def _score(suite: SuiteRow, ledger: Ledger) -> SuiteScore | None:
 def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamples:
     variants: dict[float, list[Samples]] = {distance: [] for distance in distances}
     for row in rows[1:]:
-        variants[row.distance].append(_to_samples(row))
-    return TaskSamples(task_id=rows[0].task, original=_to_samples(rows[0]), variants=variants)
+        variants[row.distance].append(to_samples(row))
+    return TaskSamples(task_id=rows[0].task, original=to_samples(rows[0]), variants=variants)
 
 
-def _to_samples(row: OutcomeRow) -> Samples:
+def to_samples(row: OutcomeRow) -> Samples:
     """Turn one wording's outcome into the arrays that the formulas take."""
     scored = row.has_logprobs
     return Samples(

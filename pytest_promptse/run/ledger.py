@@ -139,8 +139,9 @@ class WordingRow(OutcomeRow, frozen=True, kw_only=True):
 
 
 class GateRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One gate as it was decided."""
+    """One gate as it was decided; ``place`` is its own among the suite's gates, as planned."""
 
+    place: int
     suite: str
     model: str
     template: str | None

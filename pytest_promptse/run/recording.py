@@ -73,8 +73,9 @@ def suites_of(
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         heard: list[Heard] = []
         for rows in ledger.measured(suite, WordingRow):
-            heard += map(Heard.of, rows)
-            tasks.append(_task(suite, by_id.get(rows[0].task), rows))
+            own = [Heard.of(row) for row in rows]
+            heard += own
+            tasks.append(_task(suite, by_id.get(rows[0].task), rows, own))
         decided, end = gates[suite.key], ends.get(suite.key)
         suites.append(_suite(suite, scored, decided, heard, quadrants, end=end))
         asked[suite.model, suite.template] += heard
@@ -119,9 +120,6 @@ def _suite(
     *,
     end: LookRow | None,
 ) -> SuiteRecord:
-    names = [*(f"elasticity-d{distance:g}" for distance in suite.distances), "auc-e", "excess"]
-    places: dict[str | None, int] = {task: place for place, task in enumerate(suite.tasks)}
-    places[None] = len(places)
     decided = [
         GateRecord(
             name=gate.name,
@@ -132,7 +130,7 @@ def _suite(
             task=gate.task,
         )
         # As planned, in whatever order several processes decided them.
-        for gate in sorted(gates, key=lambda gate: (places[gate.task], names.index(gate.name)))
+        for gate in sorted(gates, key=lambda gate: gate.place)
     ]
     return SuiteRecord(
         id=suite.id,
@@ -218,19 +216,21 @@ def _light(figures: SuiteFigures) -> LightRecord:
     )
 
 
-def _task(suite: SuiteRow, score: TaskScore | None, rows: list[WordingRow]) -> TaskRecord:
+def _task(
+    suite: SuiteRow, score: TaskScore | None, rows: list[WordingRow], heard: list[Heard]
+) -> TaskRecord:
     original: WordingRecord | None = None
     variants = []
     places: Counter[float] = Counter()
-    for row in rows:
+    for row, outcome in zip(rows, heard, strict=True):
         if row.distance == 0.0:
-            original = WordingRecord(**_wording(row, score.original if score else None))
+            original = WordingRecord(**_wording(row, outcome, score.original if score else None))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_wording(row, own),
+                **_wording(row, outcome, own),
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
@@ -261,7 +261,7 @@ def _task(suite: SuiteRow, score: TaskScore | None, rows: list[WordingRow]) -> T
     )
 
 
-def _wording(row: WordingRow, score: Scored | None) -> dict[str, Any]:
+def _wording(row: WordingRow, outcome: Heard, score: Scored | None) -> dict[str, Any]:
     return {
         "node": row.node,
         "prompt": row.text,
@@ -270,7 +270,7 @@ def _wording(row: WordingRow, score: Scored | None) -> dict[str, Any]:
         "soft_exec": score.soft_exec if score else None,
         "score": score.score if score else None,
         "ess": score.ess if score else None,
-        "confidence": _confidence(row),
+        "confidence": None if outcome.confidence is None else float(outcome.confidence.mean()),
         "causes": dict(sorted(Counter(cause for cause in row.causes if cause).items())),
         "details": row.details,
         "prompt_tokens": row.tokens and row.tokens[0],
@@ -285,11 +285,6 @@ def _wording(row: WordingRow, score: Scored | None) -> dict[str, Any]:
             for sample in row.samples
         ],
     }
-
-
-def _confidence(row: WordingRow) -> float | None:
-    own = Heard.of(row).confidence
-    return None if own is None else float(own.mean())
 
 
 def _key(text: str) -> str:

@@ -293,6 +293,7 @@ class Run:
         gate = self._gate(suite, spot)
         self.ledger.add(
             GateRow(
+                place=suite.gates.index(spot),
                 suite=suite.id,
                 model=suite.model,
                 template=suite.key.template,

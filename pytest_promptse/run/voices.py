@@ -17,6 +17,7 @@ from pytest_promptse.reports.record import (
     VoiceRecord,
     VoicesRecord,
 )
+from pytest_promptse.run.evaluate import to_samples
 from pytest_promptse.scoring.calibration import calibration_by_group, confidence
 from pytest_promptse.scoring.stratified import Stratum, stratified_p_value
 
@@ -51,18 +52,18 @@ class Heard:
     @classmethod
     def of(cls, row: OutcomeRow) -> Heard:
         """Return what `row` came to."""
-        scored = row.has_logprobs
+        samples = to_samples(row)
         return cls(
             suite=intern(row.suite),
             task=intern(row.task),
             distance=row.distance,
             emotion=row.emotion and intern(row.emotion),
             personality=row.personality and intern(row.personality),
-            passed=np.array([cause == "" for cause in row.causes]),
+            passed=samples.passed,
             confidence=(
-                confidence(np.array(row.logprobs, float), np.array(row.n_tokens, int))
-                if scored
-                else None
+                None
+                if samples.logprob is None or samples.n_tokens is None
+                else confidence(samples.logprob, samples.n_tokens)
             ),
         )
 

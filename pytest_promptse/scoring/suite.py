@@ -122,11 +122,10 @@ def score_suite(
             f"permutations is {permutations}, resamples is {resamples} and looks is {looks}: "
             f"give at least 1, {_LEAST_RESAMPLES} and 1"
         )
-    ids: list[str] = []
     measured = []
     for task in tasks:
-        ids.append(task.task_id)
         measured.append(measure_task(task, plan))
+    ids = [m.score.task_id for m in measured]
     _check_ids(ids)
     # Sums of floats depend on their order, so it is fixed here and not by the caller.
     measured.sort(key=lambda m: m.score.task_id)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.reports.digest import asked, series_of
 from pytest_promptse.reports.visible import visible
 
 if TYPE_CHECKING:
@@ -97,15 +98,12 @@ def entries_of(
     for run in runs:
         record = visible(run.record)
         own = []
-        for model, template in dict.fromkeys((s.model, s.template) for s in record.suites):
-            tasks = {
-                (t.suite, t.id): t
-                for t in record.tasks
-                if (t.model, t.template) == (model, template) and t.original is not None
-            }
+        for series in series_of(record):
+            model, template = series
+            tasks = {(t.suite, t.id): t for t in asked(record, series) if t.original is not None}
             if not tasks:
                 continue
-            asked = (v for v in record.voices if (v.model, v.template) == (model, template))
+            voices = (v for v in record.voices if (v.model, v.template) == (model, template))
             own.append(
                 Entry(
                     label="",
@@ -118,7 +116,7 @@ def entries_of(
                         s.id: s for s in record.suites if (s.model, s.template) == (model, template)
                     },
                     tasks=tasks,
-                    voices=next(asked, None),
+                    voices=next(voices, None),
                 )
             )
         if not own:
