@@ -32,8 +32,8 @@ from pytest_promptse.models.base import (
     completion_key,
     derive_seed,
 )
-from pytest_promptse.run.sampler import Job, Sampler
-from pytest_promptse.run.store import Store
+from pytest_promptse.sampling.sampler import Job, Sampler
+from pytest_promptse.store.store import Store
 
 LATENCY = 0.2
 ROOM = 64

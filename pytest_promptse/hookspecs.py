@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.models.registry import ModelOptions
-    from pytest_promptse.reports.record import Record
+    from pytest_promptse.record.schema import Record
     from pytest_promptse.variants.generate import Rewriter
 
 
@@ -35,5 +35,5 @@ def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
     """Return what writes ``--promptse-report kind:path``, or None if `kind` is not yours.
 
     A record's ``tasks`` are a sequence that need not be a list, since they may not fit in memory
-    at once; `pytest_promptse.reports.record.encode` yields any record as JSON, part by part.
+    at once; `pytest_promptse.record.schema.encode` yields any record as JSON, part by part.
     """

@@ -57,8 +57,8 @@ def test_types_schema_and_page_are_in_it(wheel):
     names = set(wheel.namelist())
     assert {
         "pytest_promptse/py.typed",
-        "pytest_promptse/reports/record.schema.json",
-        "pytest_promptse/reports/page/page.html.j2",
+        "pytest_promptse/record/record.schema.json",
+        "pytest_promptse/reports/html/page/page.html.j2",
     } <= names
 
 
@@ -70,8 +70,8 @@ def test_tests_suites_and_tools_are_not(wheel):
 def test_it_registers_with_pytest_and_brings_the_command(wheel):
     [entry_points] = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
     text = wheel.read(entry_points).decode()
-    assert "[pytest11]\npromptse = pytest_promptse.plugin" in text
-    assert "promptse = pytest_promptse.cli:main" in text
+    assert "[pytest11]\npromptse = pytest_promptse.plugin.hooks" in text
+    assert "promptse = pytest_promptse.cli.main:main" in text
 
 
 def test_a_run_from_the_wheel_needs_no_checkout(unpacked, tmp_path):

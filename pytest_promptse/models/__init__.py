@@ -1,1 +1,1 @@
-"""Who answers: the backends behind ``BACKEND:NAME``."""
+"""Backends that return completions, and the extraction of programs from completions."""

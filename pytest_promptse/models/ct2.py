@@ -11,7 +11,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_promptse.data import tiny_dir
+from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import Answer, Capabilities, Completion, Usage, derive_seed
 from pytest_promptse.models.chat_template import ChatTemplate, read_chat_template, read_json

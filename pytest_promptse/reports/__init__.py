@@ -1,1 +1,1 @@
-"""What people look at, all of it made from the result record."""
+"""Reports made from the record alone."""

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record.queries import series_of, unscored
 from pytest_promptse.reports import markdown
-from pytest_promptse.reports.digest import series_of, unscored
-from pytest_promptse.reports.visible import visible
+from pytest_promptse.reports.escaping import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_promptse.record.schema import Record, SuiteRecord
     from pytest_promptse.reports.compared import ComparedRecord
-    from pytest_promptse.reports.record import Record, SuiteRecord
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub shows no summary of a step that is larger.

@@ -10,19 +10,19 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.reports.digest import changes, compared, losses, overall, series_of, unscored
-from pytest_promptse.reports.notation import DASH, exact, short, signed, spoken
+from pytest_promptse.record.queries import changes, compared, losses, overall, series_of, unscored
+from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.formatting import DASH, exact, short, signed, spoken
 from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
-from pytest_promptse.reports.ranking_text import NAMES, per_solved, unit
-from pytest_promptse.reports.visible import visible
+from pytest_promptse.reports.terminal.ranking import NAMES, per_solved, unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_promptse.reports.digest import Loss
+    from pytest_promptse.record.queries import Loss
+    from pytest_promptse.record.schema import Record, SuiteRecord
     from pytest_promptse.reports.ranked import Gap
-    from pytest_promptse.reports.record import Record, SuiteRecord
 
 _HARMFUL = 5
 _NAMES = 3

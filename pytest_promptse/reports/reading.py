@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.reports.record import SCHEMA, Record
+from pytest_promptse.record.schema import SCHEMA, Record
 
 
 class _Head(msgspec.Struct):

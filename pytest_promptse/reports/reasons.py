@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pytest_promptse.reports.notation import MINUS, columns, signed, spoken
+from pytest_promptse.reports.formatting import MINUS, columns, signed, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.reports.record import SuiteRecord
+    from pytest_promptse.record.schema import SuiteRecord
 
 _SHOWN = 4
 _BAR = 12

@@ -1,1 +1,1 @@
-"""One run: plan, ask, judge, remember."""
+"""One run: plan, judge, score, decide gates and build the record."""

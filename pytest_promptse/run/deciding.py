@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_promptse.scoring.gate import judge_gate
 
 if TYPE_CHECKING:
+    from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.plan import GateSpot
     from pytest_promptse.scoring.gate import Direction, Gate
     from pytest_promptse.scoring.scores import Interval, SuiteScore
-    from pytest_promptse.settings import Settings
 
 
 class _Figure(NamedTuple):

@@ -10,8 +10,8 @@ from pytest_promptse.errors import BudgetError, ModelError, NotScoredError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_promptse.run.job import Job
-    from pytest_promptse.run.store import Store
+    from pytest_promptse.sampling.job import Job
+    from pytest_promptse.store.store import Store
 
 _KIND = "failure"
 _CLASSES = {"BudgetError": BudgetError, "ModelError": ModelError}

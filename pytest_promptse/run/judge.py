@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models.extract import extract
-from pytest_promptse.run.ledger import SampleRow
-from pytest_promptse.run.store import StoredVerdict
 from pytest_promptse.sandbox.candidate import ProgramStopped
 from pytest_promptse.sandbox.limits import Limits, fit, needs_confirmation
+from pytest_promptse.store.run_log import SampleRow
+from pytest_promptse.store.store import StoredVerdict
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models.base import Capabilities, Completion
     from pytest_promptse.run.plan import Wording
-    from pytest_promptse.run.store import Store
     from pytest_promptse.sandbox.candidate import Candidate
     from pytest_promptse.sandbox.jail import Sandbox
+    from pytest_promptse.store.store import Store
     from pytest_promptse.tasks.task import Task
 
 DETAIL_CHARS = 600

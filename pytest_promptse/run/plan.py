@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.models.base import Decoding, completion_key, derive_seed
-from pytest_promptse.run.job import Job
-from pytest_promptse.run.ledger import SuiteKey
+from pytest_promptse.sampling.job import Job
 from pytest_promptse.scoring.sequential import planned_looks
+from pytest_promptse.store.run_log import SuiteKey
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.asking import Asked
-    from pytest_promptse.settings import Settings
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.variant import Variant

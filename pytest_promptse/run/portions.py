@@ -11,7 +11,7 @@ from pytest_promptse.models.base import Ask, derive_seed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pytest_promptse.run.job import Job
+    from pytest_promptse.sampling.job import Job
 
 
 class Order:

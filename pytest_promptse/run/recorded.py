@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pytest_promptse import __version__
-from pytest_promptse.reports.ranking import rank_templates
-from pytest_promptse.reports.record import SCHEMA, EmotionRecord, ModelRecord, Record, UsageRecord
-from pytest_promptse.run.ledger import CachedRow, LookRow
+from pytest_promptse.record.ranking import rank_templates
+from pytest_promptse.record.schema import SCHEMA, EmotionRecord, ModelRecord, Record, UsageRecord
 from pytest_promptse.run.provenance import environment, git_state
-from pytest_promptse.run.recording import errors_of, suites_of, templates_of
+from pytest_promptse.run.record_builder import errors_of, suites_of, templates_of
 from pytest_promptse.run.rows import plain_settings
+from pytest_promptse.store.run_log import CachedRow, LookRow
 
 if TYPE_CHECKING:
     from pytest_promptse.models.base import Usage
-    from pytest_promptse.reports.record import InvocationRecord
+    from pytest_promptse.record.schema import InvocationRecord
     from pytest_promptse.run.session import Run
 
 _PRICED_TOKENS = 1_000_000

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_promptse.run.ledger import LookRow
+from pytest_promptse.store.run_log import LookRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_promptse.run.job import Job
-    from pytest_promptse.run.ledger import Ledger, SuiteKey
     from pytest_promptse.run.plan import Suite, Wording
-    from pytest_promptse.run.sampler import Sampler
+    from pytest_promptse.sampling.job import Job
+    from pytest_promptse.sampling.sampler import Sampler
+    from pytest_promptse.store.run_log import Ledger, SuiteKey
 
 
 class Rounds:

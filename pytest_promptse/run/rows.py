@@ -6,14 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.run.judge import DETAIL_CHARS, outcomes
-from pytest_promptse.run.ledger import SuiteRow, WordingRow
+from pytest_promptse.store.run_log import SuiteRow, WordingRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.judge import JudgedSample
     from pytest_promptse.run.plan import Suite, Wording
-    from pytest_promptse.settings import Settings
 
 
 def suite_row(suite: Suite) -> SuiteRow:

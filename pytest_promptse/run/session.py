@@ -8,11 +8,18 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pytest_promptse.run.budget import Budget
 from pytest_promptse.run.deciding import decide
-from pytest_promptse.run.forecast import forecast
 from pytest_promptse.run.judge import Judge
-from pytest_promptse.run.ledger import (
+from pytest_promptse.run.plan import plan_suite
+from pytest_promptse.run.rewording import Rewording
+from pytest_promptse.run.rounds import Rounds
+from pytest_promptse.run.rows import suite_row, wording_row
+from pytest_promptse.sampling.budget import Budget
+from pytest_promptse.sampling.cost_estimate import forecast
+from pytest_promptse.sampling.sampler import Sampler
+from pytest_promptse.sandbox.tiers import open_sandbox
+from pytest_promptse.scoring.sequential import may_stop
+from pytest_promptse.store.run_log import (
     CachedRow,
     ErrorRow,
     GateRow,
@@ -20,14 +27,7 @@ from pytest_promptse.run.ledger import (
     LookRow,
     SuiteKey,
 )
-from pytest_promptse.run.plan import plan_suite
-from pytest_promptse.run.rewording import Rewording
-from pytest_promptse.run.rounds import Rounds
-from pytest_promptse.run.rows import suite_row, wording_row
-from pytest_promptse.run.sampler import Sampler
-from pytest_promptse.run.store import Store
-from pytest_promptse.sandbox.tiers import open_sandbox
-from pytest_promptse.scoring.sequential import may_stop
+from pytest_promptse.store.store import Store
 from pytest_promptse.tasks.template import load_templates
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from pytest_promptse.config.settings import Settings
     from pytest_promptse.errors import NotScoredError
     from pytest_promptse.models.base import Backend, Usage
-    from pytest_promptse.reports.record import InvocationRecord, Record
-    from pytest_promptse.run.evaluate import Scores
-    from pytest_promptse.run.job import Progress
+    from pytest_promptse.record.schema import InvocationRecord, Record
+    from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import GateSpot, Suite, Wording
+    from pytest_promptse.sampling.job import Progress
     from pytest_promptse.sandbox.jail import Sandbox
     from pytest_promptse.scoring.gate import Gate
-    from pytest_promptse.settings import Settings
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
@@ -115,7 +115,7 @@ class Run:
 
     @cached_property
     def scores(self) -> Scores:
-        from pytest_promptse.run.evaluate import Scores  # noqa: PLC0415 - scipy takes its time
+        from pytest_promptse.run.gates import Scores  # noqa: PLC0415 - scipy takes its time
 
         return Scores(self.ledger)
 

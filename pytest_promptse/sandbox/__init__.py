@@ -1,1 +1,1 @@
-"""Where answers run: a jail per slot, a fork per program, plain data in and out."""
+"""The host's side of the sandbox that runs generated programs."""

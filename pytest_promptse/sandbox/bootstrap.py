@@ -1,14 +1,19 @@
-"""How a bare interpreter becomes a zygote: our sources travel to it, our files do not.
+"""Start-up of an interpreter in the jail: source texts are sent to it, files are not.
 
-So nothing of this package, and nothing that lies beside it, has to be visible in the jail.
+Nothing of this package, and nothing beside it, has to be visible in the jail. The modules that
+are sent are the files of `pytest_promptse.sandbox.guest`, all of them and nothing else.
 """
 
 from __future__ import annotations
 
+import re
+from graphlib import TopologicalSorter
 from importlib.resources import files
 
-_PACKAGE = "pytest_promptse.sandbox"
-_MODULES = ("wire", "encode", "decode", "kernel", "guest", "zygote")
+_PACKAGE = "pytest_promptse.sandbox.guest"
+_IMPORT = re.compile(
+    rf"^from {re.escape(_PACKAGE)}(?:\.(\w+) import| import ([\w, ]+))", re.MULTILINE
+)
 
 # Runs as ``python -c``; descriptor 0 is the checker's socket, on which the sources come first.
 COMMAND = """\
@@ -21,11 +26,11 @@ text = b""
 while len(text) < size:
     text += control.recv(65536)
 sources = json.loads(text)
-for name in ("pytest_promptse", "pytest_promptse.sandbox"):
+for name in ("pytest_promptse", "pytest_promptse.sandbox", "pytest_promptse.sandbox.guest"):
     sys.modules[name] = types.ModuleType(name)
-package = sys.modules["pytest_promptse.sandbox"]
+package = sys.modules["pytest_promptse.sandbox.guest"]
 for name, source in sources:
-    module = types.ModuleType("pytest_promptse.sandbox." + name)
+    module = types.ModuleType("pytest_promptse.sandbox.guest." + name)
     sys.modules[module.__name__] = module
     setattr(package, name, module)
     exec(compile(source, "<sandbox " + name + ">", "exec"), module.__dict__)
@@ -34,6 +39,19 @@ package.zygote.serve(control)
 
 
 def sources() -> list[tuple[str, str]]:
-    """Return name and source text of every module that the zygote runs."""
-    folder = files(_PACKAGE)
-    return [(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in _MODULES]
+    """Return name and source text of every module in the guest folder, imported ones first."""
+    texts = {
+        file.name.removesuffix(".py"): file.read_text(encoding="utf-8")
+        for file in files(_PACKAGE).iterdir()
+        if file.name.endswith(".py") and file.name != "__init__.py"
+    }
+    order = TopologicalSorter({name: _imports(text) for name, text in sorted(texts.items())})
+    return [(name, texts[name]) for name in order.static_order()]
+
+
+def _imports(text: str) -> set[str]:
+    """Return the guest modules that a guest module imports."""
+    found = set()
+    for one, several in _IMPORT.findall(text):
+        found |= {one} if one else {name.strip() for name in several.split(",")}
+    return found

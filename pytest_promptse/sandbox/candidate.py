@@ -7,11 +7,11 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_promptse.sandbox import wire
 from pytest_promptse.sandbox.causes import Cause, Failure, ProgramError, ProgramStopped
 from pytest_promptse.sandbox.changes import apply_changes, may_change
-from pytest_promptse.sandbox.decode import decode
-from pytest_promptse.sandbox.encode import encode
+from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.decode import decode
+from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.handle import Handle, ProgramIterator
 from pytest_promptse.sandbox.raised import Raised
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import pressure, watch, wire
+from pytest_promptse.sandbox import pressure, watch
 from pytest_promptse.sandbox.causes import Cause, Failure, ProgramStopped
-from pytest_promptse.sandbox.zygote import READY
+from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.zygote import READY
 
 if TYPE_CHECKING:
     from pytest_promptse.sandbox.limits import Limits

@@ -1,1 +1,1 @@
-"""What the answers are worth: pure functions over numpy arrays."""
+"""Statistics: pure functions over numpy arrays."""

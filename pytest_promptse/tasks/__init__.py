@@ -1,1 +1,1 @@
-"""What is asked: tasks and where they come from."""
+"""Tasks, suite files, HumanEval and prompt templates."""

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.data import templates_dir
+from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks import plainyaml
 

@@ -1,1 +1,1 @@
-"""How a task is reworded, and the proof that it is still the same task."""
+"""Variants of a prompt: library, rewriters and the check that a variant asks for the same."""

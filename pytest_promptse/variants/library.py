@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_promptse.data import templates_dir
+from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import TaskError, VariantError, nearest
 from pytest_promptse.variants import templates
 from pytest_promptse.variants.lexicon import Lexicon

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 from hostile_record import ATTACKS, hostile_record
-from making import PAPER, flat, make_run, paper_runs
+from record_builders import PAPER, flat, make_run, paper_runs
 
-from pytest_promptse.study import page as study_page
-from pytest_promptse.study.entry import Run
-from pytest_promptse.study.study import study_of
+from pytest_promptse.compare import page as study_page
+from pytest_promptse.compare.entry import Run
+from pytest_promptse.compare.study import study_of
 
 axe_module = pytest.importorskip("axe_playwright_python.sync_playwright")
 

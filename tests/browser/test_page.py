@@ -6,7 +6,7 @@ import sys
 import pytest
 from hostile_record import ATTACK, hostile_record
 
-from pytest_promptse.reports import html
+from pytest_promptse.reports.html import html
 
 axe_module = pytest.importorskip("axe_playwright_python.sync_playwright")
 

@@ -16,8 +16,8 @@ from markdown_it import MarkdownIt
 from pages import PAGES, ROOT, blocks
 from stand_ins import environment
 
-from pytest_promptse.cli import make_parser
-from pytest_promptse.options import OPTIONS
+from pytest_promptse.cli.main import make_parser
+from pytest_promptse.config.options import OPTIONS
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 

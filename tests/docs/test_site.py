@@ -11,9 +11,9 @@ import pytest
 from pages import DOCS, PAGES, ROOT, blocks
 
 from pytest_promptse import hookspecs
-from pytest_promptse.cli import make_parser
-from pytest_promptse.options import OPTIONS
-from pytest_promptse.reports.record import json_schema
+from pytest_promptse.cli.main import make_parser
+from pytest_promptse.config.options import OPTIONS
+from pytest_promptse.record.schema import json_schema
 from pytest_promptse.tasks import suitefile
 
 

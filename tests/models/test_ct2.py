@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pytest_promptse.data import tiny_dir
+from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import Ask, Decoding, Prompt
 from pytest_promptse.models.ct2 import Ct2Backend, tiny_backend

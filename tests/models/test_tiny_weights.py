@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from pytest_promptse.data import tiny_dir
+from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.models.base import Ask, Decoding, Prompt
 from pytest_promptse.models.chat_template import read_chat_template
 from pytest_promptse.models.ct2 import tiny_backend

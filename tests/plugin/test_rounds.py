@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from pytest_promptse.reports.record import json_schema
+from pytest_promptse.record.schema import json_schema
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.generate import generate
 

@@ -37,11 +37,13 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
     top, own = loaded()
     assert not top & HEAVY
     assert own == {
+        "pytest_promptse.config",
+        "pytest_promptse.config.option_types",
+        "pytest_promptse.config.options",
         "pytest_promptse.errors",
         "pytest_promptse.hookspecs",
-        "pytest_promptse.options",
         "pytest_promptse.plugin",
-        "pytest_promptse.values",
+        "pytest_promptse.plugin.hooks",
     }
 
 

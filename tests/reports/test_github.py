@@ -7,8 +7,8 @@ import pytest
 from hostile_record import ATTACKS, hostile_record
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record.schema import ErrorRecord
 from pytest_promptse.reports import github, markdown
-from pytest_promptse.reports.record import ErrorRecord
 
 COMMAND = re.compile(r"::(error|warning) ([^\n:]*)::([^\n\r]*)")
 

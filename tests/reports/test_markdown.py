@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.reports import html, markdown
-from pytest_promptse.reports.digest import losses
-from pytest_promptse.reports.notation import DASH, MINUS
-from pytest_promptse.reports.terminal import render
+from pytest_promptse.record.queries import losses
+from pytest_promptse.reports import markdown
+from pytest_promptse.reports.formatting import DASH, MINUS
+from pytest_promptse.reports.html import html
+from pytest_promptse.reports.terminal.summary import render
 
 OWN_HTML = re.compile(
     r"(<details><summary>Most harmful wordings \(\d+( of \d+)?\)</summary>|</details>|</?sub>)\n*"

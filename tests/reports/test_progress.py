@@ -4,7 +4,7 @@ import pytest
 
 from pytest_promptse.models.base import Usage
 from pytest_promptse.reports.progress import LOG_SECONDS, Meter, describe, duration
-from pytest_promptse.run.job import Progress
+from pytest_promptse.sampling.job import Progress
 
 UNDER_WAY = Progress(done=384, total=1024, cached=40, rate=12.34, eta=51.9, usage=Usage())
 

@@ -7,11 +7,11 @@ from contextlib import closing
 
 import pytest
 
+from pytest_promptse.config.options import OPTIONS
+from pytest_promptse.config.settings import resolve
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import Answer, Capabilities, Completion, Usage
-from pytest_promptse.options import OPTIONS
 from pytest_promptse.run.rewording import Rewording
-from pytest_promptse.settings import resolve
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.tasks.template import load_templates
 from pytest_promptse.variants.files import folder_of, write

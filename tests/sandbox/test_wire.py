@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.sandbox import wire
-from pytest_promptse.sandbox.decode import decode
-from pytest_promptse.sandbox.encode import encode
+from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.decode import decode
+from pytest_promptse.sandbox.guest.encode import encode
 
 hashable = st.recursive(
     st.none()

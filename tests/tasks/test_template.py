@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.data import templates_dir
+from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.tasks.template import load_templates, render

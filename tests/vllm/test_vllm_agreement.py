@@ -19,7 +19,7 @@ import urllib.request
 
 import pytest
 
-from pytest_promptse.data import tiny_dir
+from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import Ask, Decoding, FatalError, Prompt, derive_seed
 from pytest_promptse.models.ct2 import tiny_backend

@@ -1,0 +1,1 @@
+"""The ``promptse`` command, one module for each subcommand."""

@@ -1,0 +1,117 @@
+"""``promptse compare``: several records side by side."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from pytest_promptse.compare.entry import Run
+
+_T = TypeVar("_T")
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``compare`` command, which sets ``func``; that returns the exit code."""
+    compare = subparsers.add_parser(
+        "compare",
+        help="show several models, dates or templates side by side",
+        description=(
+            "Print a leaderboard, the quadrants of pass@1 and AUC-E, what changed task by task, "
+            "and the statistics of the paper's research questions, over what all runs have."
+        ),
+    )
+    compare.add_argument(
+        "records",
+        nargs="+",
+        metavar="[NAME=]RUN.json",
+        help="a record, or a baseline by its name; changes are measured against the first",
+    )
+    compare.add_argument("--html", type=Path, metavar="PATH", help="write a page with all plots")
+    compare.add_argument(
+        "--csv", type=Path, metavar="FOLDER", help="write every table as a CSV file"
+    )
+    compare.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        metavar="MODEL=BILLIONS",
+        help="parameters of a model whose name does not tell (repeatable)",
+    )
+    compare.add_argument(
+        "--family",
+        action="append",
+        default=[],
+        metavar="MODEL=NAME",
+        help="family of a model whose name does not tell (repeatable)",
+    )
+    compare.set_defaults(func=_compare)
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    families = _pairs(chosen.family, "--family", str)
+    sizes = _pairs(chosen.size, "--size", _billions)
+
+    from pytest_promptse.compare import csv_files, page, terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare.study import study_of  # noqa: PLC0415
+
+    if chosen.html is not None:
+        page.check_installed()
+    study = study_of(_runs(chosen.records), families=families, sizes=sizes)
+    width, colours = shutil.get_terminal_size().columns, sys.stdout.isatty()
+    sys.stdout.write(terminal.render(study, width=width, colours=colours) + "\n")
+    if chosen.html is not None:
+        page.write(study, chosen.html)
+    if chosen.csv is not None:
+        csv_files.write(study, chosen.csv)
+    return 0
+
+
+def _runs(given: Sequence[str]) -> list[Run]:
+    from pytest_promptse.compare.baseline import Baselines  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare.entry import Run  # noqa: PLC0415
+
+    here = Path.cwd()
+    baselines = Baselines(here, here=here)
+    runs = []
+    for each in given:
+        name, _, path = each.rpartition("=")
+        if Path(each).exists():
+            # A file may be named so.
+            name, path = "", each
+        runs.append(Run(path=path, record=baselines.load(path), name=name or None))
+    return runs
+
+
+def _pairs(given: Sequence[str], option: str, read: Callable[[str], _T]) -> dict[str, _T]:
+    """Read MODEL=VALUE; a model's name may hold ``=`` itself."""
+    found = {}
+    for each in given:
+        model, _, value = each.rpartition("=")
+        try:
+            found[model] = read(value)
+        except ValueError:
+            model = ""
+        if not (model and value):
+            example = "7" if read is _billions else "llama"
+            raise SettingsError(
+                f"compare: {option} {each!r} names no model and value; give {option} "
+                f"openai:some-model={example}"
+            )
+    return found
+
+
+def _billions(value: str) -> float:
+    size = float(value)
+    if not 0.0 < size < float("inf"):
+        raise ValueError(value)
+    return size

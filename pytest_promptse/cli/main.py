@@ -1,0 +1,51 @@
+"""The ``promptse`` command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_promptse import __version__
+from pytest_promptse.cli import compare as study_commands
+from pytest_promptse.cli import report, store
+from pytest_promptse.cli import variants as variant_commands
+from pytest_promptse.errors import PromptseError
+from pytest_promptse.record.schema import json_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WORK = "Work on wordings, the store and records, outside a test run."
+_USAGE_ERROR = 2
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; each sets ``func``, which returns the exit code."""
+    parser = argparse.ArgumentParser(prog="promptse", description=_WORK)
+    parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    variant_commands.add_parser(commands)
+    store.add_parser(commands)
+    report.add_parser(commands)
+    study_commands.add_parser(commands)
+    schema = commands.add_parser("schema", help="print the JSON Schema of the result record")
+    schema.set_defaults(func=_schema)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 found something, 2 misused."""
+    chosen = make_parser().parse_args(arguments)
+    try:
+        code: int = chosen.func(chosen)
+    except PromptseError as error:
+        sys.stderr.write(f"promptse: {error}\n")
+        return _USAGE_ERROR
+    return code
+
+
+def _schema(_: argparse.Namespace) -> int:
+    sys.stdout.write(json.dumps(json_schema(), indent=2) + "\n")
+    return 0

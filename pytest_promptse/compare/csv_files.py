@@ -1,0 +1,69 @@
+"""A study as CSV, one file for each table."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from pytest_promptse.compare.sections import sections_of
+from pytest_promptse.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_promptse.compare.study import Study
+    from pytest_promptse.compare.table import Cell, Column, Table
+
+# A spreadsheet takes a cell that begins so for a formula, whatever a model or task was named
+# (https://owasp.org/www-community/attacks/CSV_Injection).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - wide forms
+
+
+def write(study: Study, folder: Path) -> list[Path]:
+    """Write every table of a study into `folder`, making it if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If a file cannot be written.
+    """
+    paths = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for section in sections_of(study):
+            for table in section.tables:
+                path = folder / f"{table.name}.csv"
+                with path.open("w", encoding="utf-8", newline="") as file:
+                    csv.writer(file).writerows(lines(table))
+                paths.append(path)
+    except OSError as error:
+        raise RecordError(f"--csv {folder}: {error.strerror or error}") from None
+    return paths
+
+
+def lines(table: Table) -> Iterator[list[str]]:
+    """Yield a table's header and rows, figures in full, nothing where there is no figure."""
+    yield [name for column in table.columns for name in _names(column)]
+    for row in table.rows:
+        yield [
+            part
+            for column, cell in zip(table.columns, row, strict=True)
+            for part in _parts(column, cell)
+        ]
+
+
+def _names(column: Column) -> tuple[str, ...]:
+    if column.kind.endswith("interval"):
+        return (f"{column.key}_low", f"{column.key}_high")
+    return (column.key,)
+
+
+def _parts(column: Column, cell: Cell) -> tuple[str, ...]:
+    if isinstance(cell, tuple):
+        return tuple(repr(float(end)) for end in cell)
+    if cell is None:
+        return ("",) * len(_names(column))
+    if isinstance(cell, str):
+        return (f"'{cell}" if cell.startswith(_FORMULA) else cell,)
+    return (str(cell) if isinstance(cell, int) else repr(float(cell)),)

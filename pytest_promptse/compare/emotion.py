@@ -1,0 +1,260 @@
+"""RQ4: what valence and arousal do to correctness, stability and calibration."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pytest_promptse.scoring.groups import kolmogorov_smirnov
+from pytest_promptse.scoring.regression import LEAST_CLUSTERS, increment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_promptse.compare.common_subset import Ground
+    from pytest_promptse.compare.entry import Entry, TaskKey
+    from pytest_promptse.compare.leaderboard import Standing
+    from pytest_promptse.record.schema import (
+        CalibrationRecord,
+        EmotionRecord,
+        VariantRecord,
+        WordingRecord,
+    )
+    from pytest_promptse.scoring.groups import Pairwise
+    from pytest_promptse.scoring.regression import Increment
+
+QUADRANTS = ("positive-active", "positive-calm", "negative-active", "negative-calm")
+# What reads like code rather than like prose.
+_TERM = re.compile(r"[`_(){}\[\]<>=\d]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mood:
+    """The wordings of one entry in one quadrant or emotion.
+
+    ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident``
+    and ``underconfident`` are over all samples that the run had of that mood, not over the common
+    ground alone; None without log-probabilities.
+    """
+
+    entry: Entry
+    kind: str
+    value: str
+    n: int
+    pass_rate: float
+    change: float
+    elasticity: float | None
+    confidence: float | None
+    ece: float | None
+    overconfident: float | None
+    underconfident: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distributions:
+    """Quadrants of one entry against each other, by a figure of their wordings."""
+
+    entry: Entry
+    figure: str
+    pairs: tuple[Pairwise, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """What valence and arousal explain of a figure, beyond the controls, for one entry."""
+
+    entry: Entry
+    figure: str
+    increment: Increment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moods:
+    """The answer to RQ4."""
+
+    moods: tuple[Mood, ...]
+    distributions: tuple[Distributions, ...]
+    explained: tuple[Explained, ...]
+    missing: tuple[str, ...]
+
+
+class _Worded(NamedTuple):
+    """One wording in a mood, with its task and original."""
+
+    key: TaskKey
+    original: WordingRecord
+    variant: VariantRecord
+    emotion: EmotionRecord
+
+    @property
+    def change(self) -> float:
+        return self.variant.pass_rate - self.original.pass_rate
+
+    @property
+    def quadrant(self) -> str:
+        sign = "positive" if self.emotion.valence >= 0 else "negative"
+        return f"{sign}-{'active' if self.emotion.arousal >= 0 else 'calm'}"
+
+
+def moods_of(ground: Ground, standings: Sequence[Standing]) -> Moods:
+    """Answer RQ4."""
+    moods: list[Mood] = []
+    distributions: list[Distributions] = []
+    explained: list[Explained] = []
+    missing: list[str] = []
+    without: list[str] = []
+    short: list[str] = []
+    unsure: list[str] = []
+    can_regress = find_spec("statsmodels") is not None
+    for standing in standings:
+        entry = standing.entry
+        worded = list(_worded(ground, entry))
+        if not worded:
+            without.append(entry.label)
+            continue
+        moods += _moods(entry, worded, light=ground.mode == "light")
+        distributions += _distributions(entry, worded)
+        if not _is_sure(worded):
+            unsure.append(entry.label)
+        if can_regress:
+            own = list(_explained(entry, worded))
+            explained += own
+            if not own:
+                short.append(entry.label)
+    if without:
+        missing.append(f"no wordings in a known emotion: {', '.join(without)}")
+    if unsure:
+        missing.append(
+            f"confidence and calibration need log-probabilities: {', '.join(unsure)} has none"
+        )
+    if not can_regress:
+        missing.append(
+            "the regression needs statsmodels; pip install 'pytest-promptse[statistics]'"
+        )
+    if short:
+        missing.append(
+            f"the regression needs {LEAST_CLUSTERS} tasks, pass rates that change and emotions "
+            f"that differ in valence and arousal: not so for {', '.join(short)}"
+        )
+    return Moods(
+        moods=tuple(moods),
+        distributions=tuple(distributions),
+        explained=tuple(explained),
+        missing=tuple(missing),
+    )
+
+
+def term_density(text: str) -> float:
+    """Return the share of a text's words that hold code: backticks, brackets, digits, ``_<>=``."""
+    words = text.split()
+    return sum(_TERM.search(word) is not None for word in words) / len(words) if words else 0.0
+
+
+def _worded(ground: Ground, entry: Entry) -> Iterator[_Worded]:
+    known = entry.run.record.emotions
+    for key in ground.tasks:
+        original = entry.tasks[key].original
+        assert original is not None, "entries hold tasks with their originals"
+        for variant in ground.variants(entry, key):
+            if variant.emotion in known:
+                yield _Worded(key, original, variant, known[variant.emotion])
+
+
+def _is_sure(worded: Sequence[_Worded]) -> bool:
+    return all(
+        one.variant.confidence is not None and one.original.confidence is not None for one in worded
+    )
+
+
+def _moods(entry: Entry, worded: Sequence[_Worded], *, light: bool) -> Iterator[Mood]:
+    by_quadrant: dict[str, list[_Worded]] = defaultdict(list)
+    by_emotion: dict[str, list[_Worded]] = defaultdict(list)
+    for one in worded:
+        by_quadrant[one.quadrant].append(one)
+        by_emotion[one.variant.emotion or ""].append(one)
+    voices = entry.voices
+    calibration = (voices.calibration if voices else None) or {}
+    emotions = (voices.emotions if voices else None) or {}
+    for quadrant in QUADRANTS:
+        if quadrant in by_quadrant:
+            own = by_quadrant[quadrant]
+            yield _mood(entry, ("quadrant", quadrant), own, calibration.get(quadrant), light)
+    for emotion in entry.run.record.emotions:
+        if emotion in by_emotion:
+            own = by_emotion[emotion]
+            yield _mood(entry, ("emotion", emotion), own, emotions.get(emotion), light)
+
+
+def _mood(
+    entry: Entry,
+    group: tuple[str, str],
+    worded: Sequence[_Worded],
+    calibration: CalibrationRecord | None,
+    light: bool,
+) -> Mood:
+    deltas = [one.change if light else one.variant.delta for one in worded]
+    known = [abs(delta) for delta in deltas if delta is not None]
+    sure = [c for one in worded if (c := one.variant.confidence) is not None]
+    return Mood(
+        entry=entry,
+        kind=group[0],
+        value=group[1],
+        n=len(worded),
+        pass_rate=float(np.mean([one.variant.pass_rate for one in worded])),
+        change=float(np.mean([one.change for one in worded])),
+        elasticity=1.0 - float(np.mean(known)) if known else None,
+        confidence=float(np.mean(sure)) if len(sure) == len(worded) else None,
+        ece=calibration.ece if calibration else None,
+        overconfident=calibration.overconfident if calibration else None,
+        underconfident=calibration.underconfident if calibration else None,
+    )
+
+
+def _distributions(entry: Entry, worded: Sequence[_Worded]) -> Iterator[Distributions]:
+    groups = {q: [one for one in worded if one.quadrant == q] for q in QUADRANTS}
+    groups = {quadrant: own for quadrant, own in groups.items() if own}
+    if len(groups) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
+        return
+    changes = {q: np.array([one.change for one in own]) for q, own in groups.items()}
+    yield Distributions(
+        entry=entry, figure="change of the pass rate", pairs=tuple(kolmogorov_smirnov(changes))
+    )
+    if _is_sure(worded):
+        sure = {q: np.array([one.variant.confidence for one in own]) for q, own in groups.items()}
+        yield Distributions(entry=entry, figure="confidence", pairs=tuple(kolmogorov_smirnov(sure)))
+
+
+def _explained(entry: Entry, worded: Sequence[_Worded]) -> Iterator[Explained]:
+    valence = np.array([one.emotion.valence for one in worded])
+    arousal = np.array([one.emotion.arousal for one in worded])
+    controls = {
+        "length": np.array([math.log(max(1, len(one.variant.prompt.split()))) for one in worded]),
+        "edit magnitude": np.array([one.variant.measured_distance for one in worded]),
+        "term density": np.array([term_density(one.variant.prompt) for one in worded]),
+        "distance": np.array([one.variant.distance for one in worded]),
+    }
+    further = {"valence": valence, "arousal": arousal, "valence by arousal": valence * arousal}
+    outcomes: Mapping[str, Sequence[float]] = {
+        "change of the pass rate": [one.change for one in worded],
+        **(
+            {
+                "change of confidence": [
+                    (one.variant.confidence or 0.0) - (one.original.confidence or 0.0)
+                    for one in worded
+                ]
+            }
+            if _is_sure(worded)
+            else {}
+        ),
+    }
+    clusters = ["\x1f".join(one.key) for one in worded]
+    for figure, outcome in outcomes.items():
+        found = increment(np.array(outcome), controls, further, clusters)
+        if found is not None:
+            yield Explained(entry=entry, figure=figure, increment=found)

@@ -1,0 +1,182 @@
+"""What takes part in a study: one model, through one template, in one run.
+
+A record may hold several, and several records the same one at different dates. All are reduced to
+the tasks, distances and wordings that every one of them has, and scored alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.record.queries import asked, series_of
+from pytest_promptse.reports.escaping import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord, VoicesRecord
+
+TaskKey: TypeAlias = tuple[str, str]
+"""Suite and task."""
+
+SIZES = (("tiny", 3.0), ("small", 10.0), ("medium", 25.0), ("large", float("inf")))
+"""Groups of size with what they stay under, in billions of parameters."""
+
+_BILLIONS = re.compile(r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
+_WORD_BEFORE = re.compile(r"(?<=[a-z])(?=\d+(?:\.\d+)?b(?![a-z0-9]))", re.IGNORECASE)
+# A name's own family before the one it was built on: DeepSeek-R1-Distill-Qwen-7B is called Qwen
+# by the paper, which groups by architecture.
+_FAMILIES = ("qwen", "llama", "deepseek", "gpt", "claude", "gemini", "gemma", "mistral", "phi")
+_ALIASES = {"codestral": "mistral", "mixtral": "mistral", "ds-coder": "deepseek"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A record with what it was asked for by, and the name that was given to it, if any."""
+
+    path: str
+    record: Record
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One model, through one template, in one run.
+
+    ``size`` is in billions of parameters; it and ``family`` are None where the model's name does
+    not tell and nobody said. ``tasks`` are those whose original was measured.
+    """
+
+    label: str
+    model: str
+    template: str | None
+    run: Run
+    family: str | None
+    size: float | None
+    suites: Mapping[str, SuiteRecord]
+    tasks: Mapping[TaskKey, TaskRecord]
+    voices: VoicesRecord | None
+
+    @property
+    def size_group(self) -> str | None:
+        """``tiny``, ``small``, ``medium`` or ``large`` (see `SIZES`)."""
+        if self.size is None:
+            return None
+        return next(name for name, limit in SIZES if self.size < limit)
+
+    @property
+    def rewriters(self) -> str:
+        """The rewriters of its wordings."""
+        names = {v.rewriter for task in self.tasks.values() for v in task.variants}
+        return ", ".join(sorted(names))
+
+
+def entries_of(
+    runs: Sequence[Run],
+    *,
+    families: Mapping[str, str] | None = None,
+    sizes: Mapping[str, float] | None = None,
+) -> list[Entry]:
+    """Return everything that takes part, in the order of `runs`, each with a label of its own.
+
+    Parameters
+    ----------
+    families, sizes
+        By model as it was asked for, instead of what its name tells.
+
+    Raises
+    ------
+    RecordError
+        If a record holds nothing that was measured, or a named model is in none.
+    """
+    found: list[Entry] = []
+    for run in runs:
+        record = visible(run.record)
+        own = []
+        for series in series_of(record):
+            model, template = series
+            tasks = {(t.suite, t.id): t for t in asked(record, series) if t.original is not None}
+            if not tasks:
+                continue
+            voices = (v for v in record.voices if (v.model, v.template) == (model, template))
+            own.append(
+                Entry(
+                    label="",
+                    model=model,
+                    template=template,
+                    run=run,
+                    family=(families or {}).get(model) or family_of(model),
+                    size=(sizes or {}).get(model) or size_of(model),
+                    suites={
+                        s.id: s for s in record.suites if (s.model, s.template) == (model, template)
+                    },
+                    tasks=tasks,
+                    voices=next(voices, None),
+                )
+            )
+        if not own:
+            raise RecordError(f"{run.path} holds no task whose original wording was measured")
+        found += own
+    known = {entry.model for entry in found}
+    for model in [*(families or {}), *(sizes or {})]:
+        if model not in known:
+            raise RecordError(
+                f"no record holds the model {model!r}; there are {', '.join(sorted(known))}"
+            )
+    return _labelled(found)
+
+
+def size_of(model: str) -> float | None:
+    """Read billions of parameters from a model's name: 6.7 of ``deepseek-coder-6.7b``."""
+    name = _WORD_BEFORE.sub("-", model.replace("_", "-"))
+    found = _BILLIONS.findall(name)
+    return float(found[0]) if found else None
+
+
+def family_of(model: str) -> str | None:
+    """Read the family from a model's name, such as ``qwen``; None where it has none we know."""
+    name = model.lower()
+    family = next((family for family in _FAMILIES if family in name), None)
+    return family or next((own for alias, own in _ALIASES.items() if alias in name), None)
+
+
+def _labelled(entries: list[Entry]) -> list[Entry]:
+    """Label by model and template, and by date, time and file as far as that is needed."""
+    plain = [_plain(entry) for entry in entries]
+    dates = [entry.run.record.finished for entry in entries]
+    longer = [
+        plain,
+        [f"{name} {date[:10]}" for name, date in zip(plain, dates, strict=True)],
+        [f"{n} {d[:16].replace('T', ' ')}" for n, d in zip(plain, dates, strict=True)],
+        [f"{name} {Path(e.run.path).stem}" for name, e in zip(plain, entries, strict=True)],
+        [f"{name} {e.run.path}" for name, e in zip(plain, entries, strict=True)],
+    ]
+    labels = list(plain)
+    for candidates in longer[1:]:
+        counts = Counter(labels)
+        again = {name for name, count in counts.items() if count > 1}
+        labels = [
+            candidate if label in again else label
+            for label, candidate in zip(labels, candidates, strict=True)
+        ]
+    counts = Counter(labels)
+    seen: Counter[str] = Counter()
+    named = []
+    for entry, label in zip(entries, labels, strict=True):
+        seen[label] += 1
+        own = f"{label} ({seen[label]})" if counts[label] > 1 else label
+        named.append(replace(entry, label=own))
+    return named
+
+
+def _plain(entry: Entry) -> str:
+    model = entry.model if entry.template is None else f"{entry.model} · {entry.template}"
+    if entry.run.name is None:
+        return model
+    several = len({(s.model, s.template) for s in entry.run.record.suites}) > 1
+    return f"{entry.run.name} · {model}" if several else entry.run.name

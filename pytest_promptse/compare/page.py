@@ -1,0 +1,57 @@
+"""A study as one page that needs nothing beside itself (see `reports.paging`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_promptse.compare.sections import sections_of
+from pytest_promptse.compare.table import sort_value, written
+from pytest_promptse.reports.html import standalone_page
+
+if TYPE_CHECKING:
+    from pytest_promptse.compare.study import Study
+
+_FOLDER = Path(__file__).with_name("page")
+
+
+def check_installed() -> None:
+    """Refuse to go on without what the page is made with.
+
+    Raises
+    ------
+    SettingsError
+        Naming the extra to install.
+    """
+    standalone_page.check_installed("compare --html")
+
+
+def write(study: Study, path: Path) -> None:
+    """Write a study as a page, making the folder if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If `path` cannot be written.
+    SettingsError
+        If the extra is not installed.
+    """
+    check_installed()
+    standalone_page.save(render(study), path, what=f"--html {path}")
+
+
+def render(study: Study) -> str:
+    """Return the page of a study."""
+    from pytest_promptse.compare.figures import figures_of, numbers_of  # noqa: PLC0415 - the extra
+
+    days = sorted({entry.run.record.finished[:10] for entry in study.ground.entries})
+    return standalone_page.rendered(
+        _FOLDER / "compare.html.j2",
+        [standalone_page.FOLDER / "sort.js", _FOLDER / "compare.js"],
+        filters={"written": written, "sort_value": sort_value},
+        study=study,
+        sections=sections_of(study),
+        numbers=numbers_of(study),
+        figures=figures_of(study),
+        span=" to ".join(dict.fromkeys((days[0], days[-1]))),
+    )

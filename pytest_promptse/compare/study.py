@@ -1,0 +1,76 @@
+"""A study: everything that is said of several records side by side, from them and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_promptse.compare.common_subset import ground_of
+from pytest_promptse.compare.emotion import moods_of
+from pytest_promptse.compare.entry import entries_of
+from pytest_promptse.compare.leaderboard import changes_of, standings_of
+from pytest_promptse.compare.questions import moderation, screening, trade_off
+from pytest_promptse.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_promptse.compare.common_subset import Ground
+    from pytest_promptse.compare.emotion import Moods
+    from pytest_promptse.compare.entry import Run
+    from pytest_promptse.compare.leaderboard import Change, Cut, Standing
+    from pytest_promptse.compare.questions import Moderation, Screening, TradeOff
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Several entries on common ground: the leaderboard, and what RQ1 to RQ4 come to."""
+
+    ground: Ground
+    standings: tuple[Standing, ...]
+    cut: Cut | None
+    changes: tuple[Change, ...]
+    trade_off: TradeOff
+    moderation: Moderation
+    screening: Screening
+    moods: Moods
+
+
+def study_of(
+    runs: Sequence[Run],
+    *,
+    families: Mapping[str, str] | None = None,
+    sizes: Mapping[str, float] | None = None,
+) -> Study:
+    """Put the models of `runs` side by side.
+
+    The first entry is what the others' changes are measured against.
+
+    Parameters
+    ----------
+    families, sizes
+        Of models whose name does not tell them; sizes in billions of parameters.
+
+    Raises
+    ------
+    RecordError
+        If there are fewer than two models, or they have no task or distance in common.
+    """
+    entries = entries_of(runs, families=families, sizes=sizes)
+    if len(entries) < 2:  # noqa: PLR2004 - a comparison
+        raise RecordError(
+            f"{runs[0].path} holds one model, {entries[0].label}, and nothing to compare it with; "
+            "give the record of another model or of another day"
+        )
+    ground = ground_of(entries)
+    standings, cut = standings_of(ground)
+    return Study(
+        ground=ground,
+        standings=tuple(standings),
+        cut=cut,
+        changes=tuple(changes_of(standings, ground.distances)),
+        trade_off=trade_off(standings),
+        moderation=moderation(ground, standings),
+        screening=screening(ground, standings),
+        moods=moods_of(ground, standings),
+    )

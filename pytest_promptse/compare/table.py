@@ -1,0 +1,83 @@
+"""Tables: the one form in which a study is printed, written as CSV and put on a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pytest_promptse.reports.formatting import DASH, NOT_MEASURED, exact, probability, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Cell: TypeAlias = "str | float | tuple[float, float] | None"
+Kind: TypeAlias = Literal[
+    "text", "count", "figure", "signed", "interval", "signed interval", "p", "statistic"
+]
+_WRITERS: Mapping[str, Callable[[float], str]] = {
+    "count": lambda value: f"{value:,.10g}",
+    "statistic": lambda value: f"{value:,.2f}",
+    "figure": exact,
+    "signed": signed,
+    "p": probability,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """``key`` names it in CSV; ``brief`` columns are shown in the terminal too."""
+
+    title: str
+    key: str
+    kind: Kind = "figure"
+    brief: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """``name`` is its file's; the terminal shows the first ``brief`` rows, all if that is None."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    brief: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Tables about one question, with what they mean and what is missing for more."""
+
+    name: str
+    title: str
+    lead: str
+    tables: tuple[Table, ...]
+    missing: tuple[str, ...] = ()
+
+
+def text(title: str, key: str, *, brief: bool = True) -> Column:
+    """Return a column of words."""
+    return Column(title=title, key=key, kind="text", brief=brief)
+
+
+def filled(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Return the tables that have rows."""
+    return tuple(table for table in tables if table.rows)
+
+
+def written(cell: Cell, kind: Kind) -> str:
+    """Return a cell as people read it."""
+    if cell is None:
+        return NOT_MEASURED
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, tuple):
+        low, high = cell
+        is_signed = kind == "signed interval"
+        return f"{signed(low)} to {signed(high)}" if is_signed else f"{low:.2f}{DASH}{high:.2f}"
+    return _WRITERS[kind](cell)
+
+
+def sort_value(cell: Cell) -> float | str | None:
+    """Return what a column is sorted by: an interval by its lower end."""
+    return cell[0] if isinstance(cell, tuple) else cell

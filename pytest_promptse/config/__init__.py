@@ -1,0 +1,1 @@
+"""Options, their types, resolved settings and the location of data files."""

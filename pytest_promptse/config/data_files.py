@@ -1,0 +1,18 @@
+"""Where the shipped data lies: inside the package in a wheel, beside it in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def templates_dir() -> Path:
+    """Return the folder of the shipped template library."""
+    installed = _PACKAGE / "templates"
+    return installed if installed.is_dir() else _PACKAGE.parent / "templates"
+
+
+def tiny_dir() -> Path:
+    """Return the folder of the embedded model."""
+    return _PACKAGE / "models" / "tiny"

@@ -1,0 +1,401 @@
+"""Every option once: its flag, its ini twin, its marker keyword, its check, its default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.config import option_types
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One setting as the user meets it."""
+
+    name: str
+    parse: option_types.Parse
+    default: Any
+    help: str
+    metavar: str = "VALUE"
+    marker: bool = False
+    repeatable: bool = False
+    flag_only: bool = False
+
+    @property
+    def flag(self) -> str:
+        return "--promptse-" + self.name.replace("_", "-")
+
+    @property
+    def ini(self) -> str:
+        return "promptse_" + self.name
+
+    @property
+    def is_switch(self) -> bool:
+        return self.parse is option_types.switch
+
+    def read(self, value: object, where: str) -> Any:
+        """Check `value`, naming `where` it came from in the error."""
+        if isinstance(value, list) and len(value) == 1:
+            # As it was typed, for the error: flags that can be repeated come as lists.
+            [value] = value
+        try:
+            return self.parse(value)
+        except (ValueError, TypeError) as error:
+            reason = str(error)
+            if reason.startswith("could not convert"):
+                reason = "not a number"
+            raise SettingsError(f"{where}: {value!r} is {_joined(reason)}") from None
+
+
+def _joined(reason: str) -> str:
+    """Let a reason that is a clause of its own follow 'is' as a remark."""
+    clauses = ("names ", "the ", "'")
+    return f"unusable: {reason}" if reason.startswith(clauses) else reason
+
+
+def _option(name: str, parse: option_types.Parse, default: Any, help_: str, **more: Any) -> Option:
+    return Option(name=name, parse=parse, default=default, help=help_, **more)
+
+
+OPTIONS: Mapping[str, Option] = {
+    option.name: option
+    for option in (
+        _option(
+            "model",
+            option_types.texts,
+            (),
+            "the model to test, BACKEND:NAME: tiny, openai:NAME, vllm:NAME, ct2:PATH, reference, "
+            "replay:FILE.jsonl; repeat it to test several",
+            metavar="BACKEND:NAME",
+            repeatable=True,
+        ),
+        _option(
+            "base_url",
+            option_types.text,
+            None,
+            "address of an OpenAI-compatible server for openai: models",
+            metavar="URL",
+        ),
+        _option(
+            "api",
+            option_types.choice("chat", "completions", "responses"),
+            None,
+            "API to speak to the model; found out by asking when not given",
+            metavar="NAME",
+        ),
+        _option(
+            "vllm_args",
+            option_types.engine_args,
+            {},
+            "engine arguments of vllm: models, named as for `vllm serve`",
+            metavar="'NAME=VALUE …'",
+        ),
+        _option(
+            "preset",
+            option_types.choice("smoke", "ci", "paper"),
+            "ci",
+            "how much to sample: smoke, ci (default) or paper",
+            metavar="NAME",
+        ),
+        _option(
+            "mode",
+            option_types.choice("auto", "promptse", "light"),
+            "auto",
+            "promptse needs log-probabilities, light none, auto takes what the model gives",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "weighting",
+            option_types.choice("sum", "mean", "uniform"),
+            "sum",
+            "what SoftExec weighs samples by: sum or mean of the log-probabilities, or uniform",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "samples",
+            option_types.samples,
+            8,
+            "completions per wording; auto draws the wordings in rounds and stops once the gates "
+            "are decided (auto:M with M completions each)",
+            metavar="M|auto",
+            marker=True,
+        ),
+        _option(
+            "original_samples",
+            option_types.whole(1),
+            None,
+            "completions of the original wording (default: 4 times samples, at most 64)",
+            metavar="M",
+            marker=True,
+        ),
+        _option(
+            "variants",
+            option_types.whole(1),
+            4,
+            "wordings per distance and task",
+            metavar="K",
+            marker=True,
+        ),
+        _option(
+            "distances",
+            option_types.distances,
+            (0.1, 0.2, 0.3),
+            "perturbation distances, sorted, in (0, 1)",
+            metavar="D,D,…",
+            marker=True,
+        ),
+        _option(
+            "emotions",
+            option_types.names,
+            None,
+            "emotions to draw from (default: all eight)",
+            metavar="NAME,…",
+            marker=True,
+        ),
+        _option(
+            "personalities",
+            option_types.names,
+            None,
+            "personality profiles to draw from, as in expert.senior.logic (default: all 32)",
+            metavar="T.L.C,…",
+            marker=True,
+        ),
+        _option(
+            "temperature",
+            option_types.between(0, 2),
+            0.2,
+            "sampling temperature",
+            metavar="T",
+            marker=True,
+        ),
+        _option(
+            "top_p",
+            option_types.between(0.01, 1),
+            1.0,
+            "nucleus sampling mass",
+            metavar="P",
+            marker=True,
+        ),
+        _option(
+            "max_tokens",
+            option_types.whole(1),
+            512,
+            "most tokens of one completion",
+            metavar="N",
+            marker=True,
+        ),
+        _option(
+            "seed",
+            option_types.whole(0),
+            0,
+            "seed of wordings, samples and intervals",
+            metavar="N",
+            marker=True,
+        ),
+        _option(
+            "rewriter",
+            option_types.text,
+            "rules",
+            "who words the variants: rules, llm:BACKEND:NAME, or a control arm",
+            metavar="SPEC",
+            marker=True,
+        ),
+        _option(
+            "variants_dir",
+            option_types.text,
+            None,
+            "folder of frozen wordings to use instead of making them",
+            metavar="DIR",
+        ),
+        _option(
+            "template",
+            option_types.texts,
+            (),
+            "prompt templates to ask through, a file or a quoted glob such as 'prompts/*.j2', or "
+            "shipped:NAME; the suites are asked once through each; repeat it for several",
+            metavar="FILE|GLOB",
+            marker=True,
+            repeatable=True,
+        ),
+        _option(
+            "perturb",
+            option_types.choice("task", "template", "both"),
+            "task",
+            "what is reworded: the task (default), the template around it, or both",
+            metavar="WHAT",
+            marker=True,
+        ),
+        _option(
+            "templates_dir",
+            option_types.text,
+            None,
+            "folder of your own emotion and personality templates",
+            metavar="DIR",
+        ),
+        _option(
+            "min_auc_e",
+            option_types.between(0, 1),
+            None,
+            "AUC-E under which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_elasticity",
+            option_types.elasticities,
+            None,
+            "elasticity under which a suite fails: 0.8, or per distance 0.1=0.9,0.3=0.7",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_pass_rate",
+            option_types.between(0, 1),
+            None,
+            "pass rate under which a single wording fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_task_auc_e",
+            option_types.between(0, 1),
+            None,
+            "AUC-E under which a single task fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_excess",
+            option_types.between(0, 1),
+            None,
+            "excess sensitivity (beyond sampling noise) above which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "gate",
+            option_types.choice("point", "confident"),
+            None,
+            "compare the point estimate (default) or the whole 95 %% interval (default with "
+            "samples auto) with a threshold",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "inconclusive",
+            option_types.choice("pass", "fail", "skip"),
+            "pass",
+            "what an inconclusive gate becomes in pytest; pass comes with a warning",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "aa",
+            option_types.switch,
+            False,
+            "A/A run: every variant is the original prompt under another seed",
+        ),
+        _option(
+            "concurrency",
+            option_types.whole(1),
+            None,
+            "most requests under way at once (default: finds its own level)",
+            metavar="N",
+        ),
+        _option(
+            "max_requests", option_types.whole(1), None, "requests this run may send", metavar="N"
+        ),
+        _option(
+            "max_cost",
+            option_types.above(0),
+            None,
+            "what this run may cost, in the currency of the price",
+            metavar="X",
+        ),
+        _option(
+            "price", option_types.price, None, "price of a million tokens", metavar="INPUT,OUTPUT"
+        ),
+        _option(
+            "sandbox",
+            option_types.choice("auto", "bwrap", "docker", "podman", "none"),
+            "auto",
+            "where programs run; auto takes the strongest that works here",
+            metavar="TIER",
+        ),
+        _option(
+            "timeout",
+            option_types.above(0),
+            3.0,
+            "seconds a program may take",
+            metavar="SECONDS",
+            marker=True,
+        ),
+        _option(
+            "memory",
+            option_types.size,
+            512 * 2**20,
+            "memory a program and its children may take",
+            metavar="SIZE",
+            marker=True,
+        ),
+        _option(
+            "store",
+            option_types.text,
+            ".promptse",
+            "folder that completions and verdicts are kept in",
+            metavar="DIR",
+        ),
+        _option(
+            "report",
+            option_types.reports,
+            (),
+            "write a report: json:PATH, html:PATH, md:PATH or github; repeat it for several",
+            metavar="KIND:PATH",
+            repeatable=True,
+        ),
+        _option(
+            "save",
+            option_types.baseline_name,
+            None,
+            "keep this run as a baseline, in .promptse/baselines/NAME.json",
+            metavar="NAME",
+        ),
+        _option(
+            "compare",
+            option_types.text,
+            None,
+            "compare this run with a baseline, or with any record written by a json report",
+            metavar="NAME|PATH",
+        ),
+        _option(
+            "compare_fail",
+            option_types.margins,
+            (),
+            "loss against the baseline that fails the run, as in auc_e:0.02 or auc_e:5%%; auc_e, "
+            "elasticity (every distance), pass_at_1 or excess; repeat it for several",
+            metavar="FIGURE:LOSS",
+            repeatable=True,
+        ),
+        _option(
+            "compare_missing",
+            option_types.choice("fail", "warn"),
+            None,
+            "what a missing baseline does, or one without the suite: fail (default with "
+            "--promptse-compare-fail) or warn",
+            metavar="NAME",
+        ),
+        _option(
+            "dry_run",
+            option_types.switch,
+            False,
+            "print what would be asked and what it might cost, and ask nothing",
+            flag_only=True,
+        ),
+    )
+}

@@ -1,0 +1,1 @@
+"""The pytest plugin: hooks, collection, items, the session object and progress."""

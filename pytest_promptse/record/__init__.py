@@ -1,0 +1,1 @@
+"""The result record: schema, reading, writing and queries over it."""

@@ -1,0 +1,322 @@
+"""A run against a baseline, from the two records and nothing else.
+
+Suites are matched by id, template and model, their tasks by id and the wordings by id too, or by
+distance and index where they were made anew. What is not the same on both sides (another model,
+decoding, rewriter, prompt) is said, and what only one side has is listed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_promptse.record.schema import VariantRecord
+from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
+from pytest_promptse.scoring.compare import Comparison, compare_runs
+from pytest_promptse.scoring.pairing import Pairs, RecordedTask, RecordedWording
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterable, Sequence
+
+    from pytest_promptse.config.option_types import Margin
+    from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord, WordingRecord
+    from pytest_promptse.scoring.compare import Metric
+    from pytest_promptse.scoring.samples import Mode
+
+# Settings of a suite that its figures depend on.
+DECISIVE = (
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "samples",
+    "original_samples",
+    "perturb",
+    "seed",
+    "timeout",
+    "memory",
+)
+# Where these differ, all wordings were drawn and made anew.
+_REWORDING = {"perturb", "rewriter", "seed"}
+
+
+def compare_records(
+    current: Record, baseline: Record, *, name: str, margins: Sequence[Margin] = ()
+) -> list[ComparisonRecord]:
+    """Compare every suite of a run with its counterpart.
+
+    A suite's counterpart has its id, template and model; where exactly one suite of that id and
+    template is left over on each side, these two are compared although the model is another.
+
+    Parameters
+    ----------
+    name
+        What the baseline was asked for by.
+    margins
+        The losses that are not acceptable, at most one per figure.
+
+    Returns
+    -------
+    list of ComparisonRecord
+        The suites of `current` in their order, then those that only `baseline` has. All figures
+        are compared; those without a margin have no verdict.
+    """
+    about = BaselineRecord(
+        name=name,
+        finished=baseline.finished,
+        commit=baseline.git["commit"] if baseline.git else None,
+    )
+    compared = []
+    for ours, theirs in _matched(current.suites, baseline.suites):
+        if ours and theirs:
+            sides = _Side(current, ours), _Side(baseline, theirs)
+            compared.append(_compared(*sides, about=about, margins=margins))
+            continue
+        suite = cast("SuiteRecord", ours or theirs)
+        compared.append(
+            ComparisonRecord(
+                baseline=about,
+                suite=suite.id,
+                template=suite.template,
+                model=ours.model if ours else None,
+                baseline_model=theirs.model if theirs else None,
+            )
+        )
+    return compared
+
+
+def _matched(
+    current: Sequence[SuiteRecord], baseline: Sequence[SuiteRecord]
+) -> list[tuple[SuiteRecord | None, SuiteRecord | None]]:
+    theirs: dict[tuple[str, str | None], dict[str, SuiteRecord]] = defaultdict(dict)
+    for suite in baseline:
+        theirs[suite.id, suite.template][suite.model] = suite
+    found = {
+        id(suite): theirs[suite.id, suite.template].pop(suite.model, None) for suite in current
+    }
+    alone: dict[tuple[str, str | None], list[SuiteRecord]] = defaultdict(list)
+    for suite in current:
+        if found[id(suite)] is None:
+            alone[suite.id, suite.template].append(suite)
+    for key, suites in alone.items():
+        if len(suites) == len(theirs[key]) == 1:
+            found[id(suites[0])] = theirs[key].popitem()[1]
+    return [
+        *((suite, found[id(suite)]) for suite in current),
+        *((None, suite) for suites in theirs.values() for suite in suites.values()),
+    ]
+
+
+class _Side:
+    """One suite with what its record says around it."""
+
+    def __init__(self, record: Record, suite: SuiteRecord) -> None:
+        self.suite = suite
+        key = (suite.id, suite.model, suite.template)
+        self.tasks = {t.id: t for t in record.tasks if (t.suite, t.model, t.template) == key}
+        self.identity = next((m.identity for m in record.models if m.spec == suite.model), {})
+        self.tool = record.tool.get("version", "")
+        self.distances = {float(distance) for distance in suite.elasticity}
+
+    @property
+    def rewriter(self) -> str:
+        names = {variant.rewriter for task in self.tasks.values() for variant in task.variants}
+        return ", ".join(sorted(names))
+
+    def recorded(self, *, light: bool, by_place: Container[str]) -> list[RecordedTask]:
+        """Return what was measured and scored; a task without its original was not.
+
+        The wordings of the tasks `by_place` are named by distance and index alone.
+        """
+        tasks = []
+        for task in self.tasks.values():
+            original = recorded(task.original, light=light) if task.original else None
+            if original is None:
+                continue
+            variants = {
+                _place(variant) if task.id in by_place else variant.id: wording
+                for variant in task.variants
+                if (wording := recorded(variant, light=light)) is not None
+            }
+            tasks.append(RecordedTask(task_id=task.id, original=original, variants=variants))
+        return tasks
+
+
+def recorded(wording: WordingRecord, *, light: bool) -> RecordedWording | None:
+    """Return a wording as it is compared, `light` by its pass rate; None where it has no score."""
+    score = wording.pass_rate if light else wording.score
+    if score is None:
+        return None
+    variant = wording if isinstance(wording, VariantRecord) else None
+    return RecordedWording(
+        distance=variant.distance if variant else 0.0,
+        n=wording.n,
+        pass_rate=wording.pass_rate,
+        score=score,
+        ess=wording.ess,
+        excess=variant.excess if variant else None,
+    )
+
+
+def _place(variant: VariantRecord) -> str:
+    # The id of a wording ends in its index, whoever worded it.
+    return f"d{variant.distance:g}-{variant.id.rpartition('-')[2]}"
+
+
+def _compared(
+    ours: _Side, theirs: _Side, *, about: BaselineRecord, margins: Sequence[Margin]
+) -> ComparisonRecord:
+    suites = (ours.suite, theirs.suite)
+    light = not (
+        all(suite.mode == "promptse" for suite in suites)
+        and ours.suite.weighting == theirs.suite.weighting
+    )
+    differences = _differences(ours, theirs)
+    edited = [name for name in ours.tasks if _is_edited(name, ours, theirs)]
+    all_anew = bool(differences.keys() & _REWORDING)
+    by_place = ours.tasks.keys() if all_anew else edited
+    current = ours.recorded(light=light, by_place=by_place)
+    baseline = theirs.recorded(light=light, by_place=by_place)
+    shared = sorted(ours.distances & theirs.distances)
+    figures = _figures(
+        current,
+        baseline,
+        mode="light" if light else "promptse",
+        distances=shared or sorted(ours.distances),
+        margins={margin.metric: margin for margin in margins},
+        seed=int(ours.suite.settings.get("seed", 0)),
+    )
+    pairs = Pairs.of(current, baseline)
+    return ComparisonRecord(
+        baseline=about,
+        suite=ours.suite.id,
+        template=ours.suite.template,
+        model=ours.suite.model,
+        baseline_model=theirs.suite.model,
+        mode="light" if light else "promptse",
+        figures=figures,
+        differences=differences,
+        prompts_changed=edited,
+        notes=list(_notes(ours, theirs, differences, shared=shared, by_place=by_place)),
+        tasks_only_current=list(pairs.tasks_only_current),
+        tasks_only_baseline=list(pairs.tasks_only_baseline),
+        wordings_only_current=list(pairs.wordings_only_current),
+        wordings_only_baseline=list(pairs.wordings_only_baseline),
+    )
+
+
+def _figures(
+    current: list[RecordedTask],
+    baseline: list[RecordedTask],
+    *,
+    mode: Mode,
+    distances: Sequence[float],
+    margins: dict[str, Margin],
+    seed: int,
+) -> list[ComparedRecord]:
+    asked: list[tuple[Metric, float | None]] = [("pass_at_1", None)]
+    asked += [("elasticity", distance) for distance in distances]
+    asked += [("auc_e", None), ("excess", None)] if distances else []
+    figures = []
+    for metric, distance in asked:
+        margin = margins.get(metric)
+        found = compare_runs(
+            current,
+            baseline,
+            metric,
+            mode=mode,
+            distances=distances,
+            distance=distance,
+            margin=margin.loss if margin else None,
+            relative=bool(margin and margin.relative),
+            seed=seed,
+        )
+        figures.append(_figure(found))
+    return figures
+
+
+def _figure(found: Comparison) -> ComparedRecord:
+    return ComparedRecord(
+        metric=found.metric,
+        distance=found.distance,
+        current=found.current,
+        baseline=found.baseline,
+        difference=found.difference,
+        ci95=found.ci95,
+        margin=found.margin,
+        verdict=found.verdict,
+        message=found.message,
+        n_tasks=found.n_tasks,
+    )
+
+
+def _differences(ours: _Side, theirs: _Side) -> dict[str, tuple[str, str]]:
+    here, there = ours.suite, theirs.suite
+    values: dict[str, tuple[Any, Any]] = {"model": (here.model, there.model)}
+    if here.model == there.model:
+        for key in sorted(ours.identity.keys() | theirs.identity.keys()):
+            values[f"model {key}"] = (
+                ours.identity.get(key, "none"),
+                theirs.identity.get(key, "none"),
+            )
+    if here.template_sha256 and there.template_sha256:
+        values["template"] = (here.template_sha256[:12], there.template_sha256[:12])
+    values["mode"] = (here.mode, there.mode)
+    values["weighting"] = (here.weighting, there.weighting)
+    values["distances"] = (_listed(ours.distances), _listed(theirs.distances))
+    for name in DECISIVE:
+        if name in here.settings and name in there.settings:
+            values[name] = (here.settings[name], there.settings[name])
+    if ours.rewriter and theirs.rewriter:
+        values["rewriter"] = (ours.rewriter, theirs.rewriter)
+    values["pytest-promptse"] = (ours.tool, theirs.tool)
+    return {name: (_text(a), _text(b)) for name, (a, b) in values.items() if a != b}
+
+
+def _listed(distances: Iterable[float]) -> str:
+    return ",".join(f"{distance:g}" for distance in sorted(distances))
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _notes(
+    ours: _Side,
+    theirs: _Side,
+    differences: dict[str, tuple[str, str]],
+    *,
+    shared: Sequence[float],
+    by_place: Collection[str],
+) -> Iterable[str]:
+    if differences.keys() & {"mode", "weighting"}:
+        yield "scored differently on both sides: compared by pass rates, as PromptSELight does"
+    if "distances" in differences and shared:
+        yield f"compared over the distances of both, {_listed(shared)}"
+    if by_place:
+        yield "worded anew since the baseline: wordings are paired by distance and index"
+    if differences.keys() & {"samples", "original_samples"}:
+        yield (
+            "sampled differently on both sides: elasticity and AUC-E are lower with fewer samples, "
+            "excess is not"
+        )
+    changed = sum(
+        _reworded(task, theirs.tasks[name])
+        for name, task in ours.tasks.items()
+        if name in theirs.tasks and name not in by_place
+    )
+    if changed:
+        yield f"wordings that read differently although their prompts did not change: {changed}"
+
+
+def _is_edited(name: str, ours: _Side, theirs: _Side) -> bool:
+    if name not in theirs.tasks:
+        return False
+    here, there = ours.tasks[name].original, theirs.tasks[name].original
+    return here is not None and there is not None and here.prompt != there.prompt
+
+
+def _reworded(ours: TaskRecord, theirs: TaskRecord) -> int:
+    before = {variant.id: variant.prompt for variant in theirs.variants}
+    return sum(
+        before.get(variant.id, variant.prompt) != variant.prompt for variant in ours.variants
+    )

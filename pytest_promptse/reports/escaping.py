@@ -1,0 +1,61 @@
+"""Text that acts rather than being read, written out, so that no report can be misled by it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from pytest_promptse.record.compressed import Packed
+from pytest_promptse.record.schema import Record, TaskRecord
+
+Part = TypeVar("Part", Record, TaskRecord)
+
+# Control characters; what turns the direction of writing, by which a program can be made to look
+# like another (https://trojansource.codes/); and what no file can hold.
+_ACTING = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+    r"\ud800-\udfff\ufffe\uffff]"
+)
+# JSON has escapes of its own for some of them: after an even number of backslashes.
+_ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])")
+
+
+def visible(record: Record) -> Record:
+    """Return `record` with each such character in its texts as an escape, as Python writes it."""
+    rest = replace(record, tasks=[])
+    if _holds_any(rest):
+        record = replace(_written(rest, Record), tasks=record.tasks)
+    if any(map(_holds_any, record.tasks)):
+        record = replace(record, tasks=Packed(_written(task, TaskRecord) for task in record.tasks))
+    return record
+
+
+def _holds_any(part: Record | TaskRecord) -> bool:
+    # Nearly no record does, and a large one takes seconds to walk through.
+    try:
+        text = msgspec.json.encode(part).decode()
+    except UnicodeEncodeError:
+        return True
+    return bool(_ACTING.search(text) or _ESCAPED.search(text))
+
+
+def _written(part: Part, kind: type[Part]) -> Part:
+    return msgspec.convert(_written_out(msgspec.to_builtins(part)), kind)
+
+
+def _written_out(value: Any) -> Any:
+    if isinstance(value, str):
+        return _ACTING.sub(_escape, value)
+    if isinstance(value, dict):
+        return {_written_out(name): _written_out(own) for name, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_written_out(own) for own in value]
+    return value
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - two digits

@@ -1,0 +1,123 @@
+"""How figures and names are written in the terminal."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.record.schema import SuiteRecord
+
+NOT_MEASURED = "·"
+MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
+SIGNIFICANT = 0.05
+WIDE = 100
+"""Columns from which a terminal has room to spare."""
+_LEAST_PROBABILITY = 0.001
+_BARS = "▁▂▃▄▅▆▇█"
+# An elasticity under this is a flat floor; most of what is worth telling apart lies above.
+_SPARK_FLOOR = 0.5
+
+
+def console(*, width: int, colours: bool) -> Console:
+    """Return a console of `width` columns that prints into memory, in colours only if asked for."""
+    return Console(
+        file=StringIO(),
+        width=width,
+        force_terminal=colours,
+        color_system="standard" if colours else None,
+        no_color=not colours,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+
+
+def printed(console: Console) -> str:
+    """Return what was printed on a console of ours, without blanks at the ends of lines."""
+    assert isinstance(console.file, StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+def short(value: float | None) -> str:
+    """Return a figure with two decimals."""
+    return NOT_MEASURED if value is None else f"{value:.2f}"
+
+
+def exact(value: float | None) -> str:
+    """Return a figure with three decimals."""
+    return NOT_MEASURED if value is None else f"{value:.3f}"
+
+
+def signed(value: float | None) -> str:
+    """Return a change with its sign, and without where it rounds to nothing."""
+    if value is None:
+        return NOT_MEASURED
+    text = f"{value:+.2f}"
+    return "0.00" if float(text) == 0 else text.replace("-", MINUS)
+
+
+def starred(text: str, p_adjusted: float | None) -> str:
+    """Return `text` with a star where it is significant, and as wide without."""
+    return text + ("*" if p_adjusted is not None and p_adjusted < SIGNIFICANT else " ")
+
+
+def probability(value: float | None) -> str:
+    """Return a p-value, ``<0.001`` where it is smaller."""
+    if value is None:
+        return NOT_MEASURED
+    return f"{value:.3f}" if value >= _LEAST_PROBABILITY else f"<{_LEAST_PROBABILITY:g}"
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """Draw elasticities as bars, ``▁`` for 0.5 and less up to ``█`` for 1."""
+    return "".join(NOT_MEASURED if value is None else _bar(value) for value in values)
+
+
+def _bar(value: float) -> str:
+    share = (value - _SPARK_FLOOR) / (1.0 - _SPARK_FLOOR)
+    return _BARS[min(len(_BARS) - 1, max(0, int(share * len(_BARS))))]
+
+
+def spoken(cause: str) -> str:
+    """Return a cause of failure as words: ``wrong answer``."""
+    return cause.replace("_", " ")
+
+
+def label(suite: SuiteRecord) -> str:
+    """Return the part of a suite's id that tells it from its neighbours."""
+    path, _, function = suite.id.partition("::")
+    return function or path.rpartition("/")[2].partition(".promptse.")[0]
+
+
+def shortened(text: str, width: int) -> str:
+    """Return `text` cut in its middle to `width` cells, at least one, and filled up to it."""
+    width = max(1, width)
+    if cell_len(text) <= width:
+        return text + " " * (width - cell_len(text))
+    head, tail = "", ""
+    for letter in reversed(text):
+        if cell_len(letter + tail) > (width - 1) // 2:
+            break
+        tail = letter + tail
+    for letter in text:
+        if cell_len(head + letter) > width - 1 - cell_len(tail):
+            break
+        head += letter
+    cut = f"{head}…{tail}"
+    return cut + " " * (width - cell_len(cut))
+
+
+def columns(cells: Sequence[tuple[str, str]], widths: Sequence[int]) -> Text:
+    """Return right-aligned cells of text and style in one line that is never wrapped."""
+    line = Text(no_wrap=True, overflow="ignore")
+    for (text, style), width in zip(cells, widths, strict=True):
+        line.append(" " * max(0, width - cell_len(text)))
+        line.append(text, style)
+    return line

@@ -1,0 +1,125 @@
+"""What the page shows on demand: every wording with its samples, compressed into the page.
+
+A page is sent by mail and kept as an artefact, so its data has a bound. What does not fit is
+left out step by step, programs first, and the page says which step was taken.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from base64 import b64encode
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_promptse.record.queries import changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_promptse.record.schema import (
+        Record,
+        SampleRecord,
+        TaskRecord,
+        VariantRecord,
+        WordingRecord,
+    )
+
+LIMIT_BYTES = 4_500_000
+"""Of embedded data, which leaves room for tables and figures in a page of 6 MB."""
+
+_KINDS = {"same": 0, "gone": 1, "new": 2}
+_THINNED = (
+    None,
+    "To keep this file small it holds the programs of failed samples only.",
+    "To keep this file small it holds one failed program of each wording only.",
+    "To keep this file small it holds no programs.",
+)
+
+
+class Payload(NamedTuple):
+    """Gzipped JSON in base 64, and what was left out of it in a sentence."""
+
+    data: str
+    note: str | None
+
+
+def embed(record: Record, *, limit: int = LIMIT_BYTES) -> Payload:
+    """Pack the wordings of `record` into at most `limit` bytes, or as few as can be."""
+    differences = [
+        zlib.compress(json.dumps(_differences(task)).encode(), level=1) for task in record.tasks
+    ]
+    for level in range(len(_THINNED)):
+        data = b64encode(_packed(record.tasks, differences, level)).decode()
+        if len(data) <= limit:
+            break
+    return Payload(data, _THINNED[level])
+
+
+def _packed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level: int) -> bytes:
+    """Compress the tasks one after the other: all of them at once may be large."""
+    packed = BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
+        file.write(b"[")
+        for number, (task, own) in enumerate(zip(tasks, differences, strict=True)):
+            shown = _task(task, json.loads(zlib.decompress(own)), level)
+            file.write(b"," if number else b"")
+            file.write(json.dumps(shown, separators=(",", ":")).encode())
+        file.write(b"]")
+    return packed.getvalue()
+
+
+def _differences(task: TaskRecord) -> list[list[list[Any]]]:
+    """Compare each wording with the original; without one it is shown as it is."""
+    before = task.original.prompt if task.original else None
+    found = [[[_KINDS["same"], before]]] if before is not None else []
+    for variant in task.variants:
+        if before is None:
+            found.append([[_KINDS["same"], variant.prompt]])
+            continue
+        found.append([[_KINDS[kind], text] for kind, text in changes(before, variant.prompt)])
+    return found
+
+
+def _task(task: TaskRecord, differences: list[list[list[Any]]], level: int) -> dict[str, Any]:
+    wordings: list[WordingRecord] = [task.original] if task.original else []
+    wordings += task.variants
+    shown = [_thinned(wording.samples, level) for wording in wordings]
+    used = {sample.text for samples in shown for sample in samples}
+    return {
+        "id": task.id,
+        "suite": task.suite,
+        "model": task.model,
+        "template": task.template,
+        "texts": {key: text for key, text in task.texts.items() if key in used},
+        "wordings": [
+            {
+                **_wording(wording),
+                "difference": difference,
+                "samples": [[s.n, s.cause, s.detail, s.text] for s in samples],
+            }
+            for wording, difference, samples in zip(wordings, differences, shown, strict=True)
+        ],
+    }
+
+
+def _thinned(samples: Sequence[SampleRecord], level: int) -> Sequence[SampleRecord]:
+    failed = [sample for sample in samples if sample.cause is not None]
+    return (samples, failed, failed[:1], ())[level]
+
+
+def _wording(wording: WordingRecord | VariantRecord) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "n": wording.n,
+        "rate": wording.pass_rate,
+        "score": wording.score,
+        "ess": wording.ess,
+        "causes": wording.causes,
+        "details": wording.details,
+    }
+    for name in ("id", "distance", "emotion", "personality", "rewriter", "excess"):
+        shown[name] = getattr(wording, name, None)
+    shown["measured"] = getattr(wording, "measured_distance", None)
+    shown["p"] = getattr(wording, "p_adjusted", None)
+    return shown

@@ -1,0 +1,146 @@
+"""Which figures a report shows: from the record to what `plots` draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_promptse.record.queries import Series, asked, by_personality
+from pytest_promptse.reports.html import plots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord, VoicesRecord
+
+PANELS = 12
+"""So many suites are drawn; of more, those with the lowest AUC-E."""
+
+_TRAITS = ("technical", "experience", "collaboration")
+_STRONG = 0.05
+
+
+class Drawing(NamedTuple):
+    """A figure as SVG, with its heading."""
+
+    heading: str
+    svg: str
+
+
+class Curves(NamedTuple):
+    """One panel for each suite, of ``n``; all begin at ``floor``."""
+
+    panels: list[Drawing]
+    n: int
+    floor: float
+
+
+class Voices(NamedTuple):
+    """Where one model gives way."""
+
+    label: str
+    drawings: list[Drawing]
+
+
+def curves(record: Record, series: Sequence[Series]) -> Curves:
+    """Draw elasticity by distance for each suite, a line for each of `series`."""
+    suites: dict[str, list[tuple[int, SuiteRecord]]] = {}
+    for suite in record.suites:
+        if any(value is not None for value in suite.elasticity.values()):
+            place = series.index(Series(suite.model, suite.template))
+            suites.setdefault(suite.id, []).append((place, suite))
+    chosen = list(suites)
+    if len(chosen) > PANELS:
+        worst = sorted(chosen, key=lambda id_: min(s.auc_e or 0.0 for _, s in suites[id_]))
+        chosen = [id_ for id_ in chosen if id_ in worst[:PANELS]]
+    floor = _floor(suite for id_ in chosen for _, suite in suites[id_])
+    panels = [
+        Drawing(
+            id_,
+            plots.elasticity(
+                suites[id_],
+                name=f"curve-{number}",
+                title=f"Elasticity by distance, {id_}",
+                floor=floor,
+            ),
+        )
+        for number, id_ in enumerate(chosen)
+    ]
+    return Curves(panels, len(suites), floor)
+
+
+def _floor(suites: Iterable[SuiteRecord]) -> float:
+    """Return a round figure below all that is drawn."""
+    drawn = [1.0]
+    for suite in suites:
+        drawn += [value for value in suite.elasticity.values() if value is not None]
+        drawn += [interval[0] for interval in suite.elasticity_ci95.values() if interval]
+    return max(0.0, int((min(drawn) - 0.05) * 10) / 10)
+
+
+def voices(record: Record) -> list[Voices]:
+    """Draw for each model the changes by emotion, by trait, by profile and on the plane."""
+    return [
+        _one_model(record, one, name=f"voices-{number}")
+        for number, one in enumerate(record.voices)
+        if one.voices
+    ]
+
+
+def _one_model(record: Record, voices: VoicesRecord, *, name: str) -> Voices:
+    label = Series(voices.model, voices.template).label
+    emotions: dict[tuple[str, str], plots.Cell] = {}
+    traits: dict[tuple[str, str], plots.Cell] = {}
+    for voice in voices.voices:
+        column = "all" if voice.distance is None else f"{voice.distance:g}"
+        cells = emotions if voice.trait == "emotion" else traits
+        cells[voice.value, column] = plots.Cell(voice.change, voice.p_adjusted < _STRONG)
+    columns = [*sorted({d for _, d in {**emotions, **traits}} - {"all"}, key=float), "all"]
+    by_trait = (
+        v for trait in _TRAITS for v in sorted(v.value for v in voices.voices if v.trait == trait)
+    )
+    known = [name for name in record.emotions if (name, "all") in emotions]
+    rows = list(dict.fromkeys([*known, *(emotion for emotion, _ in emotions)]))
+    drawings = []
+    if emotions:
+        heading = "Emotion by distance"
+        svg = plots.heat_map(
+            emotions, rows, columns, name=f"{name}-emotion", title=f"{heading}, {label}"
+        )
+        drawings.append(Drawing(heading, svg))
+    if known:
+        heading = "Valence and arousal"
+        overall = {emotion: emotions[emotion, "all"] for emotion in known}
+        svg = plots.plane(
+            record.emotions, overall, name=f"{name}-plane", title=f"{heading}, {label}"
+        )
+        drawings.append(Drawing(heading, svg))
+    if traits:
+        heading = "Personality trait by distance"
+        svg = plots.heat_map(
+            traits,
+            list(dict.fromkeys(by_trait)),
+            columns,
+            name=f"{name}-trait",
+            title=f"{heading}, {label}",
+        )
+        drawings.append(Drawing(heading, svg))
+    if traits:
+        own = asked(record, Series(voices.model, voices.template))
+        drawings.append(_profiles(own, name=f"{name}-profile", label=label))
+    return Voices(label, drawings)
+
+
+def _profiles(tasks: Iterable[TaskRecord], *, name: str, label: str) -> Drawing:
+    cells: dict[tuple[str, str], plots.Cell] = {}
+    for personality, change in by_personality(tasks).items():
+        technical, _, rest = personality.partition(".")
+        cells[rest.replace(".", ", "), technical] = plots.Cell(change)
+    heading = "Personality profile"
+    svg = plots.heat_map(
+        cells,
+        sorted({row for row, _ in cells}),
+        sorted({column for _, column in cells}),
+        name=name,
+        title=f"{heading}, {label}",
+    )
+    return Drawing(heading, svg)

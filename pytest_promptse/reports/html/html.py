@@ -1,0 +1,110 @@
+"""``html:PATH``: the record as one page that needs nothing beside itself (see `paging`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.record.queries import (
+    asked,
+    causes,
+    compared,
+    losses,
+    overall,
+    series_of,
+    unscored,
+    worst_change,
+)
+from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.html import standalone_page
+from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
+from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
+from pytest_promptse.reports.terminal.ranking import NAMES, per_solved, unit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_promptse.record.schema import Record
+    from pytest_promptse.reports.ranked import RankingRecord
+
+_HARMFUL = 8
+
+
+def check_installed() -> None:
+    """Refuse to go on without what the page is made with.
+
+    Raises
+    ------
+    SettingsError
+        Naming the extra to install.
+    """
+    standalone_page.check_installed("an html report")
+
+
+def write(record: Record, path: Path) -> None:
+    """Write a record as a page, making the folder if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If `path` cannot be written.
+    SettingsError
+        If the extra is not installed.
+    """
+    check_installed()
+    standalone_page.save(render(record), path, what=f"report html:{path}")
+
+
+def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
+    """Return the page of a record, with at most `limit` bytes of samples in it."""
+    from pytest_promptse.reports.html import figures  # noqa: PLC0415 - needs the extra
+
+    record = visible(record)
+    series = series_of(record)
+    harmful, n_harmful = losses(record.tasks, most=_HARMFUL)
+    return standalone_page.rendered(
+        standalone_page.FOLDER / "page.html.j2",
+        [standalone_page.FOLDER / "sort.js", standalone_page.FOLDER / "page.js"],
+        record=record,
+        series=series,
+        verdict=overall(record),
+        unscored=unscored(record),
+        compared=compared(record),
+        distances=sorted({d for suite in record.suites for d in suite.elasticity}, key=float),
+        several_suites=len({suite.id for suite in record.suites}) > 1,
+        rankings=[_ranking(ranking) for ranking in record.rankings],
+        curves=figures.curves(record, series),
+        voices=figures.voices(record),
+        causes=_causes(record),
+        harmful=harmful,
+        n_harmful=n_harmful,
+        worst=worst_change,
+        payload=embed(record, limit=limit),
+    )
+
+
+def _ranking(ranking: RankingRecord) -> dict[str, Any]:
+    return {
+        "of": ranking,
+        "figures": [NAMES[metric] for metric in FIGURES],
+        "unit": unit(ranking),
+        "rows": [
+            (one, per_solved(one), [gap(ranking, one.template, metric) for metric in FIGURES])
+            for one in ranking.templates
+        ],
+        "victories": [
+            (NAMES[metric], better, worse)
+            for metric in FIGURES
+            for better, worse in victories(ranking, metric)
+        ],
+        "remarks": remarks(ranking),
+    }
+
+
+def _causes(record: Record) -> list[dict[str, Any]]:
+    tables = []
+    for one in series_of(record):
+        rows = causes(asked(record, one))
+        names = sorted({cause for row in rows for cause in row.counts})
+        if names:
+            tables.append({"label": one.label, "rows": rows, "names": names})
+    return tables

@@ -1,0 +1,243 @@
+"""A comparison with a baseline in words: the part of the terminal's summary, and what fails a run.
+
+Made from the record alone, in which the comparison stands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from rich.padding import Padding
+from rich.text import Text
+
+from pytest_promptse.reports.compared import command_making
+from pytest_promptse.reports.formatting import console, printed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.console import RenderableType
+
+    from pytest_promptse.record.schema import Record
+    from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
+
+_STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
+_VERDICTS = ("fail", "inconclusive", "pass")
+_LABELS = {"auc_e": "AUC-E", "pass_at_1": "pass@1", "excess": "excess sensitivity"}
+_SHORT = {**_LABELS, "excess": "excess"}
+# Shown although no margin was given for them.
+_ALWAYS = ("pass_at_1", "auc_e")
+_NAMES_SHOWN = 4
+_VALUE_CHARS = 16
+_COMMIT_CHARS = 10
+
+
+def render_comparisons(
+    comparisons: Sequence[ComparisonRecord], *, width: int, colours: bool, verbosity: int = 0
+) -> str:
+    """Return comparisons as text of at most `width` columns, with ANSI colours if asked for.
+
+    Quiet is a line per suite; verbose is every figure and every name that only one side has.
+    """
+    out = console(width=width, colours=colours)
+    for part in _parts(comparisons, verbosity):
+        out.print(part, crop=False)
+    return printed(out)
+
+
+def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]:
+    """Return in a line each why the comparison fails the run; nothing where it does not.
+
+    A figure fails whose verdict is ``fail``, and an ``inconclusive`` one where the suite's setting
+    of that name is ``fail``. With ``missing="fail"`` so does a suite that the baseline lacks, and a
+    figure with a margin for which it has nothing to compare; what this run itself did not measure
+    is not held against it here.
+    """
+    suites = {(suite.id, suite.model, suite.template): suite for suite in record.suites}
+    lines = []
+    for comparison in record.comparisons:
+        if comparison.model is None:
+            continue
+        suite = suites[comparison.suite, comparison.model, comparison.template]
+        name = f"{suite.id} ({suite.model})"
+        if comparison.baseline_model is None:
+            if missing == "fail":
+                lines.append(f"{name} is not in {_renewed(comparison)}")
+            continue
+        complete = not suite.n_missing
+        for figure in comparison.figures:
+            if figure.margin is None:
+                continue
+            if figure.verdict is None and missing == "fail" and complete:
+                lines.append(
+                    f"{_label(figure)} of {name} has no counterpart in {_renewed(comparison)}"
+                )
+            elif figure.verdict == "fail":
+                lines.append(f"{_change(figure, name)}, more than {_figure(figure.margin)} allowed")
+            elif figure.verdict == "inconclusive" and suite.settings["inconclusive"] == "fail":
+                lines.append(
+                    f"{_change(figure, name)}, which does not rule out a loss of "
+                    f"{_figure(figure.margin)}"
+                )
+    return lines
+
+
+def _renewed(comparison: ComparisonRecord) -> str:
+    name = comparison.baseline.name
+    return (
+        f"the baseline {name!r}; renew it with: {command_making(name)}, "
+        "or give --promptse-compare-missing warn"
+    )
+
+
+def _change(figure: ComparedRecord, name: str) -> str:
+    assert figure.difference is not None, "a verdict needs a figure on both sides"
+    gap = figure.difference
+    word = "fell by" if gap < 0 else "rose by" if gap > 0 else "changed by"
+    said = f"{_label(figure)} of {name} {word} {_figure(abs(gap))}"
+    if figure.ci95 is None:
+        return said
+    # Of a fall as a positive number, like the fall itself.
+    ends = figure.ci95 if gap > 0 else (-figure.ci95[1], -figure.ci95[0])
+    return f"{said} (95 % interval {_figure(ends[0])} to {_figure(ends[1])})"
+
+
+def _parts(comparisons: Sequence[ComparisonRecord], verbosity: int) -> Iterable[RenderableType]:
+    both = [c for c in comparisons if c.model is not None and c.baseline_model is not None]
+    shared, own = _remarks(both, verbosity)
+    if comparisons and verbosity >= 0:
+        yield Text(_origin(comparisons[0].baseline), "dim")
+    for comparison, remarks in zip(both, own, strict=True):
+        if verbosity < 0:
+            yield _one_line(comparison)
+            continue
+        yield Text(comparison.suite).append(f"  {_asked(comparison)}", "dim")
+        for figure in comparison.figures:
+            if verbosity > 0 or figure.margin is not None or figure.metric in _ALWAYS:
+                yield _line(figure)
+        for remark in remarks:
+            yield Padding(Text(remark, "yellow"), (0, 0, 0, 2))
+    if verbosity >= 0:
+        yield from (Text(remark, "yellow") for remark in shared)
+    for where, side in (
+        ("not in the baseline", [c for c in comparisons if c.baseline_model is None]),
+        ("only in the baseline", [c for c in comparisons if c.model is None]),
+    ):
+        if side:
+            names = [f"{c.suite} ({c.model or c.baseline_model})" for c in side]
+            yield Text(f"{where}: {_names(names, verbosity)}", "yellow")
+
+
+def _asked(comparison: ComparisonRecord) -> str:
+    return " ".join(part for part in (comparison.model, comparison.template) if part)
+
+
+def _one_line(comparison: ComparisonRecord) -> Text:
+    judged = {figure.verdict for figure in comparison.figures}
+    verdict = next((one for one in _VERDICTS if one in judged), None)
+    whose = [_label(figure) for figure in comparison.figures if figure.verdict == verdict]
+    line = Text(f"{comparison.suite} {_asked(comparison)}: ")
+    for figure in comparison.figures:
+        if figure.metric == "auc_e":
+            line.append(f"AUC-E {_cell(figure.current)}, was {_cell(figure.baseline)} ")
+    if verdict is None:
+        return line.append("no margin")
+    return line.append(f"{verdict}: {', '.join(whose)}", _STYLES[verdict])
+
+
+def _line(figure: ComparedRecord) -> Text:
+    line = Text(f"  {_SHORT.get(figure.metric) or _label(figure):<7}")
+    if figure.difference is None:
+        return line.append(" nothing in common that could be compared", "yellow")
+    line.append(f" {_cell(figure.current)} was {_cell(figure.baseline)}  {figure.difference:+.3f}")
+    if figure.ci95 is not None:
+        line.append(f" [{figure.ci95[0]:+.3f}, {figure.ci95[1]:+.3f}]")
+    if figure.margin is not None and figure.verdict is not None:
+        line.append(f"  {figure.verdict}", _STYLES[figure.verdict])
+        line.append(f" (allowed {_figure(figure.margin)})", "dim")
+    return line
+
+
+def _origin(baseline: BaselineRecord) -> str:
+    commit = f", commit {baseline.commit[:_COMMIT_CHARS]}" if baseline.commit else ""
+    return f"baseline of {baseline.finished}{commit}"
+
+
+def _remarks(
+    comparisons: Sequence[ComparisonRecord], verbosity: int
+) -> tuple[list[str], list[list[str]]]:
+    """Return remarks about several suites, each once and with their names, and those of each."""
+    remarks = [list(_remarks_on(comparison, verbosity)) for comparison in comparisons]
+    about: dict[str, list[str]] = {}
+    for comparison, lines in zip(comparisons, remarks, strict=True):
+        for line in lines:
+            about.setdefault(line, []).append(comparison.suite.rpartition("::")[2])
+    shared = {line: suites for line, suites in about.items() if len(suites) > 1}
+    own = [[line for line in lines if line not in shared] for lines in remarks]
+    return [
+        f"{'all' if len(suites) == len(comparisons) else _names(suites, verbosity)}: {line}"
+        for line, suites in shared.items()
+    ], own
+
+
+def _remarks_on(comparison: ComparisonRecord, verbosity: int) -> Iterable[str]:
+    if comparison.differences:
+        yield _differences(comparison.differences)
+    if comparison.prompts_changed:
+        edited = _names(comparison.prompts_changed, verbosity)
+        yield f"{_counted(len(comparison.prompts_changed), 'prompt')} edited: {edited}"
+    yield from comparison.notes
+    for where, tasks, wordings in (
+        (
+            "not in the baseline",
+            comparison.tasks_only_current,
+            comparison.wordings_only_current,
+        ),
+        (
+            "only in the baseline",
+            comparison.tasks_only_baseline,
+            comparison.wordings_only_baseline,
+        ),
+    ):
+        if tasks:
+            yield f"{where}: {_counted(len(tasks), 'task')}, {_names(tasks, verbosity)}"
+        if wordings:
+            names = [" ".join(wording) for wording in wordings]
+            yield f"{where}: {_counted(len(names), 'wording')}, {_names(names, verbosity)}"
+
+
+def _differences(differences: Mapping[str, tuple[str, str]]) -> str:
+    said = (
+        f"{name} {_shortened(here)} (baseline {_shortened(there)})"
+        for name, (here, there) in differences.items()
+    )
+    return f"not the same: {', '.join(said)}"
+
+
+def _shortened(value: str) -> str:
+    hexadecimal = len(value) > _VALUE_CHARS and set(value) <= set("0123456789abcdef")
+    return f"{value[:_VALUE_CHARS]}…" if hexadecimal else value
+
+
+def _names(names: Sequence[str], verbosity: int) -> str:
+    more = len(names) - _NAMES_SHOWN
+    if verbosity > 0 or more <= 0:
+        return ", ".join(names)
+    return ", ".join([*names[:_NAMES_SHOWN], f"{more} more"])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _label(figure: ComparedRecord) -> str:
+    return _LABELS.get(figure.metric) or f"E({figure.distance:g})"
+
+
+def _cell(value: float | None) -> str:
+    return "·" if value is None else f"{value:.3f}"
+
+
+def _figure(value: float) -> str:
+    """Show at most three decimals and no idle zeros."""
+    return f"{round(value, 3) + 0.0:g}"

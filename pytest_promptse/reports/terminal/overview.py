@@ -1,0 +1,184 @@
+"""How stable each suite is: one line of figures and a verdict for every suite of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pytest_promptse.record.queries import Series
+from pytest_promptse.reports.formatting import (
+    DASH,
+    NOT_MEASURED,
+    WIDE,
+    columns,
+    exact,
+    label,
+    probability,
+    short,
+    shortened,
+    signed,
+    sparkline,
+    starred,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_promptse.record.schema import SuiteRecord
+
+_STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
+_LEAST_NAME, _MOST_NAME = 12, 48
+_Cells = list[tuple[str, str]]
+
+
+def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
+    """Lay out the figures of one model's suites, as many as `width` columns hold.
+
+    Where they were asked through several templates, each line names its own.
+    """
+    wide = width >= WIDE
+    distances = sorted({d for suite in suites for d in suite.elasticity}, key=float)
+    light = any(suite.mode == "promptse" for suite in suites)
+    head = _head(distances, light=light, wide=wide)
+    rows = [_figures(suite, distances, light=light, wide=wide) for suite in suites]
+    widths = _widths([head, *rows])
+    if width - sum(widths) < _LEAST_NAME:
+        # The sparkline still tells the curve.
+        first, after = 1, 1 + len(distances)
+        head, *rows = ([*row[:first], *row[after:]] for row in (head, *rows))
+        widths = _widths([head, *rows])
+    corner, names = _names(suites)
+    room = min(max(map(len, [corner, *names])), _MOST_NAME, max(_LEAST_NAME, width - sum(widths)))
+    yield Text(shortened(corner, room), "dim").append_text(columns(head, widths))
+    for name, row in zip(names, rows, strict=True):
+        yield Text(shortened(name, room)).append_text(columns(row, widths))
+
+
+def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
+    """Lay out the secondary figures of one model's suites."""
+    sizes = sorted({suite.robustness.s for suite in suites if suite.robustness})
+    s = f"{sizes[0]}" if len(sizes) == 1 else ""
+    titles = ["excess", "p", f"RP{s}", f"RD{s}", f"RR{s}", "ECE", "over", "under"]
+    rows = [_secondary(suite) for suite in suites]
+    head = [(title, "dim") for title in titles]
+    widths = _widths([head, *rows])
+    _, names = _names(suites)
+    room = min(max(map(len, names)), _MOST_NAME, max(_LEAST_NAME, width - sum(widths)))
+    yield Text(shortened("besides", room), "bold").append_text(columns(head, widths))
+    for name, row in zip(names, rows, strict=True):
+        yield Text(shortened(name, room)).append_text(columns(row, widths))
+
+
+def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
+    """Return a suite's name, its main figures and its verdict in one line."""
+    word = suite.verdict or "no gate"
+    figures = f" pass@1 {short(suite.pass_at_1)}  AUC-E {exact(suite.auc_e)}  "
+    name = f"{suite.id} {Series(suite.model, suite.template).label}" if name_model else suite.id
+    room = min(len(name), width - len(figures) - len(word))
+    line = Text(shortened(name, room), no_wrap=True, overflow="ignore").append(figures)
+    return line.append(word, _STYLES.get(word, "dim"))
+
+
+def title(suites: Sequence[SuiteRecord]) -> Text:
+    """Say which model and template the following is about, and how it was measured."""
+    first = suites[0]
+    templates = {suite.template for suite in suites}
+    about = (
+        _asked(first) if len(templates) == 1 else f"{first.model} with {len(templates)} templates"
+    )
+    modes = sorted({suite.mode for suite in suites if suite.mode})
+    measured, planned = sum(s.n_measured for s in suites), sum(s.n_wordings for s in suites)
+    missing = sum(s.n_missing for s in suites)
+    facts = [f"mode {' and '.join(modes)}"] if modes else []
+    if "promptse" in modes:
+        facts.append(f"weights by {' and '.join(sorted({s.weighting for s in suites}))}")
+    line = Text(about, "bold").append("".join(f", {fact}" for fact in facts), "not bold")
+    if missing:
+        return line.append(f", {measured} of {planned} wordings measured", "not bold yellow")
+    if measured < planned:
+        return line.append(f", {measured} of at most {planned} wordings", "not bold")
+    return line.append(f", {planned} wordings", "not bold")
+
+
+def saved(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
+    """Say how far the suites that were drawn in rounds have come, if there are any."""
+    ends = [suite.rounds for suite in suites if suite.rounds]
+    if not ends:
+        return
+    asked, most = sum(end.completions for end in ends), sum(end.most for end in ends)
+    early = sum(end.look < end.looks for end in ends)
+    yield Text(
+        f"in rounds: {asked} of at most {most} completions, "
+        f"{early} of {len(ends)} suites decided early",
+        "dim",
+    )
+
+
+def _asked(suite: SuiteRecord) -> str:
+    return suite.model + (f" with template {suite.template}" if suite.template else "")
+
+
+def _names(suites: Sequence[SuiteRecord]) -> tuple[str, list[str]]:
+    """Return what heads the column of names, and the names."""
+    if len({suite.template for suite in suites}) == 1:
+        return "", [_name(suite) for suite in suites]
+    if len({suite.id for suite in suites}) == 1:
+        return "template", [
+            (suite.template or DASH) + _name(suite).removeprefix(label(suite)) for suite in suites
+        ]
+    return "template, suite", [f"{suite.template or DASH} {_name(suite)}" for suite in suites]
+
+
+def _name(suite: SuiteRecord) -> str:
+    return label(suite) + (" (in part)" if suite.n_missing else "")
+
+
+def _head(distances: Sequence[str], *, light: bool, wide: bool) -> _Cells:
+    titles = [
+        "pass@1",
+        *(f"E({d})" if wide else f"d{d}" for d in distances),
+        " " * len(distances),
+        "AUC-E ",
+        "95 %",
+        "noise",
+        *(["light"] if light else []),
+        "",
+    ]
+    return [(title, "dim") for title in titles]
+
+
+def _figures(suite: SuiteRecord, distances: Sequence[str], *, light: bool, wide: bool) -> _Cells:
+    curve = [suite.elasticity.get(distance) for distance in distances]
+    word = suite.verdict or "no gate"
+    if not wide:
+        word = {"inconclusive": "open", "no gate": DASH}.get(word, word)
+    twin = suite.light.auc_e if suite.light else None
+    return [
+        (short(suite.pass_at_1), ""),
+        *((short(value), "") for value in curve),
+        (sparkline(curve), "cyan"),
+        (starred(exact(suite.auc_e), suite.p_adjusted), "bold"),
+        (DASH.join(short(end) for end in suite.ci95) if suite.ci95 else NOT_MEASURED, ""),
+        (short(suite.auc_e_null), "dim"),
+        *([(short(twin), "dim")] if light else []),
+        (word, _STYLES.get(suite.verdict or "", "dim")),
+    ]
+
+
+def _secondary(suite: SuiteRecord) -> _Cells:
+    worst, known = suite.robustness, (suite.calibration or {}).get("all")
+    return [
+        (starred(signed(suite.excess), suite.p_adjusted), ""),
+        (probability(suite.p_adjusted), ""),
+        (short(worst.rp if worst else None), ""),
+        (short(worst.rd if worst else None), ""),
+        (short(worst.rr if worst else None), ""),
+        (short(known.ece if known else None), ""),
+        (short(known.overconfident if known else None), ""),
+        (short(known.underconfident if known else None), ""),
+    ]
+
+
+def _widths(rows: Sequence[_Cells]) -> list[int]:
+    return [1 + max(len(text) for text, _ in column) for column in zip(*rows, strict=True)]

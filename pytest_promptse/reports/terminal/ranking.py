@@ -1,0 +1,108 @@
+"""The templates of a model against each other, as the summary shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from rich.text import Text
+
+from pytest_promptse.reports.formatting import (
+    NOT_MEASURED,
+    WIDE,
+    columns,
+    short,
+    shortened,
+    signed,
+)
+from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_promptse.reports.ranked import Figure, Gap, RankedRecord, RankingRecord
+
+NAMES: dict[Figure, str] = {"pass_at_1": "pass@1", "auc_e": "AUC-E", "excess": "excess"}
+_PARETO = "◆"
+_LEAST_NAME, _MOST_NAME = 10, 40
+_Cells: TypeAlias = "Sequence[tuple[str, str]]"
+
+
+def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
+    """Lay out the figures of each template, how far it is from the best, and what of it is real."""
+    over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
+    yield Text("templates", "bold").append(f", over {over}", "not bold dim")
+    rows = [_figures(one) for one in ranking.templates]
+    head: _Cells = [*((NAMES[metric], "dim") for metric in FIGURES), (unit(ranking), "dim")]
+    marks = [f"{_PARETO} " if one.pareto else "  " for one in ranking.templates]
+    names = [m + one.template for m, one in zip(marks, ranking.templates, strict=True)]
+    yield from _table(f"{_PARETO} Pareto set", names, head, rows, width=width)
+    gaps = [
+        [_gap(gap(ranking, one.template, metric), wide=width >= WIDE) for metric in FIGURES]
+        for one in ranking.templates
+    ]
+    head = [(f"{NAMES[metric]}{' ' * 13}", "dim") for metric in FIGURES]
+    names = [f"  {one.template}" for one in ranking.templates]
+    yield from _table("to the best", names, head, gaps, width=width)
+    for line in real(ranking):
+        yield Text(f"real: {line}")
+    for remark in remarks(ranking):
+        yield Text(remark, "dim yellow")
+
+
+def unit(ranking: RankingRecord) -> str:
+    """Say what a solved task is counted in."""
+    if any(one.cost_per_solved is not None for one in ranking.templates):
+        return "cost per solved"
+    return "tokens per solved"
+
+
+def per_solved(one: RankedRecord) -> str:
+    """Return what a solved task takes, in money where prices are known."""
+    if one.cost_per_solved is not None:
+        return f"{one.cost_per_solved:.3g}"
+    return NOT_MEASURED if one.tokens_per_solved is None else f"{one.tokens_per_solved:,.0f}"
+
+
+def real(ranking: RankingRecord) -> list[str]:
+    """Return in a line for each figure who is better than whom beyond chance."""
+    lines = []
+    for metric in FIGURES:
+        won = [
+            f"{', '.join(better)} better than {', '.join(worse)}"
+            for better, worse in victories(ranking, metric)
+        ]
+        if won:
+            lines.append(f"{NAMES[metric]}: {'; '.join(won)}")
+    return lines
+
+
+def _figures(one: RankedRecord) -> _Cells:
+    return [
+        (short(one.pass_at_1), "bold"),
+        (short(one.auc_e), ""),
+        (signed(one.excess), ""),
+        (per_solved(one), ""),
+    ]
+
+
+def _gap(own: Gap, *, wide: bool) -> tuple[str, str]:
+    if own.difference is None:
+        return (f"best{' ' * 13}", "dim")
+    between = " to " if wide else "…"
+    around = between.join(signed(end) for end in own.ci95) if own.ci95 else NOT_MEASURED
+    text = f"{signed(own.difference)}{'*' if own.real else ' '}"
+    return (f"{text} {around:<{10 + len(between)}}", "" if own.real else "dim")
+
+
+def _table(
+    title: str, names: Sequence[str], head: _Cells, rows: Sequence[_Cells], *, width: int
+) -> Iterator[Text]:
+    cells = [head, *rows]
+    widths = [2 + max(len(text) for text, _ in column) for column in zip(*cells, strict=True)]
+    longest = max(map(len, [title, *names]))
+    room = min(longest, _MOST_NAME, max(_LEAST_NAME, width - sum(widths)))
+    yield Text(shortened(title, room), "dim").append_text(columns(head, widths))
+    for name, row in zip(names, rows, strict=True):
+        line = Text(shortened(name, room)).append_text(columns(row, widths))
+        line.rstrip()
+        yield line

@@ -1,0 +1,169 @@
+"""The summary at the end of a run, from the record alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pytest_promptse.record.queries import asked, losses, series_of
+from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.formatting import WIDE, console, label, printed
+from pytest_promptse.reports.reasons import reasons
+from pytest_promptse.reports.terminal.harmful import SHOWN, harmful
+from pytest_promptse.reports.terminal.heatmap import heatmap
+from pytest_promptse.reports.terminal.overview import besides, one_line, overview, saved, title
+from pytest_promptse.reports.terminal.ranking import ranking_lines, real
+from pytest_promptse.reports.terminal.variants import calibration, wordings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from pytest_promptse.record.queries import Series
+    from pytest_promptse.record.schema import Record, SuiteRecord
+
+_NAMES_SHOWN = 3
+# From so many suites on the rest is shortened, for the whole to fit on a screen.
+_MANY_SUITES = 5
+_VOICES_SHOWN = 4
+
+
+def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
+    """Return the summary as text of at most `width` columns, with ANSI colours if asked for.
+
+    ``verbosity`` is pytest's: below 0 each suite has one line, above 0 every wording is shown.
+    """
+    record = visible(record)
+    out = console(width=width, colours=colours)
+    if verbosity < 0:
+        sections: list[Iterable[Text]] = [_brief(record, width)]
+    else:
+        sections = [*_sections(record, out, verbose=verbosity > 0), [_cost(record)]]
+    filled = [lines for section in sections if (lines := list(section))]
+    for number, lines in enumerate(filled):
+        if number:
+            out.print()
+        for line in lines:
+            out.print(line, crop=False)
+    return printed(out)
+
+
+def _brief(record: Record, width: int) -> Iterator[Text]:
+    several = len({(suite.model, suite.template) for suite in record.suites}) > 1
+    for suite in record.suites:
+        yield one_line(suite, width=width, name_model=several)
+    for ranking in record.rankings:
+        best = ", ".join(one.template for one in ranking.templates if one.pareto)
+        yield Text(f"templates of {ranking.model}: Pareto set {best}")
+        yield from (Text(f"real: {line}") for line in real(ranking))
+    yield from _errors(record)
+
+
+def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text]]:
+    """Yield each section's lines; those of one model follow each other."""
+    by_model: dict[str, list[Series]] = {}
+    for series in series_of(record):
+        by_model.setdefault(series.model, []).append(series)
+    for several in by_model.values():
+        if len(several) > 1:
+            yield from _templates(record, several, out, verbose=verbose)
+        if len(several) == 1 or verbose:
+            yield from _each(record, several, out, verbose=verbose)
+    yield _errors(record)
+
+
+def _templates(
+    record: Record, several: Sequence[Series], out: Console, *, verbose: bool
+) -> Iterator[Iterable[Text]]:
+    """Show what the templates of a model came to beside each other; ``-v`` shows each alone."""
+    suites = [suite for suite in record.suites if (suite.model, suite.template) in several]
+    if all(suite.pass_at_1 is None for suite in suites):
+        if not verbose:
+            yield from _each(record, several, out, verbose=False)
+        return
+    yield [title(suites), *overview(suites, width=out.width), *_notes(suites, out.width)]
+    for ranking in record.rankings:
+        if ranking.model == several[0].model:
+            yield ranking_lines(ranking, width=out.width)
+    if not verbose:
+        yield harmful(
+            losses(asked(record, *several), most=SHOWN).worst,
+            console=out,
+            whole=False,
+            name_template=True,
+            invocation=record.invocation,
+        )
+
+
+def _each(
+    record: Record, several: Sequence[Series], out: Console, *, verbose: bool
+) -> Iterator[Iterable[Text]]:
+    width = out.width
+    for one in several:
+        suites = [suite for suite in record.suites if (suite.model, suite.template) == one]
+        voices = [own for own in record.voices if (own.model, own.template) == one]
+        if all(suite.pass_at_1 is None for suite in suites):
+            # Single wordings were selected: without originals they are all there is to show.
+            yield [title(suites)]
+            yield wordings(asked(record, one), width=width)
+            continue
+        yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
+        if verbose:
+            yield besides(suites, width=width)
+            for own in voices:
+                yield calibration(own.calibration or {})
+            yield wordings(asked(record, one), width=width)
+        yield reasons(suites)
+        brief = len(suites) >= _MANY_SUITES and not verbose
+        for own in voices:
+            yield heatmap(own.voices, most=_VOICES_SHOWN if brief else None)
+        yield harmful(
+            losses(asked(record, one), most=SHOWN).worst,
+            console=out,
+            whole=verbose,
+            brief=brief,
+            invocation=record.invocation,
+        )
+        if brief:
+            yield [Text("-v shows every wording, what was changed in it, and all voices", "dim")]
+
+
+def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
+    """Explain the marks, then give each warning once, with the suites that it is about."""
+    if any(suite.verdict == "inconclusive" for suite in suites) and width < WIDE:
+        yield Text("open: inconclusive, the interval holds the threshold", "dim")
+    yield from saved(suites)
+    about: dict[str, list[str]] = {}
+    for suite in suites:
+        for warning in suite.warnings:
+            about.setdefault(warning, []).append(label(suite))
+    for warning, names in about.items():
+        yield Text(f"{_few(list(dict.fromkeys(names)))}: {warning}", "dim yellow")
+
+
+def _errors(record: Record) -> Iterator[Text]:
+    """Each reason why something was not scored once, with the items that it is about."""
+    about: dict[str, list[str]] = {}
+    for error in record.errors:
+        about.setdefault(error.message, []).append(error.where)
+    for message, places in about.items():
+        yield Text(f"not scored: {_few(places)}: {message}", "red")
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN] + ([f"{more} more"] if more > 0 else []))
+
+
+def _cost(record: Record) -> Text:
+    usage = record.usage
+    parts = [
+        f"{usage.requests} requests",
+        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
+        f"{usage.cached} completions from the store",
+    ]
+    if usage.cost is not None:
+        parts.append(f"cost {usage.cost:.4g}")
+    return Text(", ".join(parts), "dim")

@@ -1,0 +1,81 @@
+"""Every wording that was measured, and calibration by quadrant: what only ``-v`` shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pytest_promptse.reports.formatting import (
+    columns,
+    short,
+    shortened,
+    signed,
+    spoken,
+    starred,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pytest_promptse.record.schema import Calibrations, TaskRecord, WordingRecord
+
+_MOST_NAME = 60
+_WIDTHS = (6, 7, 8)
+
+
+def wordings(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
+    """Show each wording's pass rate, score, change and causes of failure, task by task."""
+    room = min(_MOST_NAME, max(20, width - sum(_WIDTHS) - 16))
+    head = [("pass", "dim"), ("score", "dim"), ("delta ", "dim")]
+    yield Text(shortened("wordings", room), "bold").append_text(columns(head, _WIDTHS))
+    for task in tasks:
+        yield Text(shortened(task.id, width).rstrip())
+        if task.original is not None:
+            yield _row("original", task.original, None, None, room=room, width=width)
+        for variant in task.variants:
+            yield _row(
+                variant.id,
+                variant,
+                variant.delta,
+                variant.p_adjusted,
+                room=room,
+                width=width,
+            )
+
+
+def calibration(groups: Calibrations) -> Iterator[Text]:
+    """Show whether confidence can be trusted, by quadrant of emotion."""
+    widths = (8, 7, 12, 12)
+    titles = ("samples", "ECE", "overconf.", "underconf.")
+    head = [(title, "dim") for title in titles]
+    yield Text(shortened("calibration", 18), "bold").append_text(columns(head, widths))
+    for name, own in groups.items():
+        cells = [
+            (f"{own.n}", ""),
+            (short(own.ece), ""),
+            (short(own.overconfident), ""),
+            (short(own.underconfident), ""),
+        ]
+        yield Text(shortened(f"  {name}", 18)).append_text(columns(cells, widths))
+
+
+def _row(
+    name: str,
+    wording: WordingRecord,
+    delta: float | None,
+    p_adjusted: float | None,
+    *,
+    room: int,
+    width: int,
+) -> Text:
+    cells = [
+        (short(wording.pass_rate), ""),
+        (short(wording.score), ""),
+        ("" if name == "original" else starred(signed(delta), p_adjusted), ""),
+    ]
+    line = Text(shortened(f"  {name}", room)).append_text(columns(cells, _WIDTHS))
+    causes = ", ".join(f"{count} {spoken(cause)}" for cause, count in wording.causes.items())
+    line.append(f"  {causes}" if causes else "", "dim")
+    line.truncate(width, overflow="ellipsis")
+    return line

@@ -1,0 +1,1 @@
+"""Requests to models: queue, dispatcher, concurrency, retries, budget and leader election."""

@@ -1,0 +1,125 @@
+"""What one model has yet to be asked, and whose turn is next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pytest_promptse.sampling.job import Job
+    from pytest_promptse.store.leases import Claims
+    from pytest_promptse.store.writer import Writer
+
+
+class Backlog:
+    """Jobs in the order given, the next few claimed so that none waits for its claim.
+
+    Those that another run has under way are put by until `revive`.
+
+    Parameters
+    ----------
+    claims, writer
+        By which jobs are claimed.
+    kept
+        Told of a wording that turns out to be complete, with its number of samples.
+    """
+
+    def __init__(self, *, claims: Claims, writer: Writer, kept: Callable[[str, int], None]) -> None:
+        self._claims = claims
+        self._writer = writer
+        self._kept = kept
+        self._pending: OrderedDict[str, Job] = OrderedDict()
+        self._claimed: deque[tuple[Job, list[int]]] = deque()
+        self._elsewhere: dict[str, Job] = {}
+        self._taken: dict[str, Job] = {}
+        self._claiming: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._pending) + len(self._claimed)
+
+    @property
+    def taken(self) -> bool:
+        """Whether any job is claimed and not done."""
+        return bool(self._taken)
+
+    def add(self, jobs: Iterable[Job], *, first: bool) -> None:
+        """Put jobs at the end or, with `first`, at the front; what is taken stays where it is."""
+        for job in reversed(list(jobs)) if first else jobs:
+            taken = self._taken.get(job.key)
+            if taken is not None and taken.n >= job.n:
+                continue
+            known = self._pending.get(job.key) or self._elsewhere.pop(job.key, None)
+            self._pending[job.key] = known if known is not None and known.n > job.n else job
+            if first:
+                self._pending.move_to_end(job.key, last=False)
+
+    async def take(self, *, ahead: int) -> tuple[Job, list[int]] | None:
+        """Return the next job with the samples it lacks, None where nothing is left to do now.
+
+        Keeps up to `ahead` more of them claimed.
+        """
+        self._claim_ahead(ahead)
+        while not self._claimed:
+            if self._claiming is None:
+                return None
+            await asyncio.wait({self._claiming})
+            self._claim_ahead(ahead)
+        following = self._claimed.popleft()
+        self._claim_ahead(ahead)
+        return following
+
+    def done(self, job: Job) -> None:
+        """Take note that a job which was taken is answered and kept, or given up."""
+        del self._taken[job.key]
+
+    def revive(self) -> None:
+        """Look again, and first, at what another run had under way."""
+        self.add(list(self._elsewhere.values()), first=True)
+
+    def drop(self) -> None:
+        """Forget what has not been taken."""
+        unsent = [job.key for job, _ in self._claimed]
+        self._writer.post(partial(self._claims.release, unsent))
+        for key in unsent:
+            del self._taken[key]
+        self._pending.clear()
+        self._claimed.clear()
+        self._elsewhere.clear()
+
+    async def close(self) -> None:
+        """Forget what has not been taken and claim nothing more."""
+        self.drop()
+        if self._claiming is not None:
+            self._claiming.cancel()
+            await asyncio.wait({self._claiming})
+
+    def _claim_ahead(self, ahead: int) -> None:
+        if self._claiming is None and self._pending and len(self._claimed) < ahead:
+            self._claiming = asyncio.create_task(self._claim(ahead))
+
+    async def _claim(self, count: int) -> None:
+        try:
+            batch = [
+                self._pending.popitem(last=False)[1] for _ in range(min(count, len(self._pending)))
+            ]
+            # Of a wording under way a bigger number of samples waits until that is answered.
+            self._elsewhere |= {job.key: job for job in batch if job.key in self._taken}
+            free = {job.key: job for job in batch if job.key not in self._taken}
+            claimed = await self._writer.post(
+                partial(self._claims.take, {key: job.n for key, job in free.items()})
+            )
+        finally:
+            self._claiming = None
+        for key, job in free.items():
+            missing = claimed.get(key)
+            if missing is None:
+                self._elsewhere[key] = job
+            elif missing:
+                self._taken[key] = job
+                self._claimed.append((job, missing))
+            else:
+                self._kept(key, job.n)

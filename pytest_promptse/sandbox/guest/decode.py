@@ -1,0 +1,246 @@
+"""From a message in the language of ``wire`` to a value, whoever wrote it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from datetime import date, datetime, timedelta, timezone
+from datetime import time as clock_time
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.wire import ATOM_TYPES, ATOMS, LIST, MAX_DEPTH, WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class _Hashing:
+    """Builds hashed containers piecemeal, so that colliding keys cannot hold the caller."""
+
+    _CHUNK = 256
+
+    def __init__(self) -> None:
+        self.deadline = time.thread_time() + wire.HASHING_SECONDS
+
+    def check(self) -> None:
+        if time.thread_time() > self.deadline:
+            raise WireError("hashing the value takes too long")
+
+    def to_set(self, items: list[Any]) -> set[Any]:
+        built: set[Any] = set()
+        for start in range(0, len(items), self._CHUNK):
+            built.update(items[start : start + self._CHUNK])
+            self.check()
+        return built
+
+    def to_dict(self, items: list[Any]) -> dict[Any, Any]:
+        if len(items) % 2:
+            raise WireError("a dict needs a value for every key")
+        built: dict[Any, Any] = {}
+        for start in range(0, len(items), 2 * self._CHUNK):
+            part = items[start : start + 2 * self._CHUNK]
+            built.update(zip(part[::2], part[1::2], strict=True))
+            self.check()
+        return built
+
+
+def _take(parts: list[Any], *kinds: type | tuple[type, ...]) -> list[Any]:
+    if len(parts) != len(kinds):
+        raise WireError(f"expected {len(kinds)} parts, not {len(parts)}")
+    for part, kind in zip(parts, kinds, strict=True):
+        if type(part) not in (kind if isinstance(kind, tuple) else (kind,)):
+            raise WireError(f"a part of type {type(part).__name__} is out of place")
+    return parts
+
+
+def _int(parts: list[Any]) -> int:
+    return int(_take(parts, str)[0], 16)
+
+
+def _range(parts: list[Any]) -> range:
+    built = range(*_take(parts, int, int, int))
+    try:
+        fits = len(built) <= wire.MAX_RANGE
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise WireError(f"a range is longer than {wire.MAX_RANGE}")
+    return built
+
+
+def _deque(parts: list[Any]) -> deque[Any]:
+    _take(parts[:1], (int, type(None)))
+    return deque(parts[1:], parts[0])
+
+
+def _decimal(parts: list[Any]) -> Decimal:
+    value = Decimal(_take(parts, str)[0])
+    if value.is_finite() and abs(value.adjusted()) > wire.MAX_EXPONENT:
+        raise WireError(f"a decimal has an exponent beyond {wire.MAX_EXPONENT}")
+    return value
+
+
+def _zone(seconds: float | None) -> timezone | None:
+    return None if seconds is None else timezone(timedelta(seconds=seconds))
+
+
+def _datetime(parts: list[Any]) -> datetime:
+    text, offset, fold = _take(parts, str, (float, type(None)), int)
+    return datetime.fromisoformat(text).replace(tzinfo=_zone(offset), fold=fold)
+
+
+def _time(parts: list[Any]) -> clock_time:
+    text, offset, fold = _take(parts, str, (float, type(None)), int)
+    return clock_time.fromisoformat(text).replace(tzinfo=_zone(offset), fold=fold)
+
+
+_BUILDERS: dict[int, Callable[[list[Any]], Any]] = {
+    wire.INT: _int,
+    wire.COMPLEX: lambda parts: complex(*_take(parts, float, float)),
+    wire.BYTES: lambda parts: _take(parts, str)[0].encode("latin-1"),
+    wire.BYTEARRAY: lambda parts: bytearray(_take(parts, str)[0].encode("latin-1")),
+    wire.RANGE: _range,
+    wire.DEQUE: _deque,
+    wire.DECIMAL: _decimal,
+    wire.FRACTION: lambda parts: Fraction(*_take(parts, int, int)),
+    wire.DATE: lambda parts: date.fromisoformat(_take(parts, str)[0]),
+    wire.TIME: _time,
+    wire.DATETIME: _datetime,
+    wire.TIMEDELTA: lambda parts: timedelta(*_take(parts, int, int, int)),
+}
+# Above so many parts the values are hashed on trial, as a check may do with them.
+_TRIAL_FROM = 2048
+# What the program can choose the hash of; text and bytes are hashed with a secret.
+_CHOSEN_HASHES = (int, float, complex, tuple, frozenset, Fraction, Decimal)
+
+
+class _Reader:
+    def __init__(self, build: Callable[[int, list[Any]], Any]) -> None:
+        self.build = build
+        self.built: list[Any] = []
+
+    @cached_property
+    def hashing(self) -> _Hashing:
+        """The clock starts when the first value is hashed; most messages hold none to hash."""
+        return _Hashing()
+
+    def one(self, operation: int, items: list[Any]) -> Any:
+        if operation == wire.TUPLE:
+            value: Any = tuple(items)
+        elif operation == wire.DICT:
+            return self.hashing.to_dict(items) if items else {}
+        elif operation == wire.SET:
+            return self.hashing.to_set(items)
+        elif operation == wire.FROZENSET:
+            value = frozenset(self.hashing.to_set(items))
+        elif operation in _BUILDERS:
+            value = _BUILDERS[operation](items)
+        else:
+            return self.build(operation, items)
+        self.built.append(value)
+        return value
+
+    def read(self, steps: list[int], atoms: list[Any]) -> Any:
+        stack: list[Any] = []
+        position = 0
+        pairs = iter(steps)
+        for operation, count in zip(pairs, pairs, strict=True):
+            if operation == ATOMS:
+                stack += atoms[position : position + count]
+                position += count
+                continue
+            cut = len(stack) - count
+            if cut < 0:
+                raise WireError("a step needs more values than there are")
+            items = stack[cut:]
+            del stack[cut:]
+            stack.append(items if operation == LIST else self.one(operation, items))
+        if len(stack) != 1 or position != len(atoms):
+            raise WireError("the steps do not add up to one value")
+        if len(steps) > 2 * MAX_DEPTH:
+            _check_depth(stack[0])
+        if len(atoms) + len(self.built) > _TRIAL_FROM:
+            self.try_hashing(atoms)
+        return stack[0]
+
+    def try_hashing(self, atoms: list[Any]) -> None:
+        chosen = [value for value in atoms if type(value) in _CHOSEN_HASHES]
+        for value in self.built:
+            if type(value) in _CHOSEN_HASHES and _is_hashable(value):
+                chosen.append(value)
+                self.hashing.check()
+        self.hashing.to_set(chosen)
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:  # a tuple that holds a list
+        return False
+    return True
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH + 2):
+        deeper: list[Any] = []
+        for item in level:
+            if type(item) is dict:
+                deeper.extend(item.keys())
+                deeper.extend(item.values())
+            elif type(item) in (list, tuple, set, frozenset, deque):
+                deeper.extend(item)
+        if not deeper:
+            return
+        level = deeper
+    raise WireError(f"the value is nested deeper than {MAX_DEPTH} levels")
+
+
+# Without the search for white space around the text, of which a message has none.
+_parse = json.JSONDecoder().raw_decode
+
+
+def _no_builder(operation: int, _items: list[Any]) -> Any:
+    raise WireError(f"operation {operation} is unknown")
+
+
+def decode(message: bytes, build: Callable[[int, list[Any]], Any] = _no_builder) -> Any:
+    """Return the value of a `message`, which may have been written by anyone.
+
+    Parameters
+    ----------
+    message : bytes
+        At most `wire.MAX_BYTES`.
+    build : callable
+        Receives operation and parts of `REFERENCE` and `CALLBACK`, which mean something else at
+        either end, and returns the value.
+
+    Raises
+    ------
+    WireError
+        When the message is anything but one well-formed value within the limits.
+    """
+    if len(message) > wire.MAX_BYTES:
+        raise WireError(f"a message of {len(message)} bytes is over the {wire.MAX_BYTES} allowed")
+    try:
+        text = message.decode("utf-8", "surrogatepass")
+        pair, end = _parse(text)
+        if end != len(text) or type(pair) is not list or len(pair) != 2:  # noqa: PLR2004
+            raise WireError("a message is a pair of arrays")
+        steps, atoms = pair
+        if type(steps) is not list or type(atoms) is not list:
+            raise WireError("a message is a pair of arrays")
+        if not ATOM_TYPES.issuperset(map(type, atoms)) or (
+            steps and set(map(type, steps)) != {int}
+        ):
+            raise WireError("a message holds a part of the wrong type")
+        if steps and min(steps) < 0:
+            raise WireError("a count is negative")
+        return _Reader(build).read(steps, atoms)
+    except (ValueError, TypeError, OverflowError, ArithmeticError, RecursionError) as error:
+        raise WireError(f"not a message: {type(error).__name__}: {str(error)[:200]}") from None

@@ -1,0 +1,192 @@
+"""The warm interpreter of one slot, inside the jail: forks once per program, reaps, reports.
+
+It reads orders from the checker on a socket that no program ever holds, and runs no line of any
+program itself. Every program is the first process of its own pid namespace, so that killing it
+kills all it started, and has its own empty ``/tmp``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import random
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pytest_promptse.sandbox.guest import guest, kernel
+from pytest_promptse.sandbox.guest.encode import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+READY = b"+"
+_ORDER_BYTES = 65536
+_FILES = 4
+_NOBODY = 65534
+_REHEARSAL = "def inverse(values):\n    return [1 / value for value in values]\n"
+
+
+def serve(control: socket.socket) -> NoReturn:
+    """Obey the checker until it goes away."""
+    config = json.loads(control.recv(_ORDER_BYTES))
+    sys.path += [config["packages"]]
+    for name in config["warm"]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    zygote = _Zygote(control, config)
+    kernel.SystemCallFilter(bytes.fromhex(config["filters"]["jail"])).apply()
+    guest.open_streams()
+    _rehearse()
+    _forget_ourselves()
+    gc.collect()
+    # What lives now is never looked at again, which spares every child the copying of its pages.
+    gc.freeze()
+    control.send(json.dumps({"ready": True, "python": sys.version.split()[0]}).encode())
+    while True:
+        data, files, _, _ = socket.recv_fds(control, _ORDER_BYTES, _FILES)
+        if not data:
+            os._exit(0)
+        order = json.loads(data)
+        if order["do"] == "start":
+            zygote.start(order, files)
+        else:
+            control.send(json.dumps(zygote.end(order["turn"])).encode())
+
+
+def _rehearse() -> None:
+    """Talk through programs of ours, so that no child has to warm up the same code again."""
+    ours, theirs = socket.socketpair()
+    messages = [encode(["load", text, "inverse"]) for text in ("(", _REHEARSAL)]
+    messages += 20 * [encode(["call", None, [[1, 2.5]], {}, True])]
+    messages += 5 * [encode(["call", None, [[0]], {}, True])]
+    with ours, theirs:
+        for message in messages:
+            guest.send(ours.fileno(), message)
+        ours.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(SystemExit):
+            guest.Guest(theirs.fileno()).serve()
+    del sys.modules[guest.MODULE]
+
+
+def _forget_ourselves() -> None:
+    """Take our modules out of what a program can import."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pytest_promptse"]:
+        del sys.modules[name]
+
+
+class _Zygote:
+    def __init__(self, control: socket.socket, config: dict[str, Any]) -> None:
+        self.control = control
+        self.isolation: str = config["isolation"]
+        namespaces = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS
+        self.namespaces = namespaces if self.isolation == "namespaces" else 0
+        self.filter = kernel.SystemCallFilter(bytes.fromhex(config["filters"]["program"]))
+        self.children: dict[int, int] = {}
+        self.errors: dict[int, str] = {}
+        if self.isolation != "namespaces" and sys.platform == "linux":
+            kernel.adopt_orphans()
+
+    def start(self, order: dict[str, Any], files: list[int]) -> None:
+        # Made here what can be: whatever a child touches first, the kernel copies for it.
+        bounds = kernel.resource_bounds(order["limits"])
+        folder: str = order["folder"]
+        private = f"size={order['file_size']},mode=1777,nr_inodes=16k".encode()
+        highest = max(self.control.fileno(), *files)
+        try:
+            child = kernel.fork(self.namespaces)
+        except OSError as error:
+            self.errors[order["turn"]] = str(error)
+        else:
+            if child == 0:
+                self.become_program(files, highest, folder, private, bounds)
+            self.children[order["turn"]] = child
+        for number in files:
+            os.close(number)
+
+    def end(self, turn: int) -> dict[str, Any]:
+        """Kill the program with all it started; how it had ended, if it had, and what it used."""
+        child = self.children.pop(turn, None)
+        if child is None:
+            return {"turn": turn, "error": self.errors.pop(turn, "there is no such turn")}
+        if self.isolation != "namespaces":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        _, status, usage = os.wait4(child, 0)
+        if self.isolation != "namespaces":
+            _kill_orphans(self.children.values())
+        if self.isolation == "user":
+            _clear("/tmp", "/dev/shm")  # noqa: S108 - the container's own
+        return {"turn": turn, "status": status, "cpu": usage.ru_utime + usage.ru_stime}
+
+    def become_program(
+        self,
+        files: list[int],
+        highest: int,
+        folder: str,
+        private: bytes,
+        bounds: list[tuple[int, tuple[int, int]]],
+    ) -> NoReturn:
+        channel, *streams = files
+        try:
+            # Input, output, errors and channel take the lowest numbers, and no other stays open.
+            for number, file in enumerate((*streams, channel)):
+                os.dup2(file, number)
+            channel = len(streams)
+            os.closerange(channel + 1, highest + 1)
+            os.setsid()
+            if self.isolation == "namespaces":
+                kernel.mount_tmpfs(b"/tmp", private)
+            os.chdir(folder)
+            kernel.limit_resources(bounds)
+            if self.isolation == "user":
+                os.setgroups([])
+                os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+                os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+            if self.isolation != "none":
+                kernel.drop_capabilities()
+            self.filter.apply()
+            random.seed()
+            gc.enable()
+        except OSError as error:
+            guest.send(channel, str(error).encode())
+            os._exit(1)
+        guest.send(channel, READY)
+        guest.Guest(channel).serve()
+        os._exit(0)
+
+
+def _kill_orphans(keep: Iterable[int]) -> None:
+    """Kill what a program left behind in groups of its own, but not the processes to `keep`."""
+    listing: Path | str = f"/proc/self/task/{os.getpid()}/children"
+    for _ in range(100):
+        try:
+            with open(listing) as file:  # noqa: PTH123 - pathlib would grow every child
+                children = {int(number) for number in file.read().split()} - {*keep}
+        except FileNotFoundError:
+            return
+        if not children:
+            return
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
+
+
+def _clear(*folders: str) -> None:
+    """Remove all that a program left in `folders`; its processes are gone."""
+    import shutil  # noqa: PLC0415 - its libraries would grow every child
+
+    for entry in [entry for folder in folders for entry in os.scandir(folder)]:
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            os.unlink(entry.path)  # noqa: PTH108

@@ -1,0 +1,1 @@
+"""The SQLite store: completions, verdicts, leases and the run log."""

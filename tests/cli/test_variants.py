@@ -1,0 +1,86 @@
+"""``promptse templates`` and ``promptse variants`` as their user sees them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from pytest_promptse.cli.variants import add_parser
+from pytest_promptse.errors import VariantError
+
+PROMPT = "Write `total(cart)`. It returns the sum of all the prices in the cart.\n"
+
+
+@pytest.fixture
+def prompt(tmp_path):
+    path = tmp_path / "total.md"
+    path.write_text(PROMPT)
+    return str(path)
+
+
+def promptse(*arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers(required=True))
+    chosen = parser.parse_args(arguments)
+    return chosen.func(chosen)
+
+
+def test_templates_are_listed_and_one_is_shown(capsys):
+    assert promptse("templates") == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in ("frustrated", "pragmatic", "time_pressure", "0.3"))
+    assert promptse("templates", "frustrated") == 0
+    assert "negative-active" in capsys.readouterr().out
+
+
+def test_an_unknown_template_is_refused_with_the_nearest_name():
+    with pytest.raises(VariantError, match="did you mean 'tired'"):
+        promptse("templates", "tird")
+
+
+def test_wordings_are_made_audited_and_found_broken_after_an_edit(tmp_path, prompt, capsys):
+    into = tmp_path / "frozen"
+    assert promptse("variants", "freeze", prompt, str(into), "--per-distance", "2") == 0
+    assert "6 variants of 1 tasks" in capsys.readouterr().out
+    assert promptse("variants", "audit", str(into)) == 0
+    path = next(into.rglob("d0.2.jsonl"))
+    path.write_text(path.read_text().replace("the cart", "the trolley"))
+    assert promptse("variants", "audit", str(into)) == 1
+    assert "d0.2.jsonl:1: " in capsys.readouterr().out
+
+
+def test_make_keeps_wordings_of_the_distances_moods_and_rewriter_asked_for(tmp_path, prompt):
+    code = promptse(
+        "variants", "make", prompt, "--into", str(tmp_path / "cache"), "--distances", "0.2,0.4",
+        "--per-distance", "1", "--emotions", "calm", "--seed", "3",
+    )  # fmt: skip
+    assert code == 0
+    found = sorted((tmp_path / "cache").rglob("d*.jsonl"))
+    assert [path.name for path in found] == ["d0.2.jsonl", "d0.4.jsonl"]
+    assert json.loads(found[0].read_text())["emotion"] == "calm"
+
+
+def test_show_prints_the_original_and_every_wording(prompt, capsys):
+    assert promptse("variants", "show", prompt, "--per-distance", "1", "--plain") == 0
+    shown = capsys.readouterr().out
+    assert shown.count("`total(cart)`") == 4
+    assert "d0.3-" in shown
+
+
+def test_stats_print_bands_and_what_was_measured(prompt, capsys):
+    assert promptse("variants", "stats", prompt) == 0
+    shown = capsys.readouterr().out
+    assert "[0.05, 0.15)" in shown
+    assert "[0.25, 0.35)" in shown
+
+
+def test_a_source_that_is_nothing_is_refused():
+    with pytest.raises(VariantError, match="neither 'humaneval' nor a file"):
+        promptse("variants", "stats", "nothing")
+
+
+def test_a_task_that_is_not_there_is_named(prompt):
+    with pytest.raises(VariantError, match="no task other"):
+        promptse("variants", "stats", prompt, "--task", "other")

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+from msgspec.structs import replace
+from record_builders import falling, flat, make_run
+
+from pytest_promptse.compare.emotion import term_density
+from pytest_promptse.compare.study import study_of
+from pytest_promptse.record.schema import CalibrationRecord, VoicesRecord
+
+
+def models(*figures):
+    """Return runs of models that pass so often and whose AUC-E is so high."""
+    return [
+        make_run(f"m{number}", {"one": (rate, {d: [rate - 1 + area] for d in (0.1, 0.2, 0.3)})})
+        for number, (rate, area) in enumerate(figures)
+    ]
+
+
+def test_rq1_correlates_performance_and_stability_over_models():
+    # pass@1 and AUC-E in opposite order: each coefficient that goes by ranks is -1. Of the 3! = 6
+    # orders, the same and the opposite are as extreme: p = 1/3.
+    found = study_of(models((1.0, 0.5), (0.8, 0.7), (0.6, 0.9))).trade_off
+    assert found.missing == ()
+    values = {c.coefficient: (c.value, c.p_value) for c in found.correlations}
+    assert values["Spearman"] == pytest.approx((-1.0, 1 / 3))
+    assert values["Kendall"] == pytest.approx((-1.0, 1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("runs", "missing"),
+    [
+        (models((1.0, 0.5), (0.8, 0.7)), "needs 3 models with an AUC-E, there are 2"),
+        (models((1.0, 0.5), (1.0, 0.7), (1.0, 0.6)), "needs models that differ in pass@1"),
+    ],
+)
+def test_rq1_says_what_is_missing(runs, missing):
+    found = study_of(runs).trade_off
+    assert found.correlations == ()
+    assert missing in found.missing[0]
+
+
+def test_rq2_groups_sensitivity_by_distance_size_and_family():
+    # Task one falls by 0, 0.5 and 1 at the three distances, in the larger model not at all.
+    runs = [
+        make_run("qwen-1.5b", {"one": falling(1.0, 0.5, 0.0)}),
+        make_run("llama-34b", {"one": flat(1.0)}),
+    ]
+    found = study_of(runs).moderation
+    groups = {(g.factor, g.value, g.distance): g for g in found.groups}
+    far = groups["distance", "0.3", None]
+    # |ΔPass| 1 and 0: mean 0.5, standard deviation sqrt(0.5), one of two a loss.
+    assert (far.n, far.sensitivity, far.losses) == (2, 0.5, 0.5)
+    assert far.spread == pytest.approx(0.5**0.5)
+    assert (far.elasticity, far.soft) == (0.5, -0.5)
+    tiny = groups["size", "tiny", None]
+    assert (tiny.n, tiny.sensitivity) == (3, 0.5)
+    assert groups["size", "tiny", 0.2].spread is None
+    assert groups["family", "llama", 0.3].sensitivity == 0.0
+    assert found.cells == pytest.approx({("tiny", "qwen"): 0.5, ("large", "llama"): 1.0})
+    assert found.missing == ()
+
+
+def test_rq2_tests_each_factor_together_and_by_pairs():
+    # |ΔPass| of the tiny model 0.2 0.4 0.6 in each of two tasks, of the large one 0.
+    # All 12 ranked: six 0 share rank 3.5, then 7.5, 9.5 and 11.5 twice each. Rank sums 21 and 57:
+    # H = 12 / (12 * 13) * (441 / 6 + 3249 / 6) - 39 = 108 / 13, over 1 - (6^3 - 6 + 3 * (2^3 - 2))
+    # / (12^3 - 12) = 1 - 228 / 1716 for ties. Cliff's delta is 1.
+    runs = [
+        make_run("qwen-1.5b", {n: falling(0.8, 0.6, 0.4) for n in ("one", "two")}),
+        make_run("qwen-34b", {n: flat(1.0) for n in ("one", "two")}),
+    ]
+    tests = {(t.factor, t.figure, t.overall.test): t for t in study_of(runs).moderation.tests}
+    found = tests["size", "|ΔPass|", "Kruskal-Wallis"]
+    assert found.overall.statistic == pytest.approx(108 / 13 / (1 - 228 / 1716))
+    assert found.overall.effect == pytest.approx(found.overall.statistic / 11)
+    [pair] = found.pairs
+    assert (pair.one, pair.other, pair.effect) == ("tiny", "large", 1.0)
+    # Four tasks of entries; two rank the distances 1 2 3, two not at all (2 2 2): rank sums 6, 8
+    # and 10. Q = 12 / (4 * 3 * 4) * 200 - 48 = 2, over 1 - 2 * 24 / (4 * 24) = 0.5 for ties.
+    within = tests["distance", "|ΔPass|", "Friedman"].overall
+    assert within.statistic == pytest.approx(2 / (1 - 0.5))
+
+
+def test_rq2_says_which_sizes_and_families_are_missing_and_takes_them():
+    runs = [make_run("alpha", {"one": falling(1, 0.5, 0)}), make_run("beta", {"one": flat(1.0)})]
+    missing = study_of(runs).moderation.missing
+    assert "the size of alpha, beta is not in its name; say it with --size MODEL=7" in missing
+    assert "an effect of family needs models of two families, there is 0" in missing
+    known = study_of(
+        runs, sizes={"alpha": 1.0, "beta": 70.0}, families={"alpha": "a", "beta": "b"}
+    ).moderation
+    assert known.missing == ()
+    assert {g.value for g in known.groups if g.factor == "size"} == {"tiny", "large"}
+
+
+def test_rq3_says_how_far_light_is_off_over_models_and_over_tasks():
+    # SoftExec is the pass rate squared. The task falls to 0.5 at every distance: light 0.5, full
+    # 0.25. So in every task: MAE 0.25.
+    halved = {name: falling(0.5, 0.5, 0.5) for name in ("one", "two", "three")}
+    runs = [make_run(name, halved, soft=lambda rate: rate**2) for name in ("a", "b", "c")]
+    found = study_of(runs).screening
+    assert [a.units for a in found.approximations] == [
+        "models",
+        "tasks of a",
+        "tasks of b",
+        "tasks of c",
+    ]
+    for one in found.approximations:
+        assert (one.agreement.n, one.agreement.mae) == (3, pytest.approx(0.25))
+        # 0.5 for 0.25: 2 * 0.25 / 0.75.
+        assert one.agreement.smape == pytest.approx(2 / 3)
+    assert [(d.full, d.light) for d in found.drifts] == [pytest.approx((0.25, 0.5))] * 3
+    assert [d.full_rank for d in found.drifts] == [2.0] * 3
+
+
+def test_rq3_ranks_the_most_stable_first():
+    found = study_of(models((1.0, 0.5), (0.8, 0.7), (0.6, 0.9))).screening
+    assert [(d.entry.label, d.full_rank, d.light_rank) for d in found.drifts] == [
+        ("m0", 3.0, 3.0),
+        ("m1", 2.0, 2.0),
+        ("m2", 1.0, 1.0),
+    ]
+    assert found.missing == ("agreement over tasks needs 3, there are 1",)
+
+
+def calibration(ece):
+    return CalibrationRecord(
+        n=8, ece=ece, threshold=0.9, overconfident=0.1, underconfident=0.2, bins=[]
+    )
+
+
+def with_calibration(run):
+    voices = VoicesRecord(
+        model=run.record.suites[0].model,
+        template=None,
+        voices=[],
+        calibration={"positive-active": calibration(0.3)},
+        emotions={"excited": calibration(0.3)},
+    )
+    return replace_record(run, voices=[voices])
+
+
+def replace_record(run, **changed):
+    return type(run)(path=run.path, name=run.name, record=replace(run.record, **changed))
+
+
+def test_rq4_says_how_each_mood_does():
+    # In order of distance the emotions are excited, calm and anxious.
+    run = with_calibration(make_run("a", {"one": falling(0.9, 0.5, 0.2)}))
+    found = study_of([run, make_run("b", {"one": flat(1.0)})]).moods
+    moods = {(m.entry.label, m.value): m for m in found.moods}
+    excited = moods["a", "excited"]
+    assert (excited.n, excited.pass_rate) == (1, 0.9)
+    assert (excited.change, excited.elasticity) == pytest.approx((-0.1, 0.9))
+    assert (excited.ece, excited.overconfident, excited.underconfident) == (0.3, 0.1, 0.2)
+    assert moods["a", "positive-active"].ece == 0.3
+    assert moods["a", "negative-active"].pass_rate == 0.2
+    assert moods["a", "calm"].ece is None
+    assert moods["b", "calm"].change == 0.0
+
+
+def test_rq4_compares_distributions_of_quadrants():
+    # Distances are asked in different moods; all changes of one lie below all of another: D = 1.
+    tasks = {f"t{n}": falling(0.9, 0.5, 0.2) for n in range(4)}
+    [changes, sure] = [
+        d
+        for d in study_of([make_run("a", tasks), make_run("b", tasks)]).moods.distributions
+        if d.entry.label == "a"
+    ]
+    assert changes.figure == "change of the pass rate"
+    assert [p.statistic for p in changes.pairs] == [1.0] * 3
+    # 4 against 4: 2 of C(8, 4) = 70 ways are as extreme, each of three pairs: 3 / 3 times that.
+    assert [p.p_adjusted for p in changes.pairs] == pytest.approx([2 / 70] * 3)
+    assert (sure.figure, [p.statistic for p in sure.pairs]) == ("confidence", [0.0] * 3)
+
+
+def test_rq4_regresses_on_emotion_where_tasks_suffice():
+    pytest.importorskip("statsmodels")
+    tasks = {
+        f"t{n}": (1.0, {d: [(n * k + k) % 8 / 8 for k in (1, 3, 4, 6)] for d in (0.1, 0.2, 0.3)})
+        for n in range(12)
+    }
+    found = study_of([make_run("a", tasks), make_run("b", tasks)]).moods
+    assert [(e.entry.label, e.figure) for e in found.explained] == [
+        ("a", "change of the pass rate"),
+        ("b", "change of the pass rate"),
+    ]
+    one = found.explained[0].increment
+    assert (one.n, one.clusters) == (144, 12)
+    assert 0 <= one.r2_controls <= one.r2 <= 1
+    assert [term.name for term in one.terms][-3:] == ["valence", "arousal", "valence by arousal"]
+
+
+def test_rq4_says_what_is_missing(monkeypatch):
+    runs = [make_run(name, {"one": flat(1.0)}, confidence=None) for name in ("a", "b")]
+    missing = study_of(runs).moods.missing
+    assert "confidence and calibration need log-probabilities: a, b has none" in missing
+    assert any(line.startswith("the regression needs 10 tasks") for line in missing)
+    plain = [replace_record(run, emotions={}) for run in runs]
+    assert study_of(plain).moods.missing == ("no wordings in a known emotion: a, b",)
+    monkeypatch.setitem(sys.modules, "statsmodels", None)
+    assert (
+        "the regression needs statsmodels; pip install 'pytest-promptse[statistics]'"
+        in study_of(runs).moods.missing
+    )
+
+
+def test_term_density_counts_words_that_hold_code():
+    assert term_density("Write `add(a, b)` that returns 5 now") == 3 / 7
+    assert term_density("") == 0.0

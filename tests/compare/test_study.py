@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from record_builders import falling, flat, make_record, make_run, make_suite, make_task
+
+from pytest_promptse.compare import page, terminal
+from pytest_promptse.compare.entry import Run, family_of, size_of
+from pytest_promptse.compare.study import study_of
+from pytest_promptse.errors import RecordError
+
+# Elasticities 1, 0.5 and 0 in the first task and 1 everywhere in the second: AUC-E
+# (1 + 4 * 0.5 + 0) / 6 = 0.5 and 1, together 0.75.
+BRITTLE = {"one": falling(1.0, 0.5, 0.0), "two": flat(1.0)}
+# Passes half the time however it is asked.
+STABLE = {"one": flat(0.5), "two": flat(0.5)}
+
+
+def test_the_leaderboard_of_a_worked_example():
+    study = study_of([make_run("big", BRITTLE), make_run("small", STABLE)])
+    big, small = study.standings
+    assert (big.pass_at_1, small.pass_at_1) == (1.0, 0.5)
+    assert (big.auc_e, small.auc_e) == pytest.approx((0.75, 1.0))
+    assert list(big.elasticity.values()) == pytest.approx([1.0, 0.75, 0.5])
+    # |ΔPass| is 0, 0.5 and 1 in one task, 0 in the other.
+    assert (big.sensitivity, small.sensitivity) == pytest.approx((0.25, 0.0))
+    # Scores are pass rates here, and there is one variant at each distance.
+    assert big.light == pytest.approx(big.auc_e)
+    # Each variant's own excess is |delta| - 0.05.
+    assert big.excess == pytest.approx(0.25 - 0.05)
+    assert big.ceiling == pytest.approx(0.95)
+
+
+def test_quadrants_are_cut_at_the_medians():
+    runs = [
+        make_run("big", BRITTLE),
+        make_run("small", STABLE),
+        make_run("best", {**STABLE, "one": flat(1.0)}),
+    ]
+    study = study_of(runs)
+    # pass@1 1, 0.5, 0.75 and AUC-E 0.75, 1, 1: the medians are 0.75 and 1, and high on them.
+    assert (study.cut.pass_at_1, study.cut.auc_e) == pytest.approx((0.75, 1.0))
+    assert {s.entry.label: s.quadrant for s in study.standings} == {
+        "big": "strong-brittle",
+        "small": "weak-stable",
+        "best": "strong-stable",
+    }
+
+
+def test_changes_are_paired_by_task_with_the_largest_first():
+    study = study_of([make_run("big", BRITTLE), make_run("small", STABLE)])
+    _, small = study.standings
+    assert (small.gap_pass, small.gap_auc) == pytest.approx((-0.5, 0.25))
+    # Wilcoxon over two tasks that both fell by 0.5: of 4 signs, 2 are as extreme; over one that
+    # changed (zeros are left out): of 2 signs both. Adjusted together: 1.
+    assert (small.gap_pass_p, small.gap_auc_p) == pytest.approx((1.0, 1.0))
+    assert [(c.key[1], c.entry.label) for c in study.changes] == [
+        ("one", "small"),
+        ("two", "small"),
+    ]
+    one = study.changes[0]
+    assert (one.pass_before, one.pass_now) == (1.0, 0.5)
+    assert (one.auc_before, one.auc_now) == pytest.approx((0.5, 1.0))
+    # 8 of 8 against 4 of 8: C(8,4) / C(16,12) = 70 / 1820 each way. Both tasks alike: as adjusted.
+    assert one.p_value == pytest.approx(2 * 70 / 1820)
+    assert one.p_adjusted == pytest.approx(2 * 70 / 1820)
+
+
+def test_wilcoxon_of_a_worked_example():
+    # Five tasks fall by 0.1 to 0.5, no two alike, in both figures' case AUC-E stays: of 2^5 signs
+    # 2 are as extreme, 1/16. AUC-E does not change at all: 1. Adjusted together: 2/16 and 1.
+    names = "abcde"
+    before = {name: flat(1.0) for name in names}
+    after = {name: flat(1.0 - 0.1 * n) for n, name in enumerate(names, start=1)}
+    _, later = study_of([make_run("m", before), make_run("other", after)]).standings
+    assert (later.gap_pass_p, later.gap_auc_p) == pytest.approx((2 / 16, 1.0))
+
+
+def test_a_difference_has_a_paired_interval():
+    names = "abcdefgh"
+    before = {name: flat(0.9 - 0.1 * n) for n, name in enumerate(names)}
+    after = {name: flat(1.0 - 0.1 * n) for n, name in enumerate(names)}
+    _, later = study_of([make_run("m", before), make_run("other", after)]).standings
+    # Every task gained the same: the spread of tasks drops out.
+    assert later.gap_pass_ci95 == pytest.approx((0.1, 0.1))
+    assert later.pass_ci95[1] - later.pass_ci95[0] > 0.2
+
+
+def test_models_are_compared_over_the_tasks_that_all_have():
+    study = study_of([make_run("big", {**BRITTLE, "extra": flat(0.0)}), make_run("small", STABLE)])
+    assert [key[1] for key in study.ground.tasks] == ["one", "two"]
+    assert study.standings[0].pass_at_1 == 1.0
+    assert "compared over the 2 tasks that all have; 1 left out: extra" in study.ground.notes
+
+
+def test_models_are_compared_over_the_distances_and_wordings_that_all_have():
+    three = {"one": (1.0, {0.1: [1.0, 0.0], 0.2: [0.5], 0.3: [0.0]})}
+    two = {"one": (1.0, {0.1: [1.0], 0.2: [0.5]})}
+    study = study_of([make_run("a", three), make_run("b", two)])
+    assert study.ground.distances == (0.1, 0.2)
+    assert study.standings[0].elasticity == study.standings[1].elasticity
+    assert "compared over the distances that all have: 0.1, 0.2" in study.ground.notes
+    assert "1 wording left out that not all have" in study.ground.notes
+
+
+def test_what_was_worded_anew_keeps_its_own_wordings_and_is_said():
+    again = make_run("b", BRITTLE)
+    tasks = [
+        replace(t, variants=[replace(v, id=f"{v.id}9") for v in t.variants])
+        for t in again.record.tasks
+    ]
+    study = study_of(
+        [make_run("a", BRITTLE), Run(path="b", record=replace(again.record, tasks=tasks))]
+    )
+    assert study.standings[1].auc_e == pytest.approx(0.75)
+    assert any(note.startswith("2 tasks worded anew") for note in study.ground.notes)
+
+
+def test_what_is_not_the_same_is_said_in_a_line_each():
+    runs = [
+        make_run("a", BRITTLE),
+        make_run("b", BRITTLE, temperature=0.8, version="0.2.0", prompt="Please."),
+    ]
+    notes = study_of(runs).ground.notes
+    assert "not the same: temperature 0.2 (a); 0.8 (b)" in notes
+    assert "not the same: pytest-promptse 0.1.0 (a); 0.2.0 (b)" in notes
+    assert "prompts that are not the same in all: one, two" in notes
+
+
+def test_a_setting_that_an_earlier_release_did_not_know_is_no_difference():
+    runs = [make_run("a", STABLE), make_run("b", STABLE, perturb="task")]
+    assert study_of(runs).ground.notes == ()
+
+
+def test_runs_that_were_scored_otherwise_are_compared_by_pass_rates():
+    sharp = make_run("a", BRITTLE, soft=lambda rate: rate**2)
+    study = study_of([sharp, make_run("b", BRITTLE, mode="light")])
+    assert study.ground.mode == "light"
+    assert study.standings[0].auc_e == pytest.approx(0.75)
+    assert any("as PromptSELight does" in note for note in study.ground.notes)
+    assert "not the same: mode promptse (a); light (b)" in study.ground.notes
+    assert study.screening.missing
+    by_soft = study_of([sharp, make_run("b", BRITTLE)])
+    # Scores 1, 0.25, 0: (1 + 4 * 0.25) / 6 = 1/3 in the first task.
+    assert by_soft.standings[0].auc_e == pytest.approx((1 / 3 + 1) / 2)
+    assert by_soft.standings[0].light == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    ("runs", "labels"),
+    [
+        ([make_run("a", STABLE), make_run("b", STABLE)], ["a", "b"]),
+        (
+            [
+                make_run("a", STABLE, finished="2026-01-01T00:00:00+00:00"),
+                make_run("a", STABLE, finished="2026-02-01T00:00:00+00:00"),
+            ],
+            ["a 2026-01-01", "a 2026-02-01"],
+        ),
+        (
+            [
+                make_run("a", STABLE, finished="2026-01-01T08:00:00+00:00"),
+                make_run("a", STABLE, finished="2026-01-01T09:30:00+00:00"),
+            ],
+            ["a 2026-01-01 08:00", "a 2026-01-01 09:30"],
+        ),
+        (
+            [make_run("a", STABLE, path="x/one.json"), make_run("a", STABLE, path="two.json")],
+            ["a one", "a two"],
+        ),
+        (
+            [make_run("a", STABLE, path="x"), make_run("a", STABLE, path="x")],
+            ["a x (1)", "a x (2)"],
+        ),
+        ([make_run("a", STABLE, name="old"), make_run("a", STABLE, name="new")], ["old", "new"]),
+        ([make_run("a", STABLE), make_run("a", STABLE, template="team")], ["a", "a · team"]),
+    ],
+)
+def test_every_entry_has_a_label_of_its_own(runs, labels):
+    assert [entry.label for entry in study_of(runs).ground.entries] == labels
+
+
+def test_one_record_may_hold_several_models_and_templates():
+    parts = []
+    for model, template in (("a", None), ("a", "team"), ("b", None)):
+        tasks = [make_task("one", *flat(0.5), model=model, template=template)]
+        parts.append((make_suite(tasks), tasks))
+    study = study_of([Run(path="run.json", record=make_record(*parts), name="mine")])
+    assert [e.label for e in study.ground.entries] == ["mine · a", "mine · a · team", "mine · b"]
+
+
+def test_models_that_share_no_variant_of_a_task_still_have_their_pass_rates():
+    near, far = (1.0, {0.1: [0.5]}), (1.0, {0.2: [0.5]})
+    study = study_of(
+        [make_run("a", {"one": near, "two": far}), make_run("b", {"one": far, "two": near})]
+    )
+    for standing in study.standings:
+        assert (standing.pass_at_1, standing.auc_e, standing.sensitivity) == (1.0, None, None)
+        assert standing.quadrant is None
+    assert study.cut is None
+    assert "Quadrants" in terminal.render(study, width=80, colours=False)
+    assert "quadrants need models with an AUC-E" in page.render(study)
+
+
+def test_the_title_counts_models_and_their_entries():
+    assert study_of([make_run("a", STABLE), make_run("b", STABLE)]).ground.title == (
+        "2 models side by side"
+    )
+    assert study_of([make_run("a", STABLE), make_run("a", STABLE)]).ground.title == (
+        "2 entries of 1 model side by side"
+    )
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([make_run("a", STABLE)], "run.json holds one model, a, and nothing to compare it with"),
+        (
+            [make_run("a", STABLE), make_run("b", STABLE, suite="test_b.py::test_b")],
+            "no task was asked of all: a answered test_a.py::test_a; b answered test_b.py::test_b",
+        ),
+        (
+            [make_run("a", {"one": flat(1.0, (0.1,))}), make_run("b", {"one": flat(1.0, (0.2,))})],
+            "no distance was measured for all: a 0.1; b 0.2",
+        ),
+        (
+            [Run(path="empty.json", record=make_record())],
+            "empty.json holds no task whose original wording was measured",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(runs, said):
+    with pytest.raises(RecordError, match=said):
+        study_of(runs)
+
+
+def test_a_size_or_family_of_a_model_that_is_not_there_is_refused():
+    runs = [make_run("a", STABLE), make_run("b", STABLE)]
+    with pytest.raises(RecordError, match="no record holds the model 'c'; there are a, b"):
+        study_of(runs, sizes={"c": 7.0})
+
+
+@pytest.mark.parametrize(
+    ("model", "size", "family"),
+    [
+        ("vllm:Qwen/Qwen2.5-Coder-7B-Instruct", 7.0, "qwen"),
+        ("vllm:deepseek-ai/deepseek-coder-6.7b-instruct", 6.7, "deepseek"),
+        ("vllm:deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", 1.5, "qwen"),
+        ("ct2:models/CodeLlama-34b", 34.0, "llama"),
+        ("openai:gpt-4.1-mini", None, "gpt"),
+        ("openai:codestral-22b", 22.0, "mistral"),
+        ("tiny", None, None),
+        ("ct2:a4bit", None, None),
+    ],
+)
+def test_size_and_family_are_read_from_a_name(model, size, family):
+    assert (size_of(model), family_of(model)) == (size, family)
+
+
+def test_rounding_puts_no_model_into_another_quadrant():
+    # Means of 0.1 + 0.2 and 0.3 differ in the last digit only.
+    runs = [
+        make_run("a", {n: flat(0.3) for n in "xyz"}),
+        make_run("b", {n: flat(0.1 + 0.2) for n in "xyz"}),
+    ]
+    assert {s.quadrant for s in study_of(runs).standings} == {"strong-stable"}
+
+
+def test_a_template_that_was_edited_in_between_is_said():
+    runs = [make_run("a", STABLE, template="team", path=path) for path in ("x", "y")]
+    edited = []
+    for run, sha in zip(runs, ("0" * 64, "f" * 64), strict=True):
+        suites = [replace(suite, template_sha256=sha) for suite in run.record.suites]
+        edited.append(Run(path=run.path, record=replace(run.record, suites=suites)))
+    notes = study_of(edited).ground.notes
+    assert notes == (
+        f"not the same: template team {'0' * 12} (a · team x); {'f' * 12} (a · team y)",
+    )

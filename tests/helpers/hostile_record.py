@@ -1,0 +1,251 @@
+"""A record whose every text tries to get out of where it is shown."""
+
+from __future__ import annotations
+
+from pytest_promptse.record.schema import (
+    SCHEMA,
+    EmotionRecord,
+    ErrorRecord,
+    GateRecord,
+    InvocationRecord,
+    ModelRecord,
+    Record,
+    SampleRecord,
+    SuiteRecord,
+    TaskRecord,
+    UsageRecord,
+    VariantRecord,
+    VoiceRecord,
+    VoicesRecord,
+    WordingRecord,
+)
+from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
+from pytest_promptse.reports.ranked import DifferenceRecord, RankedRecord, RankingRecord
+
+ATTACKS = (
+    "<script>window.owned = 1</script>",
+    "</script><script>window.owned = 2</script>",
+    "</style><img src=x onerror='window.owned = 3'>",
+    '"><svg onload="window.owned = 4">',
+    "<a href='javascript:window.owned = 5'>javascript:window.owned = 5</a>",
+    "<!--<script> -->{{ 7 * 7 }}{% raw %}&amp;",
+    "]]></svg><iframe srcdoc='<script>parent.owned = 6</script>'></iframe>",
+    "![img](https://example.invalid/a.png) @everyone | `` ``` \n::error::owned",
+    "$\\frac{1}{$ \x00\x1b[31m \ud800 \u202e",
+)
+ATTACK = " ".join(ATTACKS)
+DISTANCES = ("0.1", "0.2", "0.3")
+EMOTIONS = {
+    "calm": EmotionRecord(valence=0.6, arousal=-0.6),
+    "stressed": EmotionRecord(valence=-0.6, arousal=0.8),
+    ATTACKS[3]: EmotionRecord(valence=-0.5, arousal=0.7),
+}
+MODELS = ("tiny", ATTACKS[0])
+SUITES = ("tests/test_a.py::test_a", f"tests/test_b.py::{ATTACKS[1]}")
+
+
+def hostile_record(*, n_tasks: int = 4, programs: int = 1) -> Record:
+    """Return a record of `n_tasks` tasks in each of two suites, asked of two models."""
+    return Record(
+        schema=SCHEMA,
+        tool={"name": "pytest-promptse", "version": "1.2.3"},
+        started="2026-01-01T00:00:00+00:00",
+        finished="2026-01-01T00:00:01+00:00",
+        environment={"python": ATTACK},
+        git={"commit": "0123456789abcdef", "branch": ATTACK, "dirty": "true", "folder": ""},
+        invocation=InvocationRecord(directory="", options=[ATTACK]),
+        settings={"samples": 8, "emotions": [ATTACK], "preset": ATTACK},
+        models=[ModelRecord(spec=m, identity={"m": ATTACK}, capabilities=None) for m in MODELS],
+        suites=[_suite(suite, model, n_tasks) for suite in SUITES for model in MODELS],
+        tasks=[
+            _task(suite, model, number, programs)
+            for suite in SUITES
+            for model in MODELS
+            for number in range(n_tasks)
+        ],
+        voices=[_voices(model) for model in MODELS],
+        usage=UsageRecord(
+            requests=1234, prompt_tokens=56789, completion_tokens=10, cost=0.5, cached=3
+        ),
+        errors=[ErrorRecord(where=ATTACK, message=ATTACK)],
+        emotions=EMOTIONS,
+        rankings=[_ranking()],
+        comparisons=[_comparison(suite, model) for suite in SUITES for model in MODELS],
+    )
+
+
+def _suite(suite: str, model: str, n_tasks: int) -> SuiteRecord:
+    curve = dict(zip(DISTANCES, (0.9, 0.8, 0.7), strict=True))
+    return SuiteRecord(
+        id=suite,
+        model=model,
+        template=None,
+        mode="promptse",
+        weighting="sum",
+        n_tasks=n_tasks,
+        n_wordings=3 * n_tasks,
+        n_measured=3 * n_tasks,
+        pass_at_1=0.75,
+        elasticity=curve,
+        elasticity_null=dict.fromkeys(DISTANCES, 0.97),
+        elasticity_ci95={"0.1": (0.85, 0.95), "0.2": (0.7, 0.9), "0.3": None},
+        auc_e=0.8,
+        ci95=(0.7, 0.9),
+        auc_e_null=0.97,
+        excess=0.17,
+        ess_median=4.0,
+        light=None,
+        gates=[
+            GateRecord(name="auc-e", threshold=0.9, value=0.8, verdict="fail", message=ATTACK),
+            GateRecord(name="x", threshold=0.5, value=0.8, verdict="pass", message=ATTACK),
+        ],
+        verdict="fail",
+        warnings=[ATTACK],
+        settings={},
+        line=12,
+    )
+
+
+def _comparison(suite: str, model: str) -> ComparisonRecord:
+    return ComparisonRecord(
+        baseline=BaselineRecord(name=ATTACK, finished="2025-12-31T00:00:00+00:00", commit=ATTACK),
+        suite=suite,
+        template=None,
+        model=model,
+        baseline_model=model,
+        notes=[ATTACK],
+        figures=[
+            ComparedRecord(
+                metric=metric,
+                distance=None,
+                current=0.8,
+                baseline=0.75,
+                difference=0.05,
+                ci95=(-0.01, 0.11),
+                margin=margin,
+                verdict=verdict,
+                message=ATTACK,
+                n_tasks=4,
+            )
+            for metric, margin, verdict in (
+                ("pass_at_1", None, None),
+                ("auc_e", 0.02, "pass"),
+                ("excess", None, None),
+            )
+        ],
+    )
+
+
+def _task(suite: str, model: str, number: int, programs: int) -> TaskRecord:
+    name = f"task-{number} {ATTACKS[number % len(ATTACKS)]}"
+    texts = {
+        f"key{i}": f"def program():\n    return {number, i}\n# {ATTACK}" for i in range(programs)
+    }
+    right = SampleRecord(n=6, cause=None, detail="", text="key0")
+    wrong = [
+        SampleRecord(n=1, cause="wrong_answer", detail=f"line 3: assert {ATTACK}", text=key)
+        for key in texts
+    ]
+    return TaskRecord(
+        id=name,
+        suite=suite,
+        model=model,
+        template=None,
+        elasticity=dict(zip(DISTANCES, (1.0, 0.9, 0.1 * number), strict=True)),
+        auc_e=None if number == 0 else 1.0 - 0.1 * number,
+        auc_e_null=0.98,
+        excess=0.1 * number,
+        original=WordingRecord(prompt=f"Please write it. {ATTACK}", samples=[right], **_figures(1)),
+        variants=[
+            VariantRecord(
+                prompt=f"Argh, write it now! {ATTACK}",
+                samples=[right, *wrong],
+                id=f"d{distance}-{emotion}-0",
+                node=None,
+                distance=float(distance),
+                measured_distance=float(distance) + 0.02,
+                emotion=emotion,
+                personality="expert.senior.plan",
+                rewriter=ATTACK,
+                delta=-0.1 * number,
+                excess=0.1,
+                p_value=0.01,
+                p_adjusted=0.02,
+                **_figures(1 - 0.1 * number),
+            )
+            for distance, emotion in zip(DISTANCES[1:], EMOTIONS, strict=False)
+        ],
+        texts=texts,
+    )
+
+
+def _figures(rate: float) -> dict:
+    return {
+        "n": 8,
+        "pass_rate": rate,
+        "soft_exec": rate,
+        "score": rate,
+        "ess": 4.0,
+        "causes": {"wrong_answer": 2} if rate < 1 else {},
+        "details": {"wrong_answer": f"line 3: assert {ATTACK}"} if rate < 1 else {},
+    }
+
+
+def _ranking() -> RankingRecord:
+    def ranked(template: str, rate: float) -> RankedRecord:
+        return RankedRecord(
+            template=template,
+            pass_at_1=rate,
+            auc_e=0.8,
+            excess=0.1,
+            tokens_per_solved=80.0,
+            cost_per_solved=None,
+            pareto=True,
+        )
+
+    return RankingRecord(
+        model=MODELS[1],
+        suites=list(SUITES),
+        mode="promptse",
+        n_tasks=8,
+        fewest_tasks=10,
+        templates=[ranked(ATTACKS[2], 0.9), ranked(ATTACKS[7], 0.1)],
+        differences=[
+            DifferenceRecord(
+                metric="pass_at_1",
+                template=ATTACKS[2],
+                other=ATTACKS[7],
+                difference=0.8,
+                ci95=(0.6, 0.9),
+                p_value=0.001,
+                p_adjusted=0.003,
+                real=True,
+                better=ATTACKS[2],
+            )
+        ],
+    )
+
+
+def _voices(model: str) -> VoicesRecord:
+    return VoicesRecord(
+        model=model,
+        template=None,
+        voices=[
+            VoiceRecord(
+                trait=trait,
+                value=value,
+                distance=distance,
+                n_wordings=4,
+                change=change,
+                p_value=0.01,
+                p_adjusted=0.02,
+            )
+            for trait, value, change in (
+                *(("emotion", emotion, -0.2) for emotion in EMOTIONS),
+                ("technical", ATTACKS[4], 0.1),
+                ("experience", "senior", 0.0),
+            )
+            for distance in (0.2, 0.3, None)
+        ],
+        calibration=None,
+    )

@@ -1,0 +1,3 @@
+from sample_record import record
+
+__all__ = ["record"]

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.record.schema import encode, json_schema
+from pytest_promptse.reports.reading import decode
+
+# A record as version 0.1.0 of the package wrote it. Never make it anew: that old records stay
+# readable is what it is for.
+FIRST = Path(__file__).parent / "records" / "run-1.json"
+
+
+def places(value, path=()):
+    yield path
+    if isinstance(value, dict | list):
+        for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(child, (*path, key))
+
+
+def spoiled(record, path, value):
+    broken = copy.deepcopy(record)
+    parent = broken
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = value
+    return broken
+
+
+def test_the_first_version_stays_readable():
+    record = decode(FIRST.read_bytes(), where="run-1.json")
+    assert [task.id for task in record.tasks] == ["shout"]
+    jsonschema.validate(json.loads(FIRST.read_bytes()), json_schema())
+
+
+def test_what_is_read_can_be_written_and_read_again():
+    record = decode(FIRST.read_bytes(), where="run-1.json")
+    assert decode(b"".join(encode(record)), where="copy") == record
+
+
+def test_reading_refuses_what_the_schema_refuses():
+    # One of each kind, since all of it is validated for each of its places.
+    record = json.loads(FIRST.read_bytes()) | {"tasks": [], "voices": []}
+    [suite] = record["suites"]
+    suite["calibration"] = {"all": suite["calibration"]["all"]}
+    del suite["calibration"]["all"]["bins"][1:]
+    schema = jsonschema.Draft202012Validator(json_schema())
+    paths = {path for path in places(record) if path and path[0] in ("suites", "usage", "schema")}
+    refused = 0
+    for path in sorted(paths, key=repr):
+        for wrong in ([[]], "no", -1.5):
+            broken = spoiled(record, path, wrong)
+            if schema.is_valid(broken):
+                continue
+            refused += 1
+            with pytest.raises(RecordError):
+                decode(json.dumps(broken).encode(), where="broken.json")
+    assert refused > len(paths)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "run.json is no result record"),
+        ("[1]", "run.json is no result record"),
+        ('{"schema": "other/1"}', "run.json is no result record but 'other/1'"),
+        ('{"schema": "promptse.run/1"}', "run.json is a damaged result record: .*`tool`"),
+        (
+            '{"schema": "promptse.run/0"}',
+            r"run.json is a record of schema version 0, and this version .* reads 1$",
+        ),
+        (
+            '{"schema": "promptse.run/2"}',
+            r"version 2, .* reads 1; a newer one reads it: pip install -U pytest-promptse$",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_one_line(text, said):
+    with pytest.raises(RecordError, match=said):
+        decode(text.encode(), where="run.json")
+
+
+def test_fields_of_a_later_release_are_no_obstacle():
+    record = json.loads(FIRST.read_bytes()) | {"added_later": [1]}
+    assert decode(msgspec.json.encode(record), where="run.json").schema == "promptse.run/1"

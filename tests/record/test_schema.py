@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+import pytest_promptse.record.schema as record_module
+from pytest_promptse.cli.main import main
+from pytest_promptse.record.compressed import Packed
+from pytest_promptse.record.schema import encode, json_schema
+
+SHIPPED = Path(record_module.__file__).with_name("record.schema.json")
+
+
+def test_the_shipped_schema_is_that_of_the_record():
+    message = "run `promptse schema > pytest_promptse/reports/record.schema.json`"
+    assert json.loads(SHIPPED.read_text()) == json_schema(), message
+
+
+def test_the_schema_is_a_valid_schema():
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+
+
+def test_the_command_prints_the_schema(capsys):
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == json_schema()
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_part_by_part_a_record_is_written_as_it_would_be_at_once(record, n):
+    tasks = [replace(record.tasks[0], id=f'"tasks": []\n{number}') for number in range(n)]
+    whole = replace(record, tasks=tasks)
+    at_once = msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
+    assert b"".join(encode(whole)) == at_once
+    assert b"".join(encode(replace(record, tasks=Packed(tasks)))) == at_once
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A record as a run writes it: a suite file, three tasks, the reference as model."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "sums.promptse.yaml").write_text(
+        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, max_excess: 0.2}\n"
+        "tasks:\n"
+        + "".join(
+            f"  - id: {name}\n"
+            f"    prompt: Write `{name}(a, b)`, return {what}. Keep the code short and plain.\n"
+            f"    reference: |\n      def {name}(a, b): return {code}\n"
+            f"    examples: [{{call: '{name}(3, 2)', expect: {value}}}]\n"
+            for name, what, code, value in (
+                ("add", "the sum of both numbers", "a + b", 5),
+                ("times", "the product of both numbers", "a * b", 6),
+                ("less", "the difference of both numbers", "a - b", 1),
+            )
+        )
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:hypothesispytest"]
+    command += ["--promptse-model", "reference", "--promptse-report", "json:run.json"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return json.loads((folder / "run.json").read_text())
+
+
+def test_a_run_fits_the_schema(recorded):
+    jsonschema.validate(recorded, json_schema())
+
+
+def test_what_is_missing_or_misspelt_does_not_fit(recorded):
+    for broken in (
+        {key: value for key, value in recorded.items() if key != "suites"},
+        recorded | {"usage": {}},
+        recorded | {"tasks": [{}]},
+        recorded | {"schema": 1},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, json_schema())
+
+
+def test_a_run_names_its_suite_tasks_and_gates(recorded):
+    [suite] = recorded["suites"]
+    assert suite["id"] == "sums.promptse.yaml"
+    assert [task["id"] for task in recorded["tasks"]] == ["add", "times", "less"]
+    assert [(gate["name"], gate["verdict"]) for gate in suite["gates"]] == [
+        ("elasticity-d0.1", None),
+        ("elasticity-d0.2", None),
+        ("elasticity-d0.3", None),
+        ("auc-e", "pass"),
+        ("excess", "pass"),
+    ]
+    assert suite["verdict"] == "pass"
+    assert (suite["n_wordings"], suite["n_measured"]) == (21, 21)
+
+
+def test_a_run_says_what_it_used(recorded):
+    assert recorded["usage"]["requests"] == 21
+    assert recorded["usage"]["cost"] is None
+    assert recorded["environment"]["python"].startswith("3.")
+    assert recorded["models"][0]["spec"] == "reference"
+    assert recorded["models"][0]["capabilities"]["logprobs"] is None

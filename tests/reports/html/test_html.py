@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import base64
+import gzip
+import html as entities
+import json
+import re
+import sys
+
+import msgspec
+import pytest
+from hostile_record import ATTACKS, hostile_record
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from parsed_page import Page
+
+from pytest_promptse.errors import RecordError, SettingsError
+from pytest_promptse.record.queries import changes
+from pytest_promptse.reports.html import html
+from pytest_promptse.reports.html.embedded_data import embed
+
+
+@pytest.fixture(scope="module")
+def page():
+    return html.render(hostile_record())
+
+
+@pytest.fixture(scope="module")
+def parsed(page):
+    return Page(page)
+
+
+def unpack(page):
+    packed = re.search(r'id="wordings">([^<]*)<', page)[1]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+def test_nothing_that_anyone_wrote_becomes_markup(parsed):
+    tags = [tag for tag, _ in parsed.elements]
+    assert tags.count("script") == 2
+    assert not {"img", "iframe", "link", "object", "embed", "base"} & set(tags)
+    assert not [
+        name for _, attributes in parsed.elements for name in attributes if name[:2] == "on"
+    ]
+
+
+def test_what_would_act_on_the_text_around_it_is_written_out(page):
+    assert "\\x00\\x1b[31m \\ud800 \\u202e" in page
+    assert not re.search("[\x00\x1b\u202e]", page)
+    assert not re.search("[\x00\x1b\u202e]", json.dumps(unpack(page), ensure_ascii=False))
+
+
+def test_links_stay_in_the_page(parsed):
+    links = {a["href"] for _, a in parsed.elements if "href" in a}
+    assert links
+    assert all(link.startswith("#") for link in links)
+    assert not [a for _, a in parsed.elements if a.keys() & {"src", "srcset", "action", "data"}]
+
+
+def test_what_anyone_wrote_is_shown_as_it_is(parsed):
+    for attack in ATTACKS[:8]:
+        assert attack in parsed.text
+
+
+def test_the_policy_allows_the_pages_own_script_alone(page, parsed):
+    [policy] = [a["content"] for tag, a in parsed.elements if "http-equiv" in a]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy
+    assert "http" not in policy
+
+
+def test_ids_are_unique(parsed):
+    ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_wording_is_in_the_page_with_its_difference_and_samples(page):
+    [*tasks] = unpack(page)
+    assert len(tasks) == 16
+    original, first, _ = tasks[1]["wordings"]
+    assert original["id"] is None
+    assert first["difference"][:2] == [[1, "Please"], [2, "Argh,"]]
+    assert [sample[:2] for sample in first["samples"]] == [[6, None], [1, "wrong_answer"]]
+    assert ATTACKS[0] in first["samples"][1][2]
+    assert "def program()" in tasks[1]["texts"][first["samples"][0][3]]
+
+
+def test_a_page_that_would_be_too_large_leaves_programs_out_and_says_so():
+    record = hostile_record(programs=20)
+    whole = len(embed(record, limit=10**9).data)
+    notes = [embed(record, limit=limit).note for limit in (whole, whole - 1, whole // 3, 1)]
+    assert notes[0] is None
+    assert all(notes[1:])
+    assert "no programs" in notes[3]
+    page = html.render(record, limit=1)
+    assert notes[3] in Page(page).text
+    assert all(not task["texts"] for task in unpack(page))
+
+
+def test_figures_have_names_and_the_pages_own_colours(page, parsed):
+    drawings = [a for tag, a in parsed.elements if tag == "svg"]
+    # Two suites, and three maps and a plane for each of two models.
+    assert len(drawings) == 2 + 2 * 4
+    assert all(a["role"] == "img" and a["aria-labelledby"] for a in drawings)
+    svg = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    assert not re.search("#[0-9a-f]{6}", svg)
+    assert "var(--series-1)" in svg
+    assert "font-family" not in svg
+
+
+def test_a_record_is_always_the_same_page(page):
+    assert html.render(hostile_record()) == page
+
+
+def test_what_was_not_measured_is_a_dot(record):
+    nothing = msgspec.structs.replace(
+        record.suites[0], auc_e=None, ci95=None, elasticity={"0.3": None}, light=None
+    )
+    shown = Page(html.render(msgspec.structs.replace(record, suites=[nothing])))
+    assert "·" in shown.text
+
+
+def test_a_run_of_nothing_but_errors_is_still_a_page(record):
+    bare = msgspec.structs.replace(record, suites=[], tasks=[], voices=[])
+    assert "Stability under wording" in Page(html.render(bare)).text
+
+
+def test_text_that_no_file_can_hold_is_written_all_the_same(tmp_path):
+    html.write(hostile_record(), tmp_path / "new" / "report.html")
+    assert "task-3" in (tmp_path / "new" / "report.html").read_text("utf-8")
+
+
+def test_a_path_that_cannot_be_written_is_named(record, tmp_path):
+    with pytest.raises(RecordError, match=f"html:{re.escape(str(tmp_path))}: Is a directory"):
+        html.write(record, tmp_path)
+
+
+def test_a_missing_extra_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(
+        SettingsError, match=r"needs matplotlib; pip install .pytest-promptse\[html\]"
+    ):
+        html.check_installed()
+
+
+def test_a_missing_extra_ends_the_run_before_anything_is_asked(pytester, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    pytester.makepyfile("def test_nothing(): pass")
+    done = pytester.runpytest_inprocess("--promptse-report", "html:r.html")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines("ERROR: an html report needs jinja2; pip install *html]'")
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", " ", "\n", "  ", "<", "."])).map("".join)
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS, TEXTS)
+def test_a_difference_but_for_what_is_gone_is_the_new_text(before, after):
+    found = changes(before, after)
+    assert "".join(change.text for change in found if change.kind != "gone") == after
+    kept = " ".join(change.text for change in found if change.kind != "new")
+    assert sorted(kept.split()) == sorted(before.split())
+
+
+@settings(deadline=None, max_examples=100)
+@given(TEXTS)
+def test_a_text_does_not_differ_from_itself(text):
+    assert all(change.kind == "same" for change in changes(text, text))
+
+
+def test_entities_in_a_prompt_are_shown_as_typed(page):
+    assert entities.escape("&amp;") in page
+
+
+def test_settings_that_are_not_set_are_not_shown(record):
+    for unset in (None, False, [], (), {}):
+        page = html.render(msgspec.structs.replace(record, settings={"template": unset, "m": 8}))
+        shown = page[page.index("Models, settings and environment") :]
+        assert ">m<" in shown
+        assert ">template<" not in shown

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from pytest_promptse.reports.escaping import visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31m", "\\x1b[31m"),
+        ("\x00", "\\x00"),
+        ("a\x08b\x0cc", "a\\x08b\\x0cc"),
+        ("\\\x08", "\\\\x08"),
+        ("\x7f\x9f", "\\x7f\\x9f"),
+        ("left\u202eright", "left\\u202eright"),
+        ("\u2066", "\\u2066"),
+        ("\ud800", "\\ud800"),
+        ("\uffff", "\\uffff"),
+    ],
+)
+def test_what_acts_is_written_out(record, text, shown):
+    [task] = visible(replace(record, tasks=[replace(record.tasks[0], id=text)])).tasks
+    assert task.id == shown
+
+
+@pytest.mark.parametrize("text", ["a\tb\r\nc", "\\b \\f \\u001b", "\\\\b", '"é" ⚑', ""])
+def test_what_only_looks_like_it_is_left_as_it_is(record, text):
+    before = replace(record, tasks=[replace(record.tasks[0], id=text)])
+    assert visible(before) is before

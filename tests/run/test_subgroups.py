@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pytest_promptse.run.subgroups import Heard, calibrations, voices_of
+
+QUADRANTS = {"tired": "negative-calm", "excited": "positive-active"}
+
+
+def row(
+    passes: int,
+    *,
+    n: int = 8,
+    distance: float = 0.3,
+    emotion: str | None = "tired",
+    personality: str | None = "expert.senior.plan",
+    task: str = "t",
+    confidence: float | None = 0.9,
+) -> Heard:
+    original = distance == 0.0
+    return Heard(
+        suite="s",
+        task=task,
+        distance=distance,
+        emotion=None if original else emotion,
+        personality=None if original else personality,
+        passed=np.arange(n) < passes,
+        confidence=None if confidence is None else np.full(n, confidence),
+    )
+
+
+def voices(*rows):
+    found = voices_of("m", None, rows, QUADRANTS)
+    return {(v.trait, v.value, v.distance): v for v in found.voices}
+
+
+def test_each_wording_counts_for_its_emotion_and_traits_at_its_distance_and_at_all():
+    found = voices(row(8, n=8, distance=0.0), row(2))
+    assert set(found) == {
+        (trait, value, distance)
+        for trait, value in (
+            ("emotion", "tired"),
+            ("technical", "expert"),
+            ("experience", "senior"),
+            ("collaboration", "plan"),
+        )
+        for distance in (0.3, None)
+    }
+    assert {v.change for v in found.values()} == {-0.75}
+
+
+def test_the_change_is_against_each_tasks_own_original():
+    found = voices(
+        row(8, distance=0.0, task="easy"),
+        row(0, distance=0.0, task="hard"),
+        row(6, task="easy"),
+        row(2, task="hard"),
+    )
+    tired = found["emotion", "tired", None]
+    assert (tired.n_wordings, tired.change) == (2, 0.0)
+    assert tired.p_adjusted == pytest.approx(1.0)
+
+
+def test_a_loss_in_every_task_is_significant_and_calm_stays_calm():
+    rows = []
+    for task in "abcd":
+        rows += [
+            row(8, distance=0.0, task=task),
+            row(2, task=task),
+            row(8, task=task, emotion="excited", personality=None),
+        ]
+    found = voices(*rows)
+    assert found["emotion", "tired", 0.3].p_adjusted < 1e-6
+    assert found["emotion", "excited", 0.3].p_adjusted == 1.0
+
+
+def test_a_wording_without_its_original_says_nothing():
+    assert voices(row(0)) == {}
+
+
+def test_a_personality_of_another_shape_stands_for_itself():
+    assert ("personality", "grumpy", None) in voices(
+        row(8, distance=0.0), row(8, personality="grumpy")
+    )
+
+
+def test_calibration_is_told_for_all_the_original_each_quadrant_and_control_arms():
+    found = calibrations(
+        [
+            row(8, distance=0.0, confidence=0.95),
+            row(0, confidence=0.95),
+            row(8, emotion="excited", confidence=0.2),
+            row(4, emotion=None, confidence=0.5),
+        ],
+        QUADRANTS,
+    )
+    assert found is not None
+    assert set(found) == {"all", "original", "negative-calm", "positive-active", "control"}
+    assert len({own.threshold for own in found.values()}) == 1
+    assert found["negative-calm"].overconfident == 1.0
+    assert found["positive-active"].underconfident == 1.0
+    assert found["control"].ece == pytest.approx(0.0)
+    assert sum(part.n for part in found["all"].bins) == found["all"].n == 32
+
+
+def test_calibration_is_never_guessed():
+    assert calibrations([row(8, distance=0.0), row(8, confidence=None)], QUADRANTS) is None
+    assert calibrations([], QUADRANTS) is None
+
+
+def test_calibration_is_known_by_emotion_too():
+    rows = [row(8, distance=0.0), row(4, emotion="tired"), row(8, emotion="excited")]
+    found = voices_of("m", None, rows, QUADRANTS)
+    assert set(found.emotions) == {"all", "original", "tired", "excited"}
+    # All are sure with 0.9; half of the tired ones pass, and all of the excited ones.
+    assert found.emotions["tired"].ece == pytest.approx(0.4)
+    assert found.emotions["excited"].ece == pytest.approx(0.1)
+    assert found.emotions["all"].threshold == found.calibration["all"].threshold

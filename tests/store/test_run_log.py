@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_promptse.run.gates import Scores
+from pytest_promptse.store.run_log import Ledger, OutcomeRow, SampleRow, SuiteRow, WordingRow
+from pytest_promptse.store.store import Store
+
+SUITE = SuiteRow(
+    id="test_sums.py::test_sums",
+    model="m",
+    template=None,
+    tasks=["sums", "sum", "never"],
+    n_wordings=9,
+    distances=[0.1, 0.3],
+    mode="light",
+    weighting="sum",
+    seed=0,
+    settings={},
+    line=None,
+    looks=[2],
+)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    store = Store(tmp_path)
+    yield Ledger(store, "run")
+    store.close()
+
+
+def row(task: str, distance: float, index: int, *causes: str, **changed) -> WordingRow:
+    return WordingRow(
+        **{
+            "suite": SUITE.id,
+            "model": "m",
+            "template": None,
+            "task": task,
+            "variant": "original" if not distance else f"d{distance}-tired-{index}",
+            "node": None,
+            "text": "Add up, would you.",
+            "distance": distance,
+            "index": index,
+            "emotion": "tired" if distance else None,
+            "personality": None,
+            "measured_distance": distance,
+            "rewriter": "rules/1",
+            "causes": list(causes),
+            "logprobs": [None] * len(causes),
+            "n_tokens": [None] * len(causes),
+            "details": {},
+            "samples": [SampleRow(n=len(causes), cause="", detail="", text="def sums(): ...")],
+            **changed,
+        }
+    )
+
+
+def test_what_was_measured_is_read_as_it_was_planned_whatever_came_first(ledger):
+    for written in (
+        row("sum", 0.3, 0, "", "timeout"),
+        row("sums", 0.3, 1, ""),
+        row("sum", 0.0, 0, "", ""),
+        row("sums", 0.3, 0, ""),
+        row("sums", 0.1, 0, ""),
+        row("sums", 0.0, 0, ""),
+        row("sum", 0.0, 0, "", model="another"),
+        row("sum", 0.0, 0, "", template="a.j2"),
+    ):
+        ledger.add(written)
+    found = [
+        [(own.task, own.distance, own.index) for own in rows]
+        for rows in ledger.measured(SUITE, WordingRow)
+    ]
+    assert found == [
+        [("sums", 0.0, 0), ("sums", 0.1, 0), ("sums", 0.3, 0), ("sums", 0.3, 1)],
+        [("sum", 0.0, 0), ("sum", 0.3, 0)],
+    ]
+    assert ledger.count(SUITE.key) == 6
+
+
+def test_an_outcome_is_a_row_without_its_texts(ledger):
+    written = row("sum", 0.3, 0, "", "timeout")
+    ledger.add(written)
+    [[whole]] = ledger.measured(SUITE, WordingRow)
+    [[outcome]] = ledger.measured(SUITE, OutcomeRow)
+    assert whole == written
+    assert outcome == ledger.wording(SUITE.key, "sum", "d0.3-tired-0")
+    assert (outcome.n, outcome.passes) == (2, 1)
+    assert not hasattr(outcome, "samples")
+    assert ledger.wording(SUITE.key, "sum", "original") is None
+
+
+def test_a_suite_is_scored_again_once_more_of_it_was_measured(ledger):
+    scores = Scores(ledger)
+    ledger.add(row("sum", 0.1, 0, ""))
+    assert scores.of(SUITE) is None, "without an original there is nothing to compare with"
+    ledger.add(row("sum", 0.0, 0, ""))
+    first = scores.of(SUITE)
+    assert (first.n_tasks, first.elasticity) == (1, {0.1: 1.0, 0.3: None})
+    assert scores.of(SUITE) is first
+    ledger.add(row("sum", 0.3, 0, "timeout"))
+    assert scores.of(SUITE).elasticity == {0.1: 1.0, 0.3: 0.0}
+
+
+def test_a_task_is_scored_as_a_suite_of_its_own(ledger):
+    for task, cause in (("sum", "timeout"), ("sums", "")):
+        ledger.add(row(task, 0.0, 0, ""))
+        ledger.add(row(task, 0.1, 0, cause))
+    scores = Scores(ledger)
+    assert scores.of(SUITE).elasticity[0.1] == 0.5
+    assert scores.of_task(SUITE, "sum").elasticity[0.1] == 0.0
+    assert scores.of_task(SUITE, "sums").n_tasks == 1
+    assert scores.of_task(SUITE, "never") is None
