@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.scoring.causes import CauseShare
     from pytest_promptse.scoring.scores import Figures, SuiteFigures, SuiteScore, TaskScore
-    from pytest_promptse.scoring.scores import WordingScore as Scored
+    from pytest_promptse.scoring.scores import PromptScore as Scored
     from pytest_promptse.store.run_log import RunLog
 
 # Enough to tell one task's texts apart, short enough to repeat for every sample.

@@ -7,7 +7,7 @@ import random
 
 from msgspec.structs import replace
 
-from pytest_promptse.compare.entry import Run
+from pytest_promptse.compare.entry import NamedRecord
 from pytest_promptse.record.schema import (
     SCHEMA,
     CalibrationRecord,
@@ -143,7 +143,7 @@ def make_run(model, tasks, *, path="run.json", name=None, finished=None, templat
     ]
     when = {"finished": finished} if finished else {}
     when |= {"version": changed.pop("version")} if "version" in changed else {}
-    return Run(
+    return NamedRecord(
         path=path, record=make_record((make_suite(made, **changed), made), **when), name=name
     )
 
@@ -223,7 +223,7 @@ def _sure(run, rng):
         emotions=calibrations,
     )
     record = replace(run.record, tasks=tasks, voices=[voices])
-    return Run(path=run.path, name=run.name, record=record)
+    return NamedRecord(path=run.path, name=run.name, record=record)
 
 
 def calibration(ece, rng):

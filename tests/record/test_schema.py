@@ -19,7 +19,7 @@ SHIPPED = Path(record_module.__file__).with_name("record.schema.json")
 
 
 def test_the_shipped_schema_is_that_of_the_record():
-    message = "run `promptse schema > pytest_promptse/reports/record.schema.json`"
+    message = "run `promptse schema > pytest_promptse/record/record.schema.json`"
     assert json.loads(SHIPPED.read_text()) == json_schema(), message
 
 
