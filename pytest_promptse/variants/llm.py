@@ -11,8 +11,8 @@ from pytest_promptse.models.base import (
     Decoding,
     Prompt,
     Remote,
+    Request,
     RequestUsage,
-    RewriteRequest,
     Usage,
     derive_seed,
 )
@@ -115,15 +115,13 @@ class LlmRewriter:
             start = backend.reach(self._meter) if isinstance(backend, Remote) else backend.start()
             self._runner.run(start)
         decoding = Decoding(temperature=TEMPERATURE, top_p=TOP_P, max_tokens=MAX_TOKENS)
-        ask = RewriteRequest(
-            prompt=prompt, decoding=decoding, n=1, seed=seed, variant_id="rewriting"
-        )
+        ask = Request(prompt=prompt, decoding=decoding, n=1, seed=seed, variant_id="rewriting")
         answer = self._runner.run(self._backend.complete(ask))
         self.usage += answer.usage
         return answer.completions[0].text
 
     @asynccontextmanager
-    async def _meter(self, _ask: RewriteRequest) -> AsyncIterator[RequestUsage]:
+    async def _meter(self, _ask: Request) -> AsyncIterator[RequestUsage]:
         slip = RequestUsage()
         try:
             yield slip
