@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants import meaning
 from pytest_promptse.variants.distance import measure, words
-from pytest_promptse.variants.document import Document, read_prompt
+from pytest_promptse.variants.paragraphs import Document, read_prompt
 from pytest_promptse.variants.grammar import sentences
 from pytest_promptse.variants.interface import interface_findings
 from pytest_promptse.variants.language import is_english

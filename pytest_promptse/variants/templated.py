@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.distance import measure, words
-from pytest_promptse.variants.document import read_prompt
+from pytest_promptse.variants.paragraphs import read_prompt
 from pytest_promptse.variants.invariance import Finding
 
 if TYPE_CHECKING:
