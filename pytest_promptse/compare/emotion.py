@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import (
         CalibrationRecord,
         EmotionRecord,
+        PromptRecord,
         VariantRecord,
-        WordingRecord,
     )
     from pytest_promptse.scoring.groups import Pairwise
     from pytest_promptse.scoring.regression import Increment
@@ -88,7 +88,7 @@ class _EmotionVariant(NamedTuple):
     """One wording in a mood, with its task and original."""
 
     key: TaskKey
-    original: WordingRecord
+    original: PromptRecord
     variant: VariantRecord
     emotion: EmotionRecord
 

@@ -19,7 +19,7 @@ from pytest_promptse.reports.escaping import visible
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord, VoicesRecord
+    from pytest_promptse.record.schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
 
 TaskKey: TypeAlias = tuple[str, str]
 """Suite and task."""
@@ -60,7 +60,7 @@ class ComparedEntry:
     size: float | None
     suites: Mapping[str, SuiteRecord]
     tasks: Mapping[TaskKey, TaskRecord]
-    voices: VoicesRecord | None
+    voices: SubgroupsRecord | None
 
     @property
     def size_group(self) -> str | None:

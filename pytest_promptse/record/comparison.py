@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Sequence
 
     from pytest_promptse.config.option_types import Margin
-    from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord, WordingRecord
+    from pytest_promptse.record.schema import PromptRecord, Record, SuiteRecord, TaskRecord
     from pytest_promptse.scoring.compare import Metric
     from pytest_promptse.scoring.samples import Mode
 
@@ -141,7 +141,7 @@ class _Side:
         return tasks
 
 
-def recorded(wording: WordingRecord, *, light: bool) -> RecordedPrompt | None:
+def recorded(wording: PromptRecord, *, light: bool) -> RecordedPrompt | None:
     """Return a wording as it is compared, `light` by its pass rate; None where it has no score."""
     score = wording.pass_rate if light else wording.score
     if score is None:

@@ -8,7 +8,7 @@ from record_builders import falling, flat, make_run
 
 from pytest_promptse.compare.emotion import term_density
 from pytest_promptse.compare.study import study_of
-from pytest_promptse.record.schema import CalibrationRecord, VoicesRecord
+from pytest_promptse.record.schema import CalibrationRecord, SubgroupsRecord
 
 
 def models(*figures):
@@ -133,7 +133,7 @@ def calibration(ece):
 
 
 def with_calibration(run):
-    voices = VoicesRecord(
+    voices = SubgroupsRecord(
         model=run.record.suites[0].model,
         template=None,
         voices=[],

@@ -13,13 +13,13 @@ from pytest_promptse.record.schema import (
     CalibrationRecord,
     EmotionRecord,
     ModelRecord,
+    PromptRecord,
     Record,
+    SubgroupsRecord,
     SuiteRecord,
     TaskRecord,
     UsageRecord,
     VariantRecord,
-    VoicesRecord,
-    WordingRecord,
     encode,
 )
 
@@ -66,7 +66,7 @@ def make_task(name, original, variants, *, model="m", template=None, suite=SUITE
         auc_e=None,
         auc_e_null=None,
         excess=None,
-        original=WordingRecord(**_wording(prompt, original, n, soft, confidence)),
+        original=PromptRecord(**_wording(prompt, original, n, soft, confidence)),
         variants=worded,
     )
 
@@ -213,7 +213,7 @@ def _sure(run, rng):
     groups = ["all", "original", *EMOTIONS]
     calibrations = {name: calibration(rng.uniform(0.03, 0.5), rng) for name in groups}
     quadrants = ("positive-active", "positive-calm", "negative-active", "negative-calm")
-    voices = VoicesRecord(
+    voices = SubgroupsRecord(
         model=run.record.suites[0].model,
         template=None,
         voices=[],
