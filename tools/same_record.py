@@ -2,8 +2,9 @@
 
 Usage: ``python tools/same_record.py BEFORE.json AFTER.json``
 
-Times, the environment, the state of the git repository and the invocation are left out, since they
-belong to a run and not to what it found. The exit code is 1 where the rest differs.
+Times, the environment, the state of the git repository, the invocation and the paths of store and
+reports are left out, since they belong to a run and not to what it found. The exit code is 1 where
+the rest differs.
 """
 
 from __future__ import annotations
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OF_A_RUN = ("started", "finished", "environment", "git", "invocation", "tool")
+_PATHS = ("store", "report")
 _MOST = 40
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
     """Yield a line for each place at which two decoded records differ."""
     if isinstance(before, dict) and isinstance(after, dict):
-        for key in sorted(before.keys() | after.keys()):
+        keys = before.keys() | after.keys()
+        if path.endswith(".settings"):
+            keys -= set(_PATHS)
+        for key in sorted(keys):
             place = f"{path}.{key}"
             if key not in after:
                 yield f"{place}: only before"
