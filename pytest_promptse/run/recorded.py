@@ -37,7 +37,7 @@ def record_of(run: Run, invocation: InvocationRecord) -> Record:
         tool={"name": "pytest-promptse", "version": __version__},
         started=run.started.isoformat(timespec="seconds"),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
-        environment={**environment(), "sandbox": run.sandbox.tier},
+        environment={**environment(), "sandbox": run.sandbox.isolation_level},
         git=git_state(run.root),
         invocation=invocation,
         settings=plain_settings(run.settings),

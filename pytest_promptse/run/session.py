@@ -17,7 +17,7 @@ from pytest_promptse.run.rows import suite_row, wording_row
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.sampling.cost_estimate import forecast
 from pytest_promptse.sampling.sampler import Sampler
-from pytest_promptse.sandbox.tiers import open_sandbox
+from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.scoring.sequential import may_stop
 from pytest_promptse.store.run_log import (
     CachedRow,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import GateSpot, Suite, Wording
     from pytest_promptse.sampling.job import Progress
-    from pytest_promptse.sandbox.jail import Sandbox
+    from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
@@ -120,7 +120,7 @@ class Run:
         return Scores(self.ledger)
 
     @cached_property
-    def sandbox(self) -> Sandbox:
+    def sandbox(self) -> SandboxPool:
         return open_sandbox(self.settings.sandbox)
 
     @cached_property
