@@ -10,23 +10,23 @@ from pytest_promptse.compare.table import Column, Section, Table, filled, text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_promptse.compare.leaderboard import Standing
+    from pytest_promptse.compare.leaderboard import LeaderboardRow
     from pytest_promptse.compare.study import Study
     from pytest_promptse.compare.table import Cell
 
 _CHANGES_SHOWN = 8
 
 
-def ranked(standings: Iterable[Standing]) -> list[Standing]:
-    """Return standings by AUC-E, the most stable first, those without one last."""
-    return sorted(standings, key=lambda s: (s.auc_e is None, -(s.auc_e or 0.0), -s.pass_at_1))
+def ranked(rows: Iterable[LeaderboardRow]) -> list[LeaderboardRow]:
+    """Return rows by AUC-E, the most stable first, those without one last."""
+    return sorted(rows, key=lambda s: (s.auc_e is None, -(s.auc_e or 0.0), -s.pass_at_1))
 
 
 def leaderboard(study: Study) -> Section:
     """Rank all entries by AUC-E."""
-    distances = study.ground.distances
+    distances = study.subset.distances
     rows: list[tuple[Cell, ...]] = []
-    for number, one in enumerate(ranked(study.standings), start=1):
+    for number, one in enumerate(ranked(study.leaderboard), start=1):
         rows.append(
             (
                 number,
@@ -61,7 +61,7 @@ def leaderboard(study: Study) -> Section:
         text("family", "family", brief=False),
         Column(title="size, 10⁹", key="size", kind="count", brief=False),
     )
-    n = len(study.ground.tasks)
+    n = len(study.subset.tasks)
     lead = (
         f"Means over {n} task{'s' if n > 1 else ''} that all have, by AUC-E. Intervals are "
         f"clustered on tasks{'' if n > 1 else ', so they need two'}. Noise is the AUC-E of a model "
@@ -75,7 +75,7 @@ def quadrants(study: Study) -> Section:
     """Name the entries of each quadrant of pass@1 and AUC-E."""
     rows: list[tuple[Cell, ...]] = []
     for quadrant in QUADRANTS:
-        own = [s.entry.label for s in ranked(study.standings) if s.quadrant == quadrant]
+        own = [s.entry.label for s in ranked(study.leaderboard) if s.quadrant == quadrant]
         rows.append((quadrant, len(own), ", ".join(own)))
     columns = (
         text("quadrant", "quadrant"),
@@ -95,7 +95,7 @@ def quadrants(study: Study) -> Section:
 
 def against_first(study: Study) -> Section:
     """Show what changed against the first entry, by model and by task."""
-    first = study.standings[0].entry.label
+    first = study.leaderboard[0].entry.label
     gaps = Table(
         name="changes_by_model",
         title="By model",
@@ -118,7 +118,7 @@ def against_first(study: Study) -> Section:
                 s.gap_auc_ci95,
                 s.gap_auc_p,
             )
-            for s in study.standings[1:]
+            for s in study.leaderboard[1:]
         ),
     )
     changes = Table(

@@ -44,7 +44,7 @@ def render(study: Study) -> str:
     """Return the page of a study."""
     from pytest_promptse.compare.figures import figures_of, numbers_of  # noqa: PLC0415 - the extra
 
-    days = sorted({entry.run.record.finished[:10] for entry in study.ground.entries})
+    days = sorted({entry.source.record.finished[:10] for entry in study.subset.entries})
     return standalone_page.rendered(
         _FOLDER / "compare.html.j2",
         [standalone_page.FOLDER / "sort.js", _FOLDER / "compare.js"],

@@ -19,11 +19,11 @@ _P_ADJUSTED = Column(title="p adjusted", key="p_adjusted", kind="p")
 
 def performance(study: Study) -> Section:
     """Answer RQ1, whether performance and stability trade off."""
-    models = len({standing.entry.model for standing in study.standings})
+    models = len({row.entry.model for row in study.leaderboard})
     lead = "Do performance and stability trade off? pass@1 against AUC-E over models."
-    if models < len(study.standings) and study.trade_off.correlations:
+    if models < len(study.leaderboard) and study.trade_off.correlations:
         lead += (
-            f" {len(study.standings)} entries are of {models} models: those of one model are not "
+            f" {len(study.leaderboard)} entries are of {models} models: those of one model are not "
             "independent, and p-values are too small."
         )
     rows = _correlation_rows("pass@1 and AUC-E", study.trade_off.correlations)
@@ -237,13 +237,17 @@ def emotion(study: Study) -> Section:
             "distance, with errors clustered on tasks."
         ),
         tables=filled(
-            (_moods(study, "quadrant"), _moods(study, "emotion"), *_emotion_tests(study))
+            (
+                _emotion_groups(study, "quadrant"),
+                _emotion_groups(study, "emotion"),
+                *_emotion_tests(study),
+            )
         ),
-        missing=study.moods.missing,
+        missing=study.emotions.missing,
     )
 
 
-def _moods(study: Study, kind: str) -> Table:
+def _emotion_groups(study: Study, kind: str) -> Table:
     return Table(
         name=f"rq4_{kind}s",
         title=f"By {kind}",
@@ -272,7 +276,7 @@ def _moods(study: Study, kind: str) -> Table:
                 m.underconfident,
                 m.confidence,
             )
-            for m in study.moods.moods
+            for m in study.emotions.emotions
             if m.kind == kind
         ),
         brief=None if kind == "quadrant" else 0,
@@ -280,7 +284,7 @@ def _moods(study: Study, kind: str) -> Table:
 
 
 def _emotion_tests(study: Study) -> tuple[Table, ...]:
-    found = study.moods
+    found = study.emotions
     regression = Table(
         name="rq4_regression",
         title="What emotion explains",

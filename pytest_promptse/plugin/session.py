@@ -70,7 +70,7 @@ class Bridge:
             backend=self._backend,
             rewriter=self._rewriter,
             waiting=(
-                Notes(lambda: self.run.ledger)
+                Notes(lambda: self.run.run_log)
                 if self.is_worker
                 else Watch(config, price=settings.price)
             ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_promptse.record.schema import Record, TaskRecord, VariantRecord, WordingRecord
+    from pytest_promptse.record.schema import PromptRecord, Record, TaskRecord, VariantRecord
     from pytest_promptse.reports.compared import ComparedRecord
 
 _WORD = re.compile(r"\s*\S+|\s+$")
@@ -54,7 +54,7 @@ class Loss(NamedTuple):
     place: int
     number: int
     task: TaskRecord
-    original: WordingRecord
+    original: PromptRecord
     variant: VariantRecord
 
     @property

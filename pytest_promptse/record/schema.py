@@ -180,7 +180,7 @@ class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class WordingRecord(msgspec.Struct, frozen=True, kw_only=True):
+class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The original wording of a task as measured.
 
     ``causes`` counts why samples failed, ``details`` gives an example of each. ``samples`` holds
@@ -206,7 +206,7 @@ class WordingRecord(msgspec.Struct, frozen=True, kw_only=True):
     completion_tokens: float | None = None
 
 
-class VariantRecord(WordingRecord, frozen=True, kw_only=True):
+class VariantRecord(PromptRecord, frozen=True, kw_only=True):
     """Another wording; ``delta`` is its score minus the original's.
 
     ``excess`` is by how much ``abs(delta)`` exceeds what sampling alone would give,
@@ -245,12 +245,12 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     p_value: float | None = None
     p_adjusted: float | None = None
     losses: Losses = {}
-    original: WordingRecord | None
+    original: PromptRecord | None
     variants: list[VariantRecord]
     texts: dict[str, str] = {}
 
 
-class VoiceRecord(msgspec.Struct, frozen=True, kw_only=True):
+class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     """All wordings of one kind, at one distance or, where that is None, at all.
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
@@ -269,7 +269,7 @@ class VoiceRecord(msgspec.Struct, frozen=True, kw_only=True):
     p_adjusted: float
 
 
-class VoicesRecord(msgspec.Struct, frozen=True, kw_only=True):
+class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Where one model gives way, over all suites that were asked of it.
 
     ``calibration`` is by quadrant of emotion, ``emotions`` by emotion.
@@ -277,7 +277,7 @@ class VoicesRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str
     template: str | None
-    voices: list[VoiceRecord]
+    voices: list[SubgroupRecord]
     calibration: Calibrations | None
     emotions: Calibrations | None = None
 
@@ -345,7 +345,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     templates: list[TemplateRecord] = []
     suites: list[SuiteRecord]
     tasks: Sequence[TaskRecord]
-    voices: list[VoicesRecord] = []
+    voices: list[SubgroupsRecord] = []
     usage: UsageRecord
     rewording: UsageRecord | None = None
     errors: list[ErrorRecord]

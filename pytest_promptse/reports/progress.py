@@ -49,7 +49,7 @@ def duration(seconds: float) -> str:
     return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
 
 
-class Meter:
+class ProgressLine:
     """Shows a line from time to time.
 
     On a terminal the line stands below the one that pytest is writing, and is redrawn four times

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_promptse.models.base import Ask, derive_seed
+from pytest_promptse.models.base import Request, derive_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,14 +39,14 @@ class Portion:
         return range(self.first, self.first + self.n)
 
     @property
-    def ask(self) -> Ask:
+    def request(self) -> Request:
         """The request.
 
         Its seed depends on the wording and the first sample alone, so a sample that is asked for
         by itself has the same seed whenever and after whatever it is asked for.
         """
         job = self.order.job
-        return Ask(
+        return Request(
             prompt=job.prompt,
             decoding=job.decoding,
             n=self.n,

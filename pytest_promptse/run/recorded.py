@@ -27,10 +27,10 @@ _PRICED_TOKENS = 1_000_000
 def record_of(run: Run, invocation: InvocationRecord) -> Record:
     """Return what `run` has found so far, whichever process measured it."""
     quadrants = {name: emotion.quadrant for name, emotion in run.emotions.items()}
-    suites, tasks, voices = suites_of(run.ledger, run.scores, quadrants)
+    suites, tasks, voices = suites_of(run.run_log, run.scores, quadrants)
     # Of several processes the first to look saw least of what this run itself has asked for.
-    cached = min((row.cached for row in run.ledger.rows(CachedRow)), default=0)
-    cached += sum(row.cached for row in run.ledger.rows(LookRow))
+    cached = min((row.cached for row in run.run_log.rows(CachedRow)), default=0)
+    cached += sum(row.cached for row in run.run_log.rows(LookRow))
     price = run.settings.price
     record = Record(
         schema=SCHEMA,
@@ -42,13 +42,13 @@ def record_of(run: Run, invocation: InvocationRecord) -> Record:
         invocation=invocation,
         settings=plain_settings(run.settings),
         models=[_model(run, spec) for spec in run.settings.model],
-        templates=templates_of(run.ledger),
+        templates=templates_of(run.run_log),
         suites=suites,
         tasks=tasks,
         voices=voices,
         usage=_usage(run.store.usage(run.id), cached=cached, price=price),
         rewording=_usage(run.store.usage(run.rewording_id), cached=0, price=price),
-        errors=errors_of(run.ledger),
+        errors=errors_of(run.run_log),
         emotions={
             name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
             for name, emotion in run.emotions.items()

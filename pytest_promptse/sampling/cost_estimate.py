@@ -49,7 +49,7 @@ class Forecast:
 def forecast(
     jobs: Iterable[Job], store: Store, *, price: tuple[float, float] | None = None
 ) -> list[Forecast]:
-    """Return a forecast for every model and template that `jobs` ask, in their order.
+    """Return a forecast for every model and template that `jobs` request, in their order.
 
     A wording that two suites share counts once, with the larger number of samples. `price` is
     that of a million tokens in and out.

@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pytest_promptse.sampling.job import Job
-    from pytest_promptse.store.leases import Claims
+    from pytest_promptse.store.leases import Leases
     from pytest_promptse.store.writer import Writer
 
 
-class Backlog:
+class RequestQueue:
     """Jobs in the order given, the next few claimed so that none waits for its claim.
 
     Those that another run has under way are put by until `revive`.
 
     Parameters
     ----------
-    claims, writer
+    leases, writer
         By which jobs are claimed.
     kept
         Told of a wording that turns out to be complete, with its number of samples.
     """
 
-    def __init__(self, *, claims: Claims, writer: Writer, kept: Callable[[str, int], None]) -> None:
-        self._claims = claims
+    def __init__(self, *, leases: Leases, writer: Writer, kept: Callable[[str, int], None]) -> None:
+        self._leases = leases
         self._writer = writer
         self._kept = kept
         self._pending: OrderedDict[str, Job] = OrderedDict()
@@ -83,7 +83,7 @@ class Backlog:
     def drop(self) -> None:
         """Forget what has not been taken."""
         unsent = [job.key for job, _ in self._claimed]
-        self._writer.post(partial(self._claims.release, unsent))
+        self._writer.post(partial(self._leases.release, unsent))
         for key in unsent:
             del self._taken[key]
         self._pending.clear()
@@ -110,7 +110,7 @@ class Backlog:
             self._elsewhere |= {job.key: job for job in batch if job.key in self._taken}
             free = {job.key: job for job in batch if job.key not in self._taken}
             claimed = await self._writer.post(
-                partial(self._claims.take, {key: job.n for key, job in free.items()})
+                partial(self._leases.take, {key: job.n for key, job in free.items()})
             )
         finally:
             self._claiming = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import ModelError, PromptseError
 from pytest_promptse.models.base import Remote
-from pytest_promptse.run.failures import Failures
+from pytest_promptse.run.failures import FailureLog
 from pytest_promptse.run.leadership import Leadership
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.sampling.dispatcher import STARTED
@@ -20,9 +20,9 @@ from pytest_promptse.sampling.leader_election import (
     WANTED_JOB,
     WANTED_MODEL,
     Leader,
-    Orders,
+    SamplerCommands,
 )
-from pytest_promptse.sampling.retry import Patience
+from pytest_promptse.sampling.retry import RetryPolicy
 from pytest_promptse.store.store import capabilities_from_json
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Backend, Capabilities, Completion
     from pytest_promptse.store.store import Store
 
-__all__ = ["Budget", "Job", "Patience", "Progress", "Sampler"]
+__all__ = ["Budget", "Job", "Progress", "RetryPolicy", "Sampler"]
 
 # How long a waiter sleeps at most before it looks again, and with it how late it sees Ctrl-C
 # and what other processes have written.
@@ -63,7 +63,7 @@ class Sampler:
         What the run may spend.
     leader_lock
         A file that all processes of the run lock in turn; None where there is only one.
-    patience
+    retry_policy
         How often a failed request is sent again.
     """
 
@@ -77,18 +77,18 @@ class Sampler:
         concurrency: int | None = None,
         budget: Budget = Budget(),  # noqa: B008 - frozen
         leader_lock: Path | None = None,
-        patience: Patience = Patience(),  # noqa: B008 - frozen
+        retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
     ) -> None:
         self._store = store
         self._run = run
         self._concurrency = concurrency
         self._budget = budget
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._factories = backends
         self._backends: dict[str, Backend] = {}
-        self._failures = Failures(store, run)
+        self._failures = FailureLog(store, run)
         self._leadership = Leadership(leader_lock)
-        self._orders = Orders()
+        self._orders = SamplerCommands()
         self._changed = threading.Condition()
         self._plan: dict[str, Job] = {}
         self._lacking: dict[str, int] = {}
@@ -306,7 +306,7 @@ class Sampler:
             backend=self._backend,
             concurrency=self._concurrency,
             budget=self._budget,
-            patience=self._patience,
+            retry_policy=self._retry_policy,
             lacking=self._still_lacking,
             kept=self._kept,
             changed=self._notify,

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_promptse.errors import ModelError, SettingsError
 from pytest_promptse.models import registry
-from pytest_promptse.models.base import Ask, Decoding, Prompt
+from pytest_promptse.models.base import Decoding, Prompt, Request
 from pytest_promptse.models.extract import extract
 from pytest_promptse.models.reference import ReferenceBackend
 from pytest_promptse.models.registry import BACKENDS, ModelOptions, create_backend, split_spec
@@ -86,7 +86,7 @@ def test_importing_the_registry_imports_no_backend():
 
 
 def answered(reference, n=2):
-    ask = Ask(
+    ask = Request(
         prompt=Prompt(user="Write `one()`."),
         decoding=Decoding(),
         n=n,
