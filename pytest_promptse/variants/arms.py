@@ -8,8 +8,8 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_promptse.models.base import derive_seed
-from pytest_promptse.variants.document import read_prompt
 from pytest_promptse.variants.meaning import carries_meaning
+from pytest_promptse.variants.paragraphs import read_prompt
 from pytest_promptse.variants.spans import mask
 from pytest_promptse.variants.stubs import interface_names
 

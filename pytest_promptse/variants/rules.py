@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.distance import words
-from pytest_promptse.variants.document import read_prompt
+from pytest_promptse.variants.paragraphs import read_prompt
 from pytest_promptse.variants.spans import mask
 from pytest_promptse.variants.stubs import interface_names
 from pytest_promptse.variants.voice import Voice, layered
