@@ -12,7 +12,7 @@ import pytest
 
 from pytest_promptse.config.settings import resolve
 from pytest_promptse.plugin.hooks import layers, run_id
-from pytest_promptse.reports.progress import ProgressLine, describe
+from pytest_promptse.plugin.progress_line import ProgressLine, describe
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.store.run_log import ProgressRow, RunLog
 from pytest_promptse.store.store import Store
@@ -20,7 +20,7 @@ from pytest_promptse.store.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from pytest_promptse.sampling.job import Progress
+    from pytest_promptse.store.run_log import Progress
 
 _NOTE_SECONDS = 0.5
 # A note that is older was left by items that no longer wait.
@@ -70,7 +70,7 @@ class Notes:
         def tick() -> None:
             if time.monotonic() - self._last >= _NOTE_SECONDS:
                 self._last = time.monotonic()
-                self._run_log().add(ProgressRow.of(progress(), at=time.time()))
+                self._run_log().add(ProgressRow(at=time.time(), progress=progress()))
 
         yield tick
 
@@ -116,7 +116,7 @@ class ControllerWatch:
                 if row is None or not fresh:
                     self._meter.erase()
                 elif self._meter.due():
-                    now = row.progress()
+                    now = row.progress
                     cost = budget.cost(now.usage)
                     self._meter.show(describe(now, cost=cost, width=writer.fullwidth))
 

@@ -10,6 +10,7 @@ from scipy.stats import false_discovery_control
 
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.schema import (
     ErrorRecord,
     GateRecord,
@@ -202,8 +203,7 @@ def _nothing(suite: SuiteRow) -> dict[str, Any]:
 
 
 def _verdict(gates: list[GateRecord]) -> str | None:
-    verdicts = {gate.verdict for gate in gates}
-    return next((one for one in ("fail", "inconclusive", "pass") if one in verdicts), None)
+    return worst_verdict(gate.verdict for gate in gates)
 
 
 def _light(figures: SuiteFigures) -> LightRecord:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pytest_promptse import __version__
+from pytest_promptse.models.base import token_cost
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import SCHEMA, EmotionRecord, ModelRecord, Record, UsageRecord
 from pytest_promptse.run.provenance import environment, git_state
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Usage
     from pytest_promptse.record.schema import InvocationRecord
     from pytest_promptse.run.session import Run
-
-_PRICED_TOKENS = 1_000_000
 
 
 def record_of(run: Run, invocation: InvocationRecord) -> Record:
@@ -58,12 +57,11 @@ def record_of(run: Run, invocation: InvocationRecord) -> Record:
 
 
 def _usage(usage: Usage, *, cached: int, price: tuple[float, float] | None) -> UsageRecord:
-    paid = price and (price[0] * usage.prompt_tokens + price[1] * usage.completion_tokens)
     return UsageRecord(
         requests=usage.requests,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
-        cost=None if paid is None else paid / _PRICED_TOKENS,
+        cost=price and token_cost(price, usage.prompt_tokens, usage.completion_tokens),
         cached=cached,
     )
 

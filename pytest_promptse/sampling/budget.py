@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, SettingsError
-from pytest_promptse.models.base import RequestUsage, Usage
+from pytest_promptse.models.base import RequestUsage, Usage, token_cost
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -53,8 +53,7 @@ class Budget:
         """Return what `usage` costs, None without a price."""
         if self.price is None:
             return None
-        prompt, completion = self.price
-        return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1e6
+        return token_cost(self.price, usage.prompt_tokens, usage.completion_tokens)
 
 
 def most(request: Request) -> Usage:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_promptse.models.base import token_cost
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 # The rule of thumb for English and code in current tokenisers:
 # https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them
 _CHARS_PER_TOKEN = 4
-_PRICED_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ def forecast(
         )
         cost = None
         if price is not None:
-            cost = (price[0] * prompt_tokens + price[1] * completion_tokens) / _PRICED_TOKENS
+            cost = token_cost(price, prompt_tokens, completion_tokens)
         completions = sum(job.n for job in wordings.values())
         forecasts.append(
             Forecast(

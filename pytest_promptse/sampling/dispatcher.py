@@ -15,10 +15,9 @@ from pytest_promptse.models.base import (
     Remote,
     TransientError,
 )
-from pytest_promptse.run.portions import Order, Portions
 from pytest_promptse.sampling.budget import most
 from pytest_promptse.sampling.concurrency import Level, Slots
-from pytest_promptse.sampling.request_queue import RequestQueue
+from pytest_promptse.sampling.request_queue import Order, Portions, RequestQueue
 from pytest_promptse.sampling.retry import with_retries
 from pytest_promptse.store.store import capabilities_to_json
 
@@ -40,10 +39,10 @@ if TYPE_CHECKING:
         RequestUsage,
         Response,
     )
-    from pytest_promptse.run.failures import FailureLog
-    from pytest_promptse.run.portions import Portion
     from pytest_promptse.sampling.budget import Account
+    from pytest_promptse.sampling.failures import FailureLog
     from pytest_promptse.sampling.job import Job
+    from pytest_promptse.sampling.request_queue import Portion
     from pytest_promptse.sampling.retry import RetryPolicy
     from pytest_promptse.store.leases import Leases
     from pytest_promptse.store.store import Store

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import threading
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, ModelError
-from pytest_promptse.run.failures import FailureLog
 from pytest_promptse.sampling.budget import Account
 from pytest_promptse.sampling.dispatcher import Dispatcher, DispatcherContext
+from pytest_promptse.sampling.failures import FailureLog
 from pytest_promptse.sampling.job import Job
 from pytest_promptse.store.leases import RENEW_SECONDS, Leases
 from pytest_promptse.store.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.sampling.budget import Budget
@@ -32,12 +34,48 @@ WANTED_JOB, WANTED_MODEL = "wanted job", "wanted model"
 ROUND_SECONDS = 0.1
 
 
+class Leadership:
+    """A lock that one process of a run holds; the system frees it when that process dies.
+
+    Parameters
+    ----------
+    path
+        The lock file, the same for all processes of a run; None where there is only one.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether there may be other processes."""
+        return self._path is not None
+
+    def take(self) -> bool:
+        """Try to become the leader, without waiting."""
+        if self._path is None:
+            return True
+        if self._file is None:
+            self._file = self._path.open("ab")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        """Leave the lead to another."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
 class SamplerCommands:
     """What the caller's thread wants of the sampling thread."""
 
     def __init__(self) -> None:
         self.jobs: deque[tuple[tuple[Job, ...], bool]] = deque()
-        self.models: deque[str] = deque()
         self.closing = threading.Event()
         self.grace = 0.0
         self.wake: Callable[[], object] = lambda: None
@@ -45,11 +83,6 @@ class SamplerCommands:
     def ask(self, jobs: Iterable[Job], *, first: bool) -> None:
         """Ask for `jobs`, before or after those that have not been sent."""
         self.jobs.append((tuple(jobs), first))
-        self.wake()
-
-    def start(self, model: str) -> None:
-        """Have `model` started although nothing is asked of it."""
-        self.models.append(model)
         self.wake()
 
     def close(self, *, grace: float) -> None:
@@ -164,8 +197,6 @@ class Leader:
             await self._writer.close()
 
     def _obey(self, orders: SamplerCommands) -> None:
-        while orders.models:
-            self._start(orders.models.popleft())
         while orders.jobs:
             jobs, first = orders.jobs.popleft()
             self._ask(jobs, first=first)

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import ModelError, PromptseError
 from pytest_promptse.models.base import Remote
-from pytest_promptse.run.failures import FailureLog
-from pytest_promptse.run.leadership import Leadership
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.sampling.dispatcher import STARTED
-from pytest_promptse.sampling.job import Job, Progress
+from pytest_promptse.sampling.failures import FailureLog
+from pytest_promptse.sampling.job import Job
 from pytest_promptse.sampling.leader_election import (
     ROUND_SECONDS,
     WANTED_JOB,
     WANTED_MODEL,
     Leader,
+    Leadership,
     SamplerCommands,
 )
 from pytest_promptse.sampling.retry import RetryPolicy
+from pytest_promptse.store.run_log import Progress
 from pytest_promptse.store.store import capabilities_from_json
 
 if TYPE_CHECKING:
@@ -140,12 +141,6 @@ class Sampler:
         fresh = {job.key: job for job in jobs if job.key not in self._plan}
         total = sum(job.n for job in fresh.values())
         return total - sum(self._count_lacking(fresh.values()).values())
-
-    def prioritise(self, jobs: Sequence[Job]) -> None:
-        """Ask for these before the others, where this process is the one that samples."""
-        with self._changed:
-            lacking = [job for job in jobs if job.key in self._lacking]
-        self._orders.ask(lacking, first=True)
 
     def wait(
         self, job: Job, n: int | None = None, *, tick: Callable[[], object] = lambda: None

@@ -12,7 +12,7 @@ from faulty_server import FaultyServer
 from pytest_promptse.errors import BudgetError, SettingsError
 from pytest_promptse.models.base import Usage, derive_seed
 from pytest_promptse.models.openai import OpenAIBackend
-from pytest_promptse.run.portions import Order, Portion
+from pytest_promptse.sampling.request_queue import Order, Portion
 from pytest_promptse.sampling.sampler import Budget
 
 SPEC = "openai:m"
