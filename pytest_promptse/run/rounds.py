@@ -78,7 +78,7 @@ class Rounds:
             most=sum(wording.job.n for wording in suite.wordings),
             cached=0 if ended else self._sampler.count_stored(_round(suite, look + 1)),
         )
-        return self._run_log.settle(row)
+        return self._run_log.add_if_absent(row)
 
 
 def _round(suite: Suite, number: int) -> list[Job]:

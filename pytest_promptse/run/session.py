@@ -323,7 +323,7 @@ class Run:
         for wording in wordings:
             if wording.name in measured:
                 continue
-            row = self.run_log.wording(suite.key, *wording.name)
+            row = self.run_log.variant(suite.key, *wording.name)
             if row is None:
                 unknown.append(wording)
             else:
