@@ -15,7 +15,7 @@ from pytest_promptse.run.rewording import Rewording
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.rows import suite_row, wording_row
 from pytest_promptse.sampling.budget import Budget
-from pytest_promptse.sampling.cost_estimate import forecast
+from pytest_promptse.sampling.cost_estimate import estimate_cost
 from pytest_promptse.sampling.sampler import Sampler
 from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.scoring.sequential import may_stop
@@ -171,9 +171,9 @@ class Run:
     def forecast(self, wanted: Sequence[tuple[Suite, Wording]]) -> list[str]:
         """Return in a line for each model what these wordings would ask for and cost."""
         jobs = [wording.job for _, wording in wanted]
-        forecasts = forecast(jobs, self.store, price=self.settings.price)
+        estimates = estimate_cost(jobs, self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in wanted if suite.in_rounds}
-        return [each.line(at_most=each.model in in_rounds) for each in forecasts]
+        return [each.line(at_most=each.model in in_rounds) for each in estimates]
 
     def start(
         self,
@@ -247,7 +247,9 @@ class Run:
         if name not in measured:
             with self._waiting(self.sampler.progress) as tick:
                 completions = self.sampler.wait(wording.job, tick=tick)
-            judged = self.judge.judge(wording, completions, self.sampler.form(suite.model), check)
+            judged = self.judge.judge(
+                wording, completions, self.sampler.capabilities(suite.model), check
+            )
             row = wording_row(
                 suite,
                 wording,
