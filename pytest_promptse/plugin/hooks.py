@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BRIDGE: pytest.StashKey[Bridge] = pytest.StashKey()
 RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 REFUSAL = "promptse_refusal"
-REPORTS = ("json", "html", "md", "github")
+REPORTS = ("json", "html", "md", "github", "csv")
 MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): ask a model for "
     "code under emotion and personality wordings of a prompt, check every answer with this test, "
