@@ -232,10 +232,10 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
-            "templates_dir",
+            "library_dir",
             option_types.text,
             None,
-            "folder of your own emotion and personality templates",
+            "folder of your own emotions and personalities, laid over the shipped library",
             metavar="DIR",
         ),
         _option(
