@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import (
-    Answer,
     Capabilities,
     Completion,
     FatalError,
+    Response,
     TransientError,
     Usage,
 )
@@ -24,7 +24,7 @@ from pytest_promptse.models.base import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_promptse.models.base import Ask, FinishReason, Prompt
+    from pytest_promptse.models.base import FinishReason, Prompt, Request
 
 _FINISH: Mapping[str | None, FinishReason] = {"stop": "stop", "length": "length"}
 
@@ -129,7 +129,7 @@ class VllmBackend:
             details={"vllm": vllm.__version__},
         )
 
-    async def complete(self, ask: Ask) -> Answer:
+    async def complete(self, request: Request) -> Response:
         """Answer one request.
 
         A completion's ``logprob`` and ``n_tokens`` count every generated token, the end token
@@ -138,11 +138,11 @@ class VllmBackend:
         from vllm.exceptions import VLLMError
 
         try:
-            result = await self._generate(ask)
+            result = await self._generate(request)
         except (ValueError, VLLMError) as error:
-            failure = self._meaning(error, ask)
+            failure = self._meaning(error, request)
         else:
-            return _answer(result, first=ask.first)
+            return _answer(result, first=request.first)
         # Raised out here it carries no traceback of the engine's, which would keep that alive.
         raise failure
 
@@ -163,26 +163,26 @@ class VllmBackend:
             await asyncio.sleep(0.1)
             gc.collect()
 
-    async def _generate(self, ask: Ask) -> Any:
+    async def _generate(self, request: Request) -> Any:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         assert self._engine is not None, "start() comes first"
         parameters = SamplingParams(
-            n=ask.n,
-            temperature=ask.decoding.temperature,
-            top_p=ask.decoding.top_p,
-            max_tokens=ask.decoding.max_tokens,
-            seed=ask.seed,
+            n=request.n,
+            temperature=request.decoding.temperature,
+            top_p=request.decoding.top_p,
+            max_tokens=request.decoding.max_tokens,
+            seed=request.seed,
             logprobs=0,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         self._asked += 1
-        prompt = {"prompt_token_ids": self._encode(ask.prompt)}
+        prompt = {"prompt_token_ids": self._encode(request.prompt)}
         results = self._engine.generate(prompt, parameters, f"promptse-{self._asked}")
         return [result async for result in results][-1]
 
-    def _meaning(self, error: Exception, ask: Ask) -> ModelError:
+    def _meaning(self, error: Exception, request: Request) -> ModelError:
         from vllm.exceptions import VLLMServerError
         from vllm.v1.engine.exceptions import EngineDeadError
 
@@ -192,7 +192,7 @@ class VllmBackend:
         if isinstance(error, VLLMServerError):
             return TransientError(said)
         return ModelError(
-            f"{said} (asking {ask.task_id}[{ask.variant_id}]); shorten the prompt or lower "
+            f"{said} (asking {request.task_id}[{request.variant_id}]); shorten the prompt or lower "
             "max_tokens"
         )
 
@@ -231,9 +231,9 @@ class VllmBackend:
         return encoded
 
 
-def _answer(result: Any, *, first: int) -> Answer:
+def _answer(result: Any, *, first: int) -> Response:
     outputs = sorted(result.outputs, key=lambda output: output.index)
-    return Answer(
+    return Response(
         completions=tuple(
             Completion(
                 index=first + number,

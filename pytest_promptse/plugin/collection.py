@@ -188,8 +188,8 @@ class SuiteFileCollector(pytest.File):
                 file.settings, where=lambda name: f"{place}, {name}", folder=self.path.parent
             )
             if not session.has_models:
-                for task in file.tasks:
-                    item = SuiteFileItem.from_parent(self, name=task.id, target=None, line=1)
+                for skipped in file.tasks:
+                    item = SuiteFileItem.from_parent(self, name=skipped.id, target=None, line=1)
                     item.add_marker(pytest.mark.skip(reason=_NO_MODEL))
                     yield item
                 return

@@ -7,12 +7,13 @@ other hooks.
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_promptse.config.options import OPTIONS
+from pytest_promptse.config.options import OPTIONS, flag_of, ini_of
 from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError, nearest
 from pytest_promptse.plugin.fixtures import candidate, task
 from pytest_promptse.plugin.invocation import given_settings
@@ -42,12 +43,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             attributes["metavar"] = option.metavar
             attributes["action"] = "append" if option.repeatable else "store"
         group.addoption(option.flag, **attributes)
+        if option.old_name is not None:
+            old = {"dest": ini_of(option.old_name), "help": SUPPRESS}
+            group.addoption(flag_of(option.old_name), **attributes | old)
         if not option.flag_only:
-            text = option.help.replace("%%", "%")
-            if option.repeatable:
-                parser.addini(option.ini, text, type="linelist", default=None)
-            else:
-                parser.addini(option.ini, text, type="string", default=None)
+            kind: Literal["linelist", "string"] = "linelist" if option.repeatable else "string"
+            parser.addini(option.ini, option.help.replace("%%", "%"), type=kind, default=None)
+            if option.old_name is not None:
+                text = f"deprecated: use {option.ini}"
+                parser.addini(ini_of(option.old_name), text, type=kind, default=None)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -58,16 +62,20 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
+    old_names = {ini_of(option.old_name) for option in OPTIONS.values() if option.old_name}
+    known = {option.ini for option in OPTIONS.values()} | old_names
     # Public as `inicfg` until pytest 9, which has no public way to list the keys alone.
     for name in config._inicfg if hasattr(config, "_inicfg") else config.inicfg:  # noqa: SLF001
-        if name.startswith("promptse_") and name.removeprefix("promptse_") not in OPTIONS:
+        if name.startswith("promptse_") and name not in known:
             hint = nearest(name, [option.ini for option in OPTIONS.values()])
             raise pytest.UsageError(f"{config.inipath}: {name!r} is no setting{hint}")
     try:
         given = given_settings(config)
+        for warning in given.deprecations:
+            config.issue_config_time_warning(pytest.PytestDeprecationWarning(warning), stacklevel=2)
         if given.any_given:
             _check(config, given.settings)
-    except (SettingsError, RecordError, TaskError) as error:
+    except (SettingsError, RecordError, TaskError, pytest.PytestDeprecationWarning) as error:
         raise pytest.UsageError(str(error)) from None
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_promptse.config.options import OPTIONS
+from pytest_promptse.config.options import OPTIONS, flag_of, ini_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,20 +38,30 @@ class GivenSettings:
     ----------
     config
         The configuration of the session.
+
+    Attributes
+    ----------
+    deprecations
+        One line for each setting that was given by its old name.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._root = config.rootpath
-        flags = {
-            option.name: value
-            for option in OPTIONS.values()
-            if (value := config.getoption(option.ini, None)) is not None
-        }
-        ini = {
-            option.name: value
-            for option in OPTIONS.values()
-            if not option.flag_only and (value := config.getini(option.ini)) not in (None, [], "")
-        }
+        self.deprecations: list[str] = []
+        flags: dict[str, Any] = {}
+        ini: dict[str, Any] = {}
+        for option in OPTIONS.values():
+            for name in (option.name, option.old_name):
+                if name is None:
+                    continue
+                value = config.getoption(ini_of(name), None)
+                if value is not None and option.name not in flags:
+                    flags[option.name] = value
+                    self._note_old_name(flag_of(name), option.flag)
+                value = None if option.flag_only else config.getini(ini_of(name))
+                if value not in (None, [], "") and option.name not in ini:
+                    ini[option.name] = value
+                    self._note_old_name(ini_of(name), option.ini)
         ini_name = config.inipath.name if config.inipath else "the ini file"
         ini_folder = config.inipath.parent if config.inipath else self._root
         self._layers: list[tuple[dict[str, Any], Callable[[str], str]]] = [
@@ -108,6 +118,10 @@ class GivenSettings:
         own = self._from_root(keywords, folder)
         return resolve([(own, where), *self._layers])
 
+    def _note_old_name(self, given: str, name: str) -> None:
+        if given != name:
+            self.deprecations.append(f"{given} is deprecated; use {name}")
+
     def _from_root(self, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         """Rewrite template patterns that start from `folder` so that they start from the root."""
         given = values.get("template")
@@ -157,6 +171,7 @@ def invocation(config: pytest.Config) -> InvocationRecord:
 
 def _typed_options(arguments: Sequence[str]) -> Iterator[str]:
     by_flag = {option.flag: option for option in OPTIONS.values()}
+    by_flag |= {flag_of(option.old_name): option for option in OPTIONS.values() if option.old_name}
     rest = iter(arguments)
     for argument in rest:
         flag, equals, _ = argument.partition("=")

@@ -117,7 +117,8 @@ TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
 
 def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
     """Yield a target for each variant and then for each gate of a suite."""
-    for subject in (*suite.variants, *suite.gates):
+    subjects: tuple[PlannedVariant | PlannedGate, ...] = (*suite.variants, *suite.gates)
+    for subject in subjects:
         own = id_parts.id_of(suite, subject)
         yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
 

@@ -19,10 +19,11 @@ from pytest_promptse.store.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
+    from pytest_promptse.config.settings import Settings
     from pytest_promptse.store.run_log import Progress
 
-_NOTE_SECONDS = 0.5
-# A note that is older was left by items that no longer wait.
+_POLL_SECONDS = 0.5
+# Workers whose last entry is older than this no longer wait.
 _FRESH_SECONDS = 3.0
 
 
@@ -83,7 +84,7 @@ class WorkerProgress:
         def tick() -> None:
             if time.monotonic() - self._last >= _POLL_SECONDS:
                 self._last = time.monotonic()
-                self._run_log().add(ProgressRow.of(progress(), at=time.time()))
+                self._run_log().add(ProgressRow(at=time.time(), progress=progress()))
 
         yield tick
 
@@ -138,7 +139,7 @@ class ControllerProgress:
                 if row is None or not fresh:
                     line.erase()
                 elif line.due():
-                    now = row.progress()
+                    now = row.progress
                     cost = budget.cost(now.usage)
                     line.show(describe(now, cost=cost, width=writer.fullwidth))
 

@@ -23,7 +23,7 @@ from pytest_promptse.plugin.items import TARGET, annotate, explain_comparison, r
 from pytest_promptse.plugin.progress import TerminalProgress, WorkerProgress
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal.summary import render
-from pytest_promptse.reports.writing import WRITERS
+from pytest_promptse.reports.writers import WRITERS
 from pytest_promptse.run.plan import PlannedGate
 from pytest_promptse.run.run import PromptseRun
 from pytest_promptse.variants.generate import rewriter_named

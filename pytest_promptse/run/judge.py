@@ -165,7 +165,7 @@ class CompletionJudge:
         return verdicts
 
     def _fitted_limits(self, key: str, task: Task, check: Check) -> Limits:
-        """Fit the limits to the time that the reference takes; the reference must pass the check."""
+        """Fit the limits to the time of the reference, which must pass the check."""
         if task.reference is None:
             return check.limits
         if (key, task.id) not in self._reference_limits:

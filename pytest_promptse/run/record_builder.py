@@ -12,7 +12,9 @@ from scipy.stats import false_discovery_control
 
 from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError
+from pytest_promptse.models.base import token_cost
 from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
     SCHEMA,
@@ -22,6 +24,7 @@ from pytest_promptse.record.schema import (
     LightRecord,
     LossRecord,
     ModelRecord,
+    PromptRecord,
     Record,
     RobustnessRecord,
     RoundsRecord,
@@ -31,7 +34,6 @@ from pytest_promptse.record.schema import (
     TemplateRecord,
     UsageRecord,
     VariantRecord,
-    PromptRecord,
 )
 from pytest_promptse.run.provenance import environment, git_state
 from pytest_promptse.run.subgroups import Heard, calibrations, voices_of
@@ -64,9 +66,6 @@ if TYPE_CHECKING:
 
 # Enough to tell one task's texts apart, short enough to repeat for every sample.
 _KEY_DIGITS = 12
-
-
-_TOKENS_PER_PRICE = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,12 +139,11 @@ def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts)
 
 
 def _usage(usage: Usage, *, cached: int, price: tuple[float, float] | None) -> UsageRecord:
-    paid = price and (price[0] * usage.prompt_tokens + price[1] * usage.completion_tokens)
     return UsageRecord(
         requests=usage.requests,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
-        cost=None if paid is None else paid / _TOKENS_PER_PRICE,
+        cost=price and token_cost(price, usage.prompt_tokens, usage.completion_tokens),
         cached=cached,
     )
 
@@ -307,8 +305,7 @@ def _nothing(suite: SuiteRow) -> dict[str, Any]:
 
 
 def _verdict(gates: list[GateRecord]) -> str | None:
-    verdicts = {gate.verdict for gate in gates}
-    return next((one for one in ("fail", "inconclusive", "pass") if one in verdicts), None)
+    return worst_verdict(gate.verdict for gate in gates)
 
 
 def _light(figures: SuiteFigures) -> LightRecord:

@@ -21,8 +21,8 @@ from pytest_promptse.store.run_log import (
     CachedRow,
     ErrorRow,
     GateRow,
-    RunLog,
     LookRow,
+    RunLog,
     SuiteKey,
 )
 from pytest_promptse.store.store import Store
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import PlannedGate, PlannedVariant, Suite
-    from pytest_promptse.sampling.job import Progress
     from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
+    from pytest_promptse.store.run_log import Progress
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, SettingsError
-from pytest_promptse.models.base import Slip, Usage
+from pytest_promptse.models.base import RequestUsage, Usage, token_cost
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from pytest_promptse.models.base import Ask
+    from pytest_promptse.models.base import Request
 
 # What chat templates and role markers add to a prompt: a few dozen tokens in current models.
 _TEMPLATE_TOKENS = 64
@@ -53,21 +53,20 @@ class Budget:
         """Return what `usage` costs, None without a price."""
         if self.price is None:
             return None
-        prompt, completion = self.price
-        return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1e6
+        return token_cost(self.price, usage.prompt_tokens, usage.completion_tokens)
 
 
-def most(ask: Ask) -> Usage:
+def most(request: Request) -> Usage:
     """Return the most that `ask` can use.
 
     A token stands for at least one byte, so a prompt has no more tokens than bytes.
     """
-    text = ask.prompt.user + (ask.prompt.system or "")
+    text = request.prompt.user + (request.prompt.system or "")
     prompt_tokens = len(text.encode()) + _TEMPLATE_TOKENS
     return Usage(
         requests=1,
         prompt_tokens=prompt_tokens,
-        completion_tokens=ask.n * ask.decoding.max_tokens,
+        completion_tokens=request.n * request.decoding.max_tokens,
     )
 
 
@@ -85,11 +84,11 @@ class Account:
     def __init__(self, budget: Budget, *, spent: Usage) -> None:
         self._budget = budget
         self._spent = spent
-        self._under_way: dict[Slip, Usage] = {}
+        self._under_way: dict[RequestUsage, Usage] = {}
         self._settled = asyncio.Event()
 
     @asynccontextmanager
-    async def request(self, worst: Usage) -> AsyncIterator[Slip]:
+    async def request(self, worst: Usage) -> AsyncIterator[RequestUsage]:
         """Hold `worst` aside while a request is under way, then book what its slip says.
 
         Where only the worst case of other requests stands in the way, it waits for them.
@@ -103,13 +102,13 @@ class Account:
             if not self._under_way:
                 raise BudgetError(reason)
             await self._settled.wait()
-        slip = Slip()
-        self._under_way[slip] = worst
+        usage = RequestUsage()
+        self._under_way[usage] = worst
         try:
-            yield slip
+            yield usage
         finally:
-            del self._under_way[slip]
-            self._spent += slip.paid if slip.refused else _counted(slip.paid, worst)
+            del self._under_way[usage]
+            self._spent += usage.paid if usage.refused else _counted(usage.paid, worst)
             self._settled.set()
             self._settled = asyncio.Event()
 

@@ -137,7 +137,7 @@ class Slots:
         self._loop.call_later(seconds, self._hand_out)
 
     def answered(self, *, began: float, now: float) -> None:
-        """Tell the level of an answer."""
+        """Tell the level of an response."""
         self.level.answered(began=began, now=now)
         self._hand_out()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_promptse.models.base import token_cost
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 # The rule of thumb for English and code in current tokenisers:
 # https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them
 _CHARS_PER_TOKEN = 4
-_PRICED_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ class Forecast:
 def forecast(
     jobs: Iterable[Job], store: Store, *, price: tuple[float, float] | None = None
 ) -> list[Forecast]:
-    """Return a forecast for every model and template that `jobs` ask, in their order.
+    """Return a forecast for every model and template that `jobs` request, in their order.
 
     A wording that two suites share counts once, with the larger number of samples. `price` is
     that of a million tokens in and out.
@@ -69,7 +70,7 @@ def forecast(
         )
         cost = None
         if price is not None:
-            cost = (price[0] * prompt_tokens + price[1] * completion_tokens) / _PRICED_TOKENS
+            cost = token_cost(price, prompt_tokens, completion_tokens)
         completions = sum(job.n for job in wordings.values())
         forecasts.append(
             Forecast(

@@ -15,11 +15,10 @@ from pytest_promptse.models.base import (
     Remote,
     TransientError,
 )
-from pytest_promptse.run.portions import Order, Portions
 from pytest_promptse.sampling.budget import most
 from pytest_promptse.sampling.concurrency import Level, Slots
-from pytest_promptse.sampling.request_queue import Backlog
-from pytest_promptse.sampling.retry import patiently
+from pytest_promptse.sampling.request_queue import Order, Portions, RequestQueue
+from pytest_promptse.sampling.retry import with_retries
 from pytest_promptse.store.store import capabilities_to_json
 
 if TYPE_CHECKING:
@@ -33,19 +32,19 @@ if TYPE_CHECKING:
     )
 
     from pytest_promptse.models.base import (
-        Answer,
-        Ask,
         Backend,
         Capabilities,
         Completion,
-        Slip,
+        Request,
+        RequestUsage,
+        Response,
     )
-    from pytest_promptse.run.failures import Failures
-    from pytest_promptse.run.portions import Portion
     from pytest_promptse.sampling.budget import Account
+    from pytest_promptse.sampling.failures import FailureLog
     from pytest_promptse.sampling.job import Job
-    from pytest_promptse.sampling.retry import Patience
-    from pytest_promptse.store.leases import Claims
+    from pytest_promptse.sampling.request_queue import Portion
+    from pytest_promptse.sampling.retry import RetryPolicy
+    from pytest_promptse.store.leases import Leases
     from pytest_promptse.store.store import Store
     from pytest_promptse.store.writer import Writer
 
@@ -57,7 +56,7 @@ _CIRCUIT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class DispatcherContext:
     """What the lanes of one run share.
 
     ``kept`` is told which wording has how many more of its samples in the store, ``stop`` that
@@ -68,16 +67,16 @@ class Desk:
     run: str
     writer: Writer
     account: Account
-    claims: Claims
-    failures: Failures
-    patience: Patience
+    leases: Leases
+    failures: FailureLog
+    retry_policy: RetryPolicy
     starting: asyncio.Lock
     kept: Callable[[str, int], None]
     stop: Callable[[BudgetError], None]
     crash: Callable[[BaseException], None]
 
 
-class Lane:
+class Dispatcher:
     """The requests to one model, in the order in which they are asked for.
 
     Parameters
@@ -85,18 +84,20 @@ class Lane:
     backend
         Started when the first job comes. Models are loaded one after the other, since that may
         take most of the machine; one that is reached by requests waits for no other.
-    desk
+    context
         What the lanes share.
     concurrency
         The most requests under way at once; None leaves it to the backend.
     """
 
-    def __init__(self, backend: Backend, *, desk: Desk, concurrency: int | None) -> None:
+    def __init__(
+        self, backend: Backend, *, context: DispatcherContext, concurrency: int | None
+    ) -> None:
         self._backend = backend
         self._identity = dict(backend.identity)
-        self._desk = desk
+        self._context = context
         self._maximum = max(1, backend.concurrency if concurrency is None else concurrency)
-        self._backlog = Backlog(claims=desk.claims, writer=desk.writer, kept=desk.kept)
+        self._queue = RequestQueue(leases=context.leases, writer=context.writer, kept=context.kept)
         self._tasks: set[asyncio.Task[None]] = set()
         self._workers = 0
         self._portions = Portions()
@@ -111,8 +112,8 @@ class Lane:
 
     @property
     def busy(self) -> bool:
-        """Whether this lane holds claims."""
-        return self._backlog.taken
+        """Whether this lane holds leases."""
+        return self._queue.taken
 
     def ask(self, jobs: Iterable[Job], *, first: bool) -> None:
         """Put jobs at the end of what is asked for, or at its front."""
@@ -121,7 +122,7 @@ class Lane:
         # Whoever asks may not have seen yet that this run has given a wording up.
         hopeful = [job for job in jobs if job.key not in self._given_up]
         if hopeful:
-            self._backlog.add(hopeful, first=first)
+            self._queue.add(hopeful, first=first)
             self.start()
 
     def start(self) -> None:
@@ -135,18 +136,18 @@ class Lane:
     def revive(self) -> None:
         """Look again at what another run had under way."""
         if not self._closing:
-            self._backlog.revive()
+            self._queue.revive()
             self._send()
 
     def drop(self) -> None:
         """Forget what has not been sent."""
-        self._backlog.drop()
+        self._queue.drop()
         self._drop_portions(lambda _order: True)
 
     async def close(self, *, grace: float) -> None:
         """Send nothing more, give what is under way `grace` seconds, end it, close the model."""
         self._closing = True
-        await self._backlog.close()
+        await self._queue.close()
         if self._tasks and grace > 0:
             await asyncio.wait(self._tasks, timeout=grace)
         for task in self._tasks:
@@ -158,11 +159,11 @@ class Lane:
     # -- starting ------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        desk = self._desk
+        context = self._context
         try:
             capabilities = await self._started()
         except BudgetError as error:
-            desk.stop(error)
+            context.stop(error)
             return
         except ModelError as error:
             self._fail(error)
@@ -174,38 +175,40 @@ class Lane:
             return
 
         def remember() -> None:
-            desk.store.set_capabilities(self._identity, capabilities)
+            context.store.set_capabilities(self._identity, capabilities)
             note = capabilities_to_json(capabilities).encode()
-            desk.store.put(desk.run, STARTED, self._backend.spec, note)
+            context.store.put(context.run, STARTED, self._backend.spec, note)
 
-        await desk.writer.post(remember)
+        await context.writer.post(remember)
         self._capabilities = capabilities
         self._portions.one_by_one = "n" in capabilities.refused
         self._slots = Slots(Level(self._maximum))
         self._send()
 
     async def _started(self) -> Capabilities:
-        patience = self._desk.patience
+        retry_policy = self._context.retry_policy
         if isinstance(self._backend, Remote):
-            return await patiently(partial(self._backend.reach, self._probe), patience=patience)
-        async with self._desk.starting:
-            return await patiently(self._backend.start, patience=patience)
+            return await with_retries(
+                partial(self._backend.reach, self._probe), retry_policy=retry_policy
+            )
+        async with self._context.starting:
+            return await with_retries(self._backend.start, retry_policy=retry_policy)
 
     @asynccontextmanager
-    async def _probe(self, ask: Ask) -> AsyncIterator[Slip]:
+    async def _probe(self, request: Request) -> AsyncIterator[RequestUsage]:
         """Book a request that starting takes."""
-        desk = self._desk
-        async with desk.account.request(most(ask)) as slip:
+        context = self._context
+        async with context.account.request(most(request)) as usage:
             try:
-                yield slip
+                yield usage
             finally:
-                desk.writer.post(partial(desk.store.add_usage, desk.run, slip.paid))
+                context.writer.post(partial(context.store.add_usage, context.run, usage.paid))
 
     def _send(self) -> None:
         """Have a worker for what waits, up to one for each request that may be under way."""
         if self._slots is None:
             return
-        waiting = len(self._backlog) + len(self._portions)
+        waiting = len(self._queue) + len(self._portions)
         wanted = min(self._maximum, self._workers + waiting)
         while self._workers < wanted:
             self._workers += 1
@@ -233,7 +236,7 @@ class Lane:
             if self._closing:
                 return None
             while not self._portions:
-                taken = await self._backlog.take(ahead=ahead)
+                taken = await self._queue.take(ahead=ahead)
                 if taken is None:
                     return None
                 job, missing = taken
@@ -244,14 +247,18 @@ class Lane:
 
     async def _serve(self, portion: Portion, slots: Slots) -> None:
         """Ask for a portion and keep what comes; what does not come is asked for one by one."""
-        desk, job = self._desk, portion.order.job
+        context, job = self._context, portion.order.job
         settled = portion.n
         try:
-            answer = await patiently(
-                partial(self._request, portion, slots), patience=desk.patience, rest=slots.rest
+            response = await with_retries(
+                partial(self._request, portion, slots),
+                retry_policy=context.retry_policy,
+                rest=slots.rest,
             )
-            usable = {c.index: c for c in answer.completions if c.index in portion.samples}
-            desk.kept(job.key, await desk.writer.post(partial(self._keep, job, usable, answer)))
+            usable = {c.index: c for c in response.completions if c.index in portion.samples}
+            context.kept(
+                job.key, await context.writer.post(partial(self._keep, job, usable, response))
+            )
             _require_some(portion, usable)
             settled -= self._ask_one_by_one(
                 portion, [index for index in portion.samples if index not in usable]
@@ -259,7 +266,7 @@ class Lane:
         except OneByOneError:
             settled -= self._ask_one_by_one(portion, portion.samples)
         except BudgetError as error:
-            desk.stop(error)
+            context.stop(error)
         except FatalError as error:
             self._fail(error)
         except ModelError as error:
@@ -281,40 +288,40 @@ class Lane:
         """Take note that samples of a wording are kept or will not come."""
         order.left -= samples
         if not order.left:
-            self._desk.writer.post(partial(self._desk.claims.release, [order.job.key]))
-            self._backlog.done(order.job)
+            self._context.writer.post(partial(self._context.leases.release, [order.job.key]))
+            self._queue.done(order.job)
 
-    async def _request(self, portion: Portion, slots: Slots) -> Answer:
+    async def _request(self, portion: Portion, slots: Slots) -> Response:
         if self._failure is not None:
             raise self._failure
         key = portion.order.job.key
         if key in self._given_up:
             raise ModelError(str(self._given_up[key]))
-        desk, ask = self._desk, portion.ask
-        async with desk.account.request(most(ask)) as slip:
+        context, request = self._context, portion.request
+        async with context.account.request(most(request)) as usage:
             loop = asyncio.get_running_loop()
             began = loop.time()
             try:
-                answer = await self._backend.complete(ask)
+                response = await self._backend.complete(request)
             except BaseException as error:
-                desk.writer.post(partial(desk.store.add_usage, desk.run, slip.paid))
+                context.writer.post(partial(context.store.add_usage, context.run, usage.paid))
                 if isinstance(error, TransientError) and error.overloaded:
-                    slip.refuse()
+                    usage.refuse()
                     slots.level.overloaded(began=began, now=loop.time())
-                    if not desk.patience.exceeded(error.retry_after):
+                    if not context.retry_policy.exceeded(error.retry_after):
                         slots.pause(error.retry_after or 0.0)
                 raise
-            slip.paid = answer.usage
+            usage.paid = response.usage
         slots.answered(began=began, now=loop.time())
         self._in_a_row = 0
-        return answer
+        return response
 
-    def _keep(self, job: Job, samples: Mapping[int, Completion], answer: Answer) -> int:
+    def _keep(self, job: Job, samples: Mapping[int, Completion], response: Response) -> int:
         assert self._capabilities is not None
-        self._desk.store.add_completions(
+        self._context.store.add_completions(
             job.key,
             list(samples.values()),
-            usage=answer.usage,
+            usage=response.usage,
             model=job.model,
             prompt=job.prompt,
             decoding=job.decoding,
@@ -324,7 +331,7 @@ class Lane:
             form=self._capabilities.form,
             template=job.template,
         )
-        self._desk.store.add_usage(self._desk.run, answer.usage)
+        self._context.store.add_usage(self._context.run, response.usage)
         return len(samples)
 
     # -- failing -------------------------------------------------------------------------------
@@ -334,7 +341,7 @@ class Lane:
             return
         self._given_up[job.key] = error
         self._drop_portions(lambda order: order.job.key == job.key)
-        self._desk.writer.post(partial(self._desk.failures.add, error, key=job.key))
+        self._context.writer.post(partial(self._context.failures.add, error, key=job.key))
         if not isinstance(error, TransientError):
             return
         self._in_a_row += 1
@@ -355,7 +362,9 @@ class Lane:
             return
         self._failure = error
         self.drop()
-        self._desk.writer.post(partial(self._desk.failures.add, error, model=self._backend.spec))
+        self._context.writer.post(
+            partial(self._context.failures.add, error, model=self._backend.spec)
+        )
 
     def _defect(self, error: Exception) -> ModelError:
         return FatalError(f"{self._backend.spec}: the backend itself failed: {error!r}")
@@ -368,7 +377,7 @@ class Lane:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._desk.crash(error)
+            self._context.crash(error)
 
 
 def _require_some(portion: Portion, usable: Mapping[int, Completion]) -> None:

@@ -1,11 +1,11 @@
-"""What a sampler is asked for and how far it has come."""
+"""What the sampler requests: a number of samples of one prompt from one model."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
 
-from pytest_promptse.models.base import Decoding, Prompt, Usage
+from pytest_promptse.models.base import Decoding, Prompt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,20 +38,3 @@ class Job:
         fields = json.loads(text)
         prompt, decoding = Prompt(**fields["prompt"]), Decoding(**fields["decoding"])
         return cls(**fields | {"prompt": prompt, "decoding": decoding})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """How far sampling has come.
-
-    ``done`` of ``total`` samples are in the store, ``cached`` of them were there before;
-    ``rate`` is samples a second since sampling began, ``eta`` the seconds left at that rate
-    (None while there is no rate); ``usage`` is what the run has paid.
-    """
-
-    done: int
-    total: int
-    cached: int
-    rate: float
-    eta: float | None
-    usage: Usage

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import threading
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, ModelError
-from pytest_promptse.run.failures import Failures
 from pytest_promptse.sampling.budget import Account
-from pytest_promptse.sampling.dispatcher import Desk, Lane
+from pytest_promptse.sampling.dispatcher import Dispatcher, DispatcherContext
+from pytest_promptse.sampling.failures import FailureLog
 from pytest_promptse.sampling.job import Job
-from pytest_promptse.store.leases import RENEW_SECONDS, Claims
+from pytest_promptse.store.leases import RENEW_SECONDS, Leases
 from pytest_promptse.store.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.sampling.budget import Budget
-    from pytest_promptse.sampling.retry import Patience
+    from pytest_promptse.sampling.retry import RetryPolicy
     from pytest_promptse.store.store import Store
 
 WANTED_JOB, WANTED_MODEL = "wanted job", "wanted model"
@@ -32,12 +34,48 @@ WANTED_JOB, WANTED_MODEL = "wanted job", "wanted model"
 ROUND_SECONDS = 0.1
 
 
-class Orders:
+class Leadership:
+    """A lock that one process of a run holds; the system frees it when that process dies.
+
+    Parameters
+    ----------
+    path
+        The lock file, the same for all processes of a run; None where there is only one.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether there may be other processes."""
+        return self._path is not None
+
+    def take(self) -> bool:
+        """Try to become the leader, without waiting."""
+        if self._path is None:
+            return True
+        if self._file is None:
+            self._file = self._path.open("ab")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        """Leave the lead to another."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class SamplerCommands:
     """What the caller's thread wants of the sampling thread."""
 
     def __init__(self) -> None:
         self.jobs: deque[tuple[tuple[Job, ...], bool]] = deque()
-        self.models: deque[str] = deque()
         self.closing = threading.Event()
         self.grace = 0.0
         self.wake: Callable[[], object] = lambda: None
@@ -45,11 +83,6 @@ class Orders:
     def ask(self, jobs: Iterable[Job], *, first: bool) -> None:
         """Ask for `jobs`, before or after those that have not been sent."""
         self.jobs.append((tuple(jobs), first))
-        self.wake()
-
-    def start(self, model: str) -> None:
-        """Have `model` started although nothing is asked of it."""
-        self.models.append(model)
         self.wake()
 
     def close(self, *, grace: float) -> None:
@@ -64,7 +97,7 @@ class Leader:
 
     Parameters
     ----------
-    store, run, concurrency, budget, patience
+    store, run, concurrency, budget, retry_policy
         As the sampler's.
     backend
         Makes or finds the model of a ``BACKEND:NAME``.
@@ -84,7 +117,7 @@ class Leader:
         backend: Callable[[str], Backend],
         concurrency: int | None,
         budget: Budget,
-        patience: Patience,
+        retry_policy: RetryPolicy,
         lacking: Callable[[], int],
         kept: Callable[[str, int], None],
         changed: Callable[[], None],
@@ -94,30 +127,30 @@ class Leader:
         self._backend = backend
         self._concurrency = concurrency
         self._lacking = lacking
-        self._failures = Failures(store, run)
-        self._claims = Claims(store, run)
-        self._lanes: dict[str, Lane] = {}
+        self._failures = FailureLog(store, run)
+        self._leases = Leases(store, run)
+        self._dispatchers: dict[str, Dispatcher] = {}
         self._noticed: dict[str, bytes] = {}
         self._used_up: BudgetError | None = None
         self._told = False
         self._crash: BaseException | None = None
         self._turn = asyncio.Event()
         self._writer = Writer(store, written=changed, failed=self._break_off)
-        self._desk = Desk(
+        self._context = DispatcherContext(
             store=store,
             run=run,
             writer=self._writer,
             account=Account(budget, spent=store.usage(run)),
-            claims=self._claims,
+            leases=self._leases,
             failures=self._failures,
-            patience=patience,
+            retry_policy=retry_policy,
             starting=asyncio.Lock(),
             kept=kept,
             stop=self._stop,
             crash=self._break_off,
         )
 
-    async def lead(self, orders: Orders, plan: Sequence[Job]) -> None:
+    async def lead(self, orders: SamplerCommands, plan: Sequence[Job]) -> None:
         """Ask for `plan` and for whatever `orders` and other processes want, until closed.
 
         Raises
@@ -135,12 +168,12 @@ class Leader:
                     raise self._crash
                 self._obey(orders)
                 self._listen()
-                for lane in self._lanes.values():
-                    lane.revive()
+                for dispatcher in self._dispatchers.values():
+                    dispatcher.revive()
                 if time.monotonic() - renewed > RENEW_SECONDS:
                     renewed = time.monotonic()
-                    if any(lane.busy for lane in self._lanes.values()):
-                        self._writer.post(self._claims.renew)
+                    if any(dispatcher.busy for dispatcher in self._dispatchers.values()):
+                        self._writer.post(self._leases.renew)
                 self._tell_of_the_end()
                 await self._next_round()
         finally:
@@ -156,14 +189,14 @@ class Leader:
 
     async def _close(self, grace: float) -> None:
         try:
-            await asyncio.gather(*(lane.close(grace=grace) for lane in self._lanes.values()))
+            await asyncio.gather(
+                *(dispatcher.close(grace=grace) for dispatcher in self._dispatchers.values())
+            )
         finally:
-            self._writer.post(self._claims.release_all)
+            self._writer.post(self._leases.release_all)
             await self._writer.close()
 
-    def _obey(self, orders: Orders) -> None:
-        while orders.models:
-            self._start(orders.models.popleft())
+    def _obey(self, orders: SamplerCommands) -> None:
         while orders.jobs:
             jobs, first = orders.jobs.popleft()
             self._ask(jobs, first=first)
@@ -181,39 +214,45 @@ class Leader:
             self._ask(wanted, first=True)
 
     def _start(self, model: str) -> None:
-        lane = self._lane(model)
-        if lane is not None:
-            lane.start()
+        dispatcher = self._dispatcher(model)
+        if dispatcher is not None:
+            dispatcher.start()
 
     def _ask(self, jobs: Iterable[Job], *, first: bool) -> None:
         by_model: dict[str, list[Job]] = {}
         for job in jobs:
             by_model.setdefault(job.model, []).append(job)
         for model, its_jobs in by_model.items():
-            lane = self._lane(model)
-            if lane is not None:
-                lane.ask(its_jobs, first=first)
+            dispatcher = self._dispatcher(model)
+            if dispatcher is not None:
+                dispatcher.ask(its_jobs, first=first)
 
-    def _lane(self, model: str) -> Lane | None:
-        if model not in self._lanes:
+    def _dispatcher(self, model: str) -> Dispatcher | None:
+        if model not in self._dispatchers:
             try:
                 backend = self._backend(model)
             except ModelError as error:
                 self._failures.add(error, model=model)
                 return None
-            self._lanes[model] = Lane(backend, desk=self._desk, concurrency=self._concurrency)
-        return self._lanes[model]
+            self._dispatchers[model] = Dispatcher(
+                backend, context=self._context, concurrency=self._concurrency
+            )
+        return self._dispatchers[model]
 
     def _stop(self, error: BudgetError) -> None:
         if self._used_up is None:
             self._used_up = error
-            for lane in self._lanes.values():
-                lane.drop()
+            for dispatcher in self._dispatchers.values():
+                dispatcher.drop()
 
     def _tell_of_the_end(self) -> None:
         """Say that the budget is used up once what it paid for is in the store."""
         error = self._used_up
-        if error is None or self._told or any(lane.busy for lane in self._lanes.values()):
+        if (
+            error is None
+            or self._told
+            or any(dispatcher.busy for dispatcher in self._dispatchers.values())
+        ):
             return
         self._told = True
 

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """The bounds of trying again.
 
     Parameters
@@ -53,10 +53,10 @@ class Patience:
         return (wish or 0.0) > self.longest_wish
 
 
-async def patiently(
+async def with_retries(
     action: Callable[[], Awaitable[_T]],
     *,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> _T:
     """Return what `action` returns, trying again with `rest` between where a failure may pass.
@@ -72,11 +72,11 @@ async def patiently(
         try:
             return await action()
         except TransientError as error:
-            pause = patience.pause(attempt, error.retry_after)
+            pause = retry_policy.pause(attempt, error.retry_after)
             if pause is None:
                 tried = f"tried {attempt + 1} times" if attempt else "tried once"
                 wish = f", server asks to wait {error.retry_after:g} s" if error.retry_after else ""
-                hopeless = error.overloaded and patience.exceeded(error.retry_after)
+                hopeless = error.overloaded and retry_policy.exceeded(error.retry_after)
                 kind = FatalError if hopeless else TransientError
                 raise kind(f"{error} ({tried}{wish})") from error
         await rest(pause)

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import ModelError, PromptseError
 from pytest_promptse.models.base import Remote
-from pytest_promptse.run.failures import Failures
-from pytest_promptse.run.leadership import Leadership
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.sampling.dispatcher import STARTED
-from pytest_promptse.sampling.job import Job, Progress
+from pytest_promptse.sampling.failures import FailureLog
+from pytest_promptse.sampling.job import Job
 from pytest_promptse.sampling.leader_election import (
     ROUND_SECONDS,
     WANTED_JOB,
     WANTED_MODEL,
     Leader,
-    Orders,
+    Leadership,
+    SamplerCommands,
 )
-from pytest_promptse.sampling.retry import Patience
+from pytest_promptse.sampling.retry import RetryPolicy
+from pytest_promptse.store.run_log import Progress
 from pytest_promptse.store.store import capabilities_from_json
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Backend, Capabilities, Completion
     from pytest_promptse.store.store import Store
 
-__all__ = ["Budget", "Job", "Patience", "Progress", "Sampler"]
+__all__ = ["Budget", "Job", "Progress", "RetryPolicy", "Sampler"]
 
 # How long a waiter sleeps at most before it looks again, and with it how late it sees Ctrl-C
 # and what other processes have written.
@@ -63,7 +64,7 @@ class Sampler:
         What the run may spend.
     leader_lock
         A file that all processes of the run lock in turn; None where there is only one.
-    patience
+    retry_policy
         How often a failed request is sent again.
     """
 
@@ -77,18 +78,18 @@ class Sampler:
         concurrency: int | None = None,
         budget: Budget = Budget(),  # noqa: B008 - frozen
         leader_lock: Path | None = None,
-        patience: Patience = Patience(),  # noqa: B008 - frozen
+        retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
     ) -> None:
         self._store = store
         self._run = run
         self._concurrency = concurrency
         self._budget = budget
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._factories = backends
         self._backends: dict[str, Backend] = {}
-        self._failures = Failures(store, run)
+        self._failures = FailureLog(store, run)
         self._leadership = Leadership(leader_lock)
-        self._orders = Orders()
+        self._orders = SamplerCommands()
         self._changed = threading.Condition()
         self._plan: dict[str, Job] = {}
         self._lacking: dict[str, int] = {}
@@ -140,12 +141,6 @@ class Sampler:
         fresh = {job.key: job for job in jobs if job.key not in self._plan}
         total = sum(job.n for job in fresh.values())
         return total - sum(self._count_lacking(fresh.values()).values())
-
-    def prioritise(self, jobs: Sequence[Job]) -> None:
-        """Ask for these before the others, where this process is the one that samples."""
-        with self._changed:
-            lacking = [job for job in jobs if job.key in self._lacking]
-        self._orders.ask(lacking, first=True)
 
     def wait(
         self, job: Job, n: int | None = None, *, tick: Callable[[], object] = lambda: None
@@ -306,7 +301,7 @@ class Sampler:
             backend=self._backend,
             concurrency=self._concurrency,
             budget=self._budget,
-            patience=self._patience,
+            retry_policy=self._retry_policy,
             lacking=self._still_lacking,
             kept=self._kept,
             changed=self._notify,

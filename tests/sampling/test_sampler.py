@@ -8,14 +8,14 @@ import pytest
 
 from pytest_promptse.errors import BudgetError, ModelError, StoreError
 from pytest_promptse.models.base import (
-    Answer,
     Capabilities,
     FatalError,
+    Response,
     TransientError,
     Usage,
     derive_seed,
 )
-from pytest_promptse.sampling.sampler import Budget, Patience
+from pytest_promptse.sampling.sampler import Budget, RetryPolicy
 
 
 def collect(sampler, jobs):
@@ -93,7 +93,7 @@ def test_gaps_become_one_request_each(sample, backend, job, store, answer):
     def only_some(ask, _):
         full = answer(ask)
         kept = tuple(each for each in full.completions if each.index in {1, 2, 5})
-        return Answer(completions=kept, usage=full.usage)
+        return Response(completions=kept, usage=full.usage)
 
     _, (failed,) = collect(sample([wanted], backend(only_some)), [wanted])
     assert "asked for 1 samples of task1[original], got none of them" in failed
@@ -105,7 +105,7 @@ def test_gaps_become_one_request_each(sample, backend, job, store, answer):
 def test_what_an_answer_lacks_is_asked_for_one_by_one(sample, backend, job, answer):
     def one_at_most(ask, _):
         full = answer(ask)
-        return Answer(completions=full.completions[:1], usage=full.usage)
+        return Response(completions=full.completions[:1], usage=full.usage)
 
     model, jobs = backend(one_at_most), [job(i, n=4) for i in range(3)]
     sampler = sample(jobs, model, concurrency=1)
@@ -318,8 +318,8 @@ def test_an_overloaded_server_is_asked_less_at_once(sample, backend, job):
 
     model = backend(small, latency=0.005)
     jobs = [job(i) for i in range(300)]
-    patience = Patience(attempts=6, first=0.01, longest=0.05)
-    had, failed = collect(sample(jobs, model, patience=patience), jobs)
+    retry_policy = RetryPolicy(attempts=6, first=0.01, longest=0.05)
+    had, failed = collect(sample(jobs, model, retry_policy=retry_policy), jobs)
     assert (len(had), failed) == (300, [])
     assert refused < 300
 

@@ -36,7 +36,7 @@ PROCESS = textwrap.dedent(
             if ask.task_id in options["fatal"]:
                 raise FatalError(f"HTTP 401 for {ask.task_id}")
             numbers = range(ask.first, ask.first + ask.n)
-            return Answer(
+            return Response(
                 completions=tuple(Completion(index=i, text=str(i)) for i in numbers),
                 usage=Usage(requests=1),
             )

@@ -17,7 +17,7 @@ _KIND = "failure"
 _CLASSES = {"BudgetError": BudgetError, "ModelError": ModelError}
 
 
-class Failures:
+class FailureLog:
     """The failures of one run: of a wording, of a model, or of all that is left."""
 
     def __init__(self, store: Store, run: str) -> None:
