@@ -198,5 +198,7 @@ def _progress_line(config: pytest.Config) -> ProgressLine | None:
             writer.line(line)
             writer.flush()
 
-    on_terminal = bool(reporter.isatty()) and os.environ.get("TERM") != "dumb"
+    # An attribute in pytest 8.2 and 8.3, a method since.
+    isatty = reporter.isatty() if callable(reporter.isatty) else reporter.isatty
+    on_terminal = bool(isatty) and os.environ.get("TERM") != "dumb"
     return ProgressLine(draw=draw, log=log, on_terminal=on_terminal)

@@ -13,7 +13,7 @@ from pytest_promptse.run.plan import plan_suite
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.sampling.budget import Budget
-from pytest_promptse.sampling.cost_estimate import forecast
+from pytest_promptse.sampling.cost_estimate import estimate_cost
 from pytest_promptse.sampling.sampler import Sampler
 from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.scoring.sequential import may_stop
@@ -210,7 +210,7 @@ class PromptseRun:
     def estimate(self, selected: Sequence[tuple[Suite, PlannedVariant]]) -> list[str]:
         """Return one line per model that says what sampling `selected` would request and cost."""
         jobs = [planned.job for _, planned in selected]
-        estimates = forecast(jobs, self.store, price=self.settings.price)
+        estimates = estimate_cost(jobs, self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
         return [each.line(at_most=each.model in in_rounds) for each in estimates]
 
@@ -291,7 +291,9 @@ class PromptseRun:
         if planned.key not in measured:
             with self._show_progress(self.sampler.progress) as tick:
                 completions = self.sampler.wait(planned.job, tick=tick)
-            judged = self._judge.judge(planned, completions, self.sampler.form(suite.model), check)
+            judged = self._judge.judge(
+                planned, completions, self.sampler.capabilities(suite.model), check
+            )
             row = variant_row(
                 suite,
                 planned,
