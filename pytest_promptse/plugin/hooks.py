@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["candidate", "task"]
 
-_REPORTS = ("json", "html", "md", "github")
+_REPORTS = ("json", "html", "md", "github", "csv")
 _MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "
     "prompt and variants of it in other emotions and personalities, check every program that it "
