@@ -1,13 +1,14 @@
-"""Backends: the interface for plugin authors, and the built-in models."""
+"""Backends that return completions, and the extraction of programs from completions.
+
+The names listed here are for authors of own backends.
+"""
 
 from pytest_promptse.models.base import (
     Backend,
-    BudgetGuard,
     Capabilities,
     Completion,
     Decoding,
     FatalError,
-    FinishReason,
     OneByOneError,
     Prompt,
     Remote,
@@ -16,17 +17,16 @@ from pytest_promptse.models.base import (
     Response,
     TransientError,
     Usage,
-    unlimited,
 )
+from pytest_promptse.models.registry import ModelOptions
 
 __all__ = [
     "Backend",
-    "BudgetGuard",
     "Capabilities",
     "Completion",
     "Decoding",
     "FatalError",
-    "FinishReason",
+    "ModelOptions",
     "OneByOneError",
     "Prompt",
     "Remote",
@@ -35,5 +35,4 @@ __all__ = [
     "Response",
     "TransientError",
     "Usage",
-    "unlimited",
 ]
