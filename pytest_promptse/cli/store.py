@@ -22,9 +22,7 @@ def add_parser(
     subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
 ) -> None:
     """Add the ``store`` commands; each sets ``func``, which returns the exit code."""
-    store = subparsers.add_parser(
-        "store", help="look into, thin out or export what models answered"
-    )
+    store = subparsers.add_parser("store", help="show, prune or export the stored completions")
     commands = store.add_subparsers(title="commands", metavar="COMMAND", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
@@ -32,27 +30,25 @@ def add_parser(
         type=Path,
         default=_DEFAULT_FOLDER,
         metavar="FOLDER",
-        help="where the store lies (default: %(default)s)",
+        help="folder of the store (default: %(default)s)",
     )
 
-    info = commands.add_parser("info", parents=[common], help="show what the store holds")
+    info = commands.add_parser("info", parents=[common], help="show what the store contains")
     info.set_defaults(func=_info)
 
-    prune = commands.add_parser("prune", parents=[common], help="throw away what is not needed")
-    prune.add_argument("--model", metavar="BACKEND:NAME", help="only what this model answered")
+    prune = commands.add_parser("prune", parents=[common], help="remove what is not needed")
+    prune.add_argument("--model", metavar="BACKEND:NAME", help="only completions of this model")
     prune.add_argument(
-        "--older-than", type=float, metavar="DAYS", help="only what is older than so many days"
+        "--older-than", type=float, metavar="DAYS", help="only completions older than DAYS"
     )
-    prune.add_argument(
-        "--verdicts", action="store_true", help="all verdicts, and nothing that was paid for"
-    )
-    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument("--verdicts", action="store_true", help="all verdicts, but no completions")
+    prune.add_argument("--dry-run", action="store_true", help="only print what would be removed")
     prune.set_defaults(func=_prune)
 
     export = commands.add_parser(
-        "export", parents=[common], help="write completions as JSON lines that replay: reads"
+        "export", parents=[common], help="write completions as JSON lines, which replay: reads"
     )
-    export.add_argument("--model", metavar="BACKEND:NAME", help="only what this model answered")
+    export.add_argument("--model", metavar="BACKEND:NAME", help="only completions of this model")
     export.add_argument(
         "--output", type=Path, metavar="FILE", help="write here (default: standard output)"
     )
@@ -80,7 +76,7 @@ def _info(chosen: argparse.Namespace) -> int:
 
     with closing(_open(chosen.store)) as store:
         table = Table("model", box=None, header_style="bold", pad_edge=False)
-        numbers = ("wordings", "completions", "requests", "tokens in", "tokens out")
+        numbers = ("variants", "completions", "requests", "tokens in", "tokens out")
         for title in numbers:
             table.add_column(title, justify="right")
         table.add_column("newest")
@@ -114,14 +110,15 @@ def _prune(chosen: argparse.Namespace) -> int:
     if chosen.model is None and chosen.older_than is None:
         if not chosen.verdicts:
             raise SettingsError(
-                "store prune: say what may go with --older-than DAYS, --model NAME or --verdicts"
+                "store prune: choose what to remove with --older-than DAYS, --model NAME or "
+                "--verdicts"
             )
         with closing(_open(chosen.store)) as store:
             count = forget_verdicts(store, dry_run=chosen.dry_run)
         sys.stdout.write(f"{verb} {count:,} verdicts\n")
         return 0
     if chosen.verdicts:
-        raise SettingsError("store prune: --verdicts forgets them all; give it alone")
+        raise SettingsError("store prune: --verdicts removes all verdicts; give it alone")
     if chosen.older_than is not None and chosen.older_than < 0:
         raise SettingsError(f"store prune: --older-than {chosen.older_than:g}: give days from 0 up")
     with closing(_open(chosen.store)) as store:
@@ -129,7 +126,7 @@ def _prune(chosen: argparse.Namespace) -> int:
             store, model=chosen.model, older_than=chosen.older_than, dry_run=chosen.dry_run
         )
     sys.stdout.write(
-        f"{verb} {gone.completions:,} completions of {gone.wordings:,} wordings and "
+        f"{verb} {gone.completions:,} completions of {gone.wordings:,} variants and "
         f"{gone.verdicts:,} verdicts\n"
     )
     return 0
@@ -155,7 +152,7 @@ def _export(chosen: argparse.Namespace) -> int:
         several = ambiguous(store, model=chosen.model)
     if several:
         sys.stderr.write(
-            f"promptse: {several} wordings are there several times (other model, decoding, seed "
-            "or prompt); replay: needs each once, so narrow the export with --model\n"
+            f"promptse: {several} variants have completions of several models, decodings, "
+            "seeds or prompts; replay: needs one of each, so narrow the export with --model\n"
         )
     return 0
