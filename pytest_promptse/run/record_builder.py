@@ -18,6 +18,7 @@ from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
     SCHEMA,
+    DrawRecord,
     EmotionRecord,
     ErrorRecord,
     GateRecord,
@@ -326,13 +327,14 @@ def _task(
     places: Counter[float] = Counter()
     for row, outcome in zip(rows, heard, strict=True):
         if row.distance == 0.0:
-            original = PromptRecord(**_wording(row, outcome, score.original if score else None))
+            plain = score.original if score else None
+            original = PromptRecord(**_measured(row, outcome, plain, suite.settings))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_wording(row, outcome, own),
+                **_measured(row, outcome, own, suite.settings),
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
@@ -363,7 +365,10 @@ def _task(
     )
 
 
-def _wording(row: VariantRow, outcome: Heard, score: Scored | None) -> dict[str, Any]:
+def _measured(
+    row: VariantRow, outcome: Heard, score: Scored | None, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the fields that the original and the variants of a task have in common."""
     return {
         "node": row.node,
         "prompt": row.text,
@@ -386,7 +391,16 @@ def _wording(row: VariantRow, outcome: Heard, score: Scored | None) -> dict[str,
             )
             for sample in row.samples
         ],
+        "draws": _draws(row) if settings["record_samples"] == "all" else [],
     }
+
+
+def _draws(row: VariantRow) -> list[DrawRecord]:
+    draws = zip(row.causes, row.logprobs, row.n_tokens, strict=True)
+    return [
+        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens)
+        for cause, logprob, n_tokens in draws
+    ]
 
 
 def _key(text: str) -> str:
