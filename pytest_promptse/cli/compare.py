@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from pytest_promptse.compare.entry import Run
+    from pytest_promptse.compare.entry import NamedRecord
 
 _T = TypeVar("_T")
 
@@ -76,9 +76,9 @@ def _compare(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _runs(given: Sequence[str]) -> list[Run]:
+def _runs(given: Sequence[str]) -> list[NamedRecord]:
     from pytest_promptse.compare.baseline import Baselines  # noqa: PLC0415 - `--help` is quick
-    from pytest_promptse.compare.entry import Run  # noqa: PLC0415
+    from pytest_promptse.compare.entry import NamedRecord  # noqa: PLC0415
 
     here = Path.cwd()
     baselines = Baselines(here, here=here)
@@ -88,7 +88,7 @@ def _runs(given: Sequence[str]) -> list[Run]:
         if Path(each).exists():
             # A file may be named so.
             name, path = "", each
-        runs.append(Run(path=path, record=baselines.load(path), name=name or None))
+        runs.append(NamedRecord(path=path, record=baselines.load(path), name=name or None))
     return runs
 
 

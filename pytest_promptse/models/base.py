@@ -91,8 +91,21 @@ class Usage:
         )
 
 
+def token_cost(price: tuple[float, float], prompt_tokens: float, completion_tokens: float) -> float:
+    """Return the cost of tokens, in the currency of `price`.
+
+    Parameters
+    ----------
+    price
+        Of one million prompt tokens and of one million completion tokens.
+    prompt_tokens, completion_tokens
+        Numbers of tokens, at least 0.
+    """
+    return (price[0] * prompt_tokens + price[1] * completion_tokens) / 1_000_000
+
+
 @dataclass(frozen=True, kw_only=True)
-class Ask:
+class Request:
     """One request: samples ``first … first + n - 1`` of a wording.
 
     ``seed`` is this request's own, in [0, 2³¹); ``task_id``, ``variant_id`` and
@@ -113,7 +126,7 @@ class Ask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Response:
     """The completions of one request and what they cost."""
 
     completions: tuple[Completion, ...]
@@ -155,20 +168,29 @@ class Backend(Protocol):
     async def start(self) -> Capabilities:
         """Load or reach the model. Raises ModelError with a remedy if it cannot be used."""
 
-    async def complete(self, ask: Ask) -> Answer:
+    async def complete(self, request: Request) -> Response:
         """Answer one request, without retries of its own.
 
-        An answer with fewer than ``ask.n`` completions, but one at least, says that the rest must
-        be asked for one by one. Raises TransientError where asking again may help, OneByOneError
-        where asking for one at a time will, FatalError where nothing will, and a plain ModelError
-        where only this request cannot be answered.
+        A response with at least one but fewer than ``request.n`` completions says that the rest
+        must be requested one by one.
+
+        Raises
+        ------
+        TransientError
+            If another attempt may succeed.
+        OneByOneError
+            If the server takes one sample a request only.
+        FatalError
+            If no further request to this model can succeed.
+        ModelError
+            If this request alone cannot be answered.
         """
 
     async def close(self) -> None:
         """Give back memory, processes and connections."""
 
 
-class Slip:
+class RequestUsage:
     """What one request turned out to use; one unanswered request until told otherwise."""
 
     def __init__(self) -> None:
@@ -180,14 +202,14 @@ class Slip:
         self.refused = True
 
 
-Meter: TypeAlias = "Callable[[Ask], AbstractAsyncContextManager[Slip]]"
+BudgetGuard: TypeAlias = "Callable[[Request], AbstractAsyncContextManager[RequestUsage]]"
 """What a request is sent inside of: it says whether that may be paid, and books what it took."""
 
 
 @asynccontextmanager
-async def unmetered(_ask: Ask) -> AsyncIterator[Slip]:
+async def unlimited(_request: Request) -> AsyncIterator[RequestUsage]:
     """Let any request be sent, and book nothing."""
-    yield Slip()
+    yield RequestUsage()
 
 
 @runtime_checkable
@@ -197,7 +219,7 @@ class Remote(Protocol):
     def check(self) -> None:
         """Raise SettingsError where it is plain without a request that none can be sent."""
 
-    async def reach(self, meter: Meter) -> Capabilities:
+    async def reach(self, meter: BudgetGuard) -> Capabilities:
         """Start, with every request that this takes sent inside `meter`."""
 
 

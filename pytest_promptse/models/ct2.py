@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Answer, Capabilities, Completion, Usage, derive_seed
+from pytest_promptse.models.base import Capabilities, Completion, Response, Usage, derive_seed
 from pytest_promptse.models.chat_template import ChatTemplate, read_chat_template, read_json
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tokenizers import Tokenizer
 
-    from pytest_promptse.models.base import Ask, Prompt
+    from pytest_promptse.models.base import Prompt, Request
 
 _MODEL_FILES = (
     "model.bin",
@@ -121,14 +121,14 @@ class Ct2Backend:
         """Read the tokenizer and try the model. Raises ModelError with a remedy."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, self._start)
 
-    async def complete(self, ask: Ask) -> Answer:
+    async def complete(self, request: Request) -> Response:
         """Answer one request.
 
         A completion's ``logprob`` and ``n_tokens`` count every generated token, the end token
         included where the model wrote one, as vLLM's cumulative log-probability does.
         """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, self._complete, ask)
+        return await loop.run_in_executor(self._worker, self._complete, request)
 
     async def close(self) -> None:
         """Forget the model."""
@@ -222,15 +222,15 @@ class Ct2Backend:
                 "convert the model again with this version's `ct2-transformers-converter`"
             ) from error
 
-    def _complete(self, ask: Ask) -> Answer:
+    def _complete(self, request: Request) -> Response:
         assert self._loaded is not None, "start() comes first"
-        prompt_ids, tokens = self._loaded.encode(ask.prompt)
-        drawn = self._draw(ask, tokens)
+        prompt_ids, tokens = self._loaded.encode(request.prompt)
+        drawn = self._draw(request, tokens)
         completions = tuple(
-            self._completion(ask.first + number, prompt_ids, ids, score)
+            self._completion(request.first + number, prompt_ids, ids, score)
             for number, (ids, score) in enumerate(drawn)
         )
-        return Answer(
+        return Response(
             completions=completions,
             usage=Usage(
                 requests=1,
@@ -239,7 +239,7 @@ class Ct2Backend:
             ),
         )
 
-    def _draw(self, ask: Ask, tokens: list[str]) -> list[tuple[list[int], float]]:
+    def _draw(self, request: Request, tokens: list[str]) -> list[tuple[list[int], float]]:
         """Return token ids and raw log-probability of each sample, in random order.
 
         CTranslate2 sorts them by score; the first few of a sorted list are no fair sample.
@@ -247,10 +247,10 @@ class Ct2Backend:
         import ctranslate2
 
         assert self._loaded is not None
-        greedy = ask.decoding.temperature == 0
-        rows = 1 if greedy else ask.n
+        greedy = request.decoding.temperature == 0
+        rows = 1 if greedy else request.n
         options: dict[str, Any] = {
-            "max_length": ask.decoding.max_tokens,
+            "max_length": request.decoding.max_tokens,
             "include_prompt_in_result": False,
             "end_token": list(self._loaded.end_ids),
             "return_end_token": True,
@@ -260,11 +260,11 @@ class Ct2Backend:
         if not greedy:
             options |= {
                 "sampling_topk": 0,
-                "sampling_topp": ask.decoding.top_p,
-                "sampling_temperature": ask.decoding.temperature,
+                "sampling_topp": request.decoding.top_p,
+                "sampling_temperature": request.decoding.temperature,
             }
         drawn: list[tuple[list[int], float]] = []
-        seed = derive_seed(ask.seed, ask.first)
+        seed = derive_seed(request.seed, request.first)
         with _SEEDING:
             ctranslate2.set_random_seed(seed)
             generator = self._generator(self._loaded.compute_type)
@@ -275,11 +275,12 @@ class Ct2Backend:
                     drawn += zip(result.sequences_ids, result.scores, strict=True)
             except (RuntimeError, ValueError) as error:
                 raise ModelError(
-                    f"{self._spec}: CTranslate2 could not answer {ask.task_id}[{ask.variant_id}] "
-                    f"({error}); a shorter prompt or smaller max_tokens may help"
+                    f"{self._spec}: CTranslate2 could not answer "
+                    f"{request.task_id}[{request.variant_id}] ({error}); "
+                    "shorten the prompt or lower max_tokens"
                 ) from error
         random.Random(seed).shuffle(drawn)  # noqa: S311 - samples, not secrets
-        return drawn * ask.n if greedy else drawn
+        return drawn * request.n if greedy else drawn
 
     def _completion(
         self, index: int, prompt_ids: list[int], ids: list[int], score: float

@@ -13,17 +13,17 @@ import openai
 
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.models.base import (
-    Answer,
-    Ask,
     Capabilities,
     Completion,
     Decoding,
     FatalError,
     OneByOneError,
     Prompt,
+    Request,
+    Response,
     TransientError,
     derive_seed,
-    unmetered,
+    unlimited,
 )
 from pytest_promptse.models.openai_errors import classify, reason
 from pytest_promptse.models.openai_wire import APIS
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_promptse.errors import ModelError
-    from pytest_promptse.models.base import Meter
+    from pytest_promptse.models.base import BudgetGuard
     from pytest_promptse.models.openai_wire import Api, ApiName, Reply, Sample
 
 _OPENAI = "https://api.openai.com/v1"
 # Asked once at the start to see what the server honours. No field has its default value, since
 # some models refuse only what differs from it. 16 tokens are the fewest that /v1/responses takes.
-_PROBE = Ask(
+_PROBE = Request(
     prompt=Prompt(user="Write a Python function one() that returns 1."),
     decoding=Decoding(temperature=0.2, top_p=0.95, max_tokens=16),
     n=2,
@@ -176,9 +176,9 @@ class OpenAIBackend:
         TransientError
             If the server cannot be reached or is overloaded.
         """
-        return await self.reach(unmetered)
+        return await self.reach(unlimited)
 
-    async def reach(self, meter: Meter) -> Capabilities:
+    async def reach(self, meter: BudgetGuard) -> Capabilities:
         """Start as `start` does, each request sent inside `meter`."""
         try:
             self.check()
@@ -207,25 +207,25 @@ class OpenAIBackend:
             details={"api": manner.api.name, "server": self._server},
         )
 
-    async def complete(self, ask: Ask) -> Answer:
+    async def complete(self, request: Request) -> Response:
         """Answer one request by one request to the server."""
         manner = self._manner
         assert manner is not None, "start() comes first"
         try:
-            reply = await self._request(manner, ask)
+            reply = await self._request(manner, request)
         except openai.APIStatusError as error:
             # Fewer samples a request come from the same distribution, so this concession alone
             # may come after the start: some servers take n up to some most only.
-            if error.status_code not in _REFUSALS or ask.n == 1 or not _is_about("n", error):
+            if error.status_code not in _REFUSALS or request.n == 1 or not _is_about("n", error):
                 raise self._meaning(error) from None
             manner.refused.append("n")
             raise OneByOneError(str(self._meaning(error))) from None
         except openai.APIError as error:
             raise self._meaning(error) from None
-        return Answer(
+        return Response(
             completions=tuple(
-                _completion(sample, ask.first + number, reply)
-                for number, sample in enumerate(reply.samples[: ask.n])
+                _completion(sample, request.first + number, reply)
+                for number, sample in enumerate(reply.samples[: request.n])
             ),
             usage=reply.usage,
         )
@@ -236,8 +236,8 @@ class OpenAIBackend:
             await self._client.close()
             self._client = None
 
-    async def _probe(self, meter: Meter) -> tuple[_Manner, Reply]:
-        """Return how to ask, and the answer to having done so once."""
+    async def _probe(self, meter: BudgetGuard) -> tuple[_Manner, Reply]:
+        """Return how to request, and the answer to having done so once."""
         names: list[ApiName] = [self._given_api] if self._given_api else list(APIS)
         objection: ModelError | None = None
         for name in names:
@@ -254,35 +254,35 @@ class OpenAIBackend:
         tried = f" (tried the APIs {', '.join(names)})" if len(names) > 1 else ""
         raise FatalError(f"{objection}{tried}")
 
-    async def _concede(self, manner: _Manner, meter: Meter) -> Reply:
+    async def _concede(self, manner: _Manner, meter: BudgetGuard) -> Reply:
         """Ask, each time without one more of what the server refuses."""
         while True:
-            async with meter(_PROBE) as slip:
+            async with meter(_PROBE) as usage:
                 try:
                     reply = await self._request(manner, _PROBE)
                 except openai.APIStatusError as error:
-                    slip.refuse()
+                    usage.refuse()
                     if error.status_code not in _REFUSALS or not manner.concede(error):
                         raise
                 else:
-                    slip.paid = reply.usage
+                    usage.paid = reply.usage
                     return reply
 
-    async def _request(self, manner: _Manner, ask: Ask) -> Reply:
+    async def _request(self, manner: _Manner, request: Request) -> Reply:
         assert self._client is not None, "start() comes first"
         parameters: dict[str, Any] = {"model": self._model}
-        parameters[manner.length_name] = ask.decoding.max_tokens
-        fields = manner.api.fields(ask.prompt, ask.decoding, n=ask.n, seed=ask.seed)
+        parameters[manner.length_name] = request.decoding.max_tokens
+        fields = manner.api.fields(request.prompt, request.decoding, n=request.n, seed=request.seed)
         for name, values in fields.items():
             if name not in manner.refused:
                 parameters |= values
         # The typed methods would take the request apart and the answer as well, at a quarter of
         # the client's whole time: https://github.com/openai/openai-python#undocumented-endpoints
-        answer = await self._client.post(
+        response = await self._client.post(
             manner.api.path, body=parameters, cast_to=openai.HttpxBinaryResponseContent
         )
         try:
-            return manner.api.read(answer.content)
+            return manner.api.read(response.content)
         except TransientError as error:
             raise TransientError(f"{self._where}: {error}") from None
 

@@ -45,7 +45,7 @@ class Reply:
 
 
 class Api(Protocol):
-    """One way to ask.
+    """One way to request.
 
     ``form`` says how its answers must be read, ``lacks`` which decoding fields it has no name
     for, ``length_names`` what the limit on tokens may be called, the preferred name first.
@@ -66,7 +66,7 @@ class Api(Protocol):
         """
 
     def read(self, body: bytes) -> Reply:
-        """Return what `body` says. Raises TransientError where it is no usable answer."""
+        """Return what `body` says. Raises TransientError where it is no usable response."""
 
 
 class _Usage(msgspec.Struct):
@@ -133,7 +133,7 @@ class ChatApi:
 
     def read(self, body: bytes) -> Reply:
         """Return what `body` says."""
-        answer = _decode(body, _ChatBody)
+        response = _decode(body, _ChatBody)
         return _reply(
             [
                 Sample(
@@ -141,9 +141,9 @@ class ChatApi:
                     finish_reason=_FINISH.get(choice.finish_reason, "unknown"),
                     logprobs=_logprobs(choice.logprobs.content if choice.logprobs else None),
                 )
-                for choice in answer.choices
+                for choice in response.choices
             ],
-            answer.usage,
+            response.usage,
         )
 
 
@@ -187,7 +187,7 @@ class CompletionsApi:
 
     def read(self, body: bytes) -> Reply:
         """Return what `body` says."""
-        answer = _decode(body, _TextBody)
+        response = _decode(body, _TextBody)
         return _reply(
             [
                 Sample(
@@ -195,9 +195,9 @@ class CompletionsApi:
                     finish_reason=_FINISH.get(choice.finish_reason, "unknown"),
                     logprobs=_known(choice.logprobs.token_logprobs if choice.logprobs else None),
                 )
-                for choice in answer.choices
+                for choice in response.choices
             ],
-            answer.usage,
+            response.usage,
         )
 
 
@@ -251,14 +251,14 @@ class ResponsesApi:
 
     def read(self, body: bytes) -> Reply:
         """Return what `body` says."""
-        answer = _decode(body, _ResponseBody)
-        parts = [part for output in answer.output for part in output.content or ()]
+        response = _decode(body, _ResponseBody)
+        parts = [part for output in response.output for part in output.content or ()]
         spoken = [part for part in parts if part.type == "output_text"]
         refusals = [part.refusal for part in parts if part.refusal]
-        reason = answer.incomplete_details.reason if answer.incomplete_details else None
-        if answer.status == "failed":
+        reason = response.incomplete_details.reason if response.incomplete_details else None
+        if response.status == "failed":
             raise TransientError("the server says that the response failed")
-        finish = "stop" if answer.status in ("completed", None) else reason
+        finish = "stop" if response.status in ("completed", None) else reason
         tokens = [part.logprobs for part in spoken]
         told = [token for group in tokens if group is not None for token in group]
         content = "".join(part.text or "" for part in spoken) if spoken else None
@@ -267,7 +267,7 @@ class ResponsesApi:
             finish_reason=_FINISH.get(finish, "unknown"),
             logprobs=_logprobs(told if None not in tokens else None),
         )
-        return _reply([sample], answer.usage)
+        return _reply([sample], response.usage)
 
 
 APIS: Mapping[ApiName, Api] = {

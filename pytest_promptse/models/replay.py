@@ -15,14 +15,14 @@ from typing import IO, TYPE_CHECKING, Literal
 import msgspec
 
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Answer, Capabilities, Completion, FinishReason, Usage
+from pytest_promptse.models.base import Capabilities, Completion, FinishReason, Response, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from io import BufferedReader
     from pathlib import Path
 
-    from pytest_promptse.models.base import Ask
+    from pytest_promptse.models.base import Request
 
 
 class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -111,19 +111,19 @@ class ReplayBackend:
         """
         return await asyncio.to_thread(self._index)
 
-    async def complete(self, ask: Ask) -> Answer:
-        """Return the completions numbered ``ask.first`` and on of the asked wording."""
-        samples = self._wordings.get(_wording(ask), _Samples())
+    async def complete(self, request: Request) -> Response:
+        """Return the completions numbered ``request.first`` and on of the asked wording."""
+        samples = self._wordings.get(_wording(request), _Samples())
         places = dict(zip(samples.numbers, samples.offsets, strict=True))
-        wanted = range(ask.first, ask.first + ask.n)
+        wanted = range(request.first, request.first + request.n)
         missing = sum(number not in places for number in wanted)
         if missing:
             raise ModelError(
                 f"{self._spec} lacks {missing} of the samples {wanted.start}…{wanted.stop - 1} of "
-                f"{_named(*_wording(ask))}; add them to the file or ask for fewer samples"
+                f"{_named(*_wording(request))}; add them to the file or ask for fewer samples"
             )
-        return Answer(
-            completions=tuple(self._read(places[number], number, ask) for number in wanted),
+        return Response(
+            completions=tuple(self._read(places[number], number, request) for number in wanted),
             usage=Usage(requests=0),
         )
 
@@ -203,15 +203,15 @@ class ReplayBackend:
                     "leave out 'index' or number the samples"
                 )
 
-    def _read(self, offset: int, number: int, ask: Ask) -> Completion:
+    def _read(self, offset: int, number: int, request: Request) -> Completion:
         assert self._file is not None, "start() comes first"
         self._file.seek(offset)
         line = self._decoder.decode(self._file.readline())
-        sent = hashlib.sha256(ask.prompt.user.encode()).hexdigest()
+        sent = hashlib.sha256(request.prompt.user.encode()).hexdigest()
         if line.prompt_sha256 not in (None, sent):
             raise ModelError(
-                f"{self._spec}: the completions of {_named(*_wording(ask))} answer another wording "
-                "than this run asks; make them again or use the wordings they were made for"
+                f"{self._spec}: the completions of {_named(*_wording(request))} answer another "
+                "prompt than this run sends; sample them again or use their own prompts"
             )
         text = line.text if line.completion is None else line.completion
         assert text is not None
@@ -224,7 +224,7 @@ class ReplayBackend:
         )
 
 
-def _wording(of: Ask | ReplayLine) -> tuple[str, str, str | None]:
+def _wording(of: Request | ReplayLine) -> tuple[str, str, str | None]:
     return of.task_id, of.variant_id, of.template
 
 

@@ -207,7 +207,7 @@ def _check(item: pytest.Item, spot: Spot, own: tuple[str, ...], body: Any) -> Ch
     parts = (
         _JUDGING,
         platform.python_version(),
-        bridge(item.config).run.sandbox.tier,
+        bridge(item.config).run.sandbox.isolation_level,
         repr(settings.timeout),
         repr(settings.memory),
         *own,

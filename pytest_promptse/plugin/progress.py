@@ -12,15 +12,15 @@ import pytest
 
 from pytest_promptse.config.settings import resolve
 from pytest_promptse.plugin.hooks import layers, run_id
-from pytest_promptse.reports.progress import Meter, describe
+from pytest_promptse.plugin.progress_line import ProgressLine, describe
 from pytest_promptse.sampling.budget import Budget
-from pytest_promptse.store.run_log import Ledger, ProgressRow
+from pytest_promptse.store.run_log import ProgressRow, RunLog
 from pytest_promptse.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from pytest_promptse.sampling.job import Progress
+    from pytest_promptse.store.run_log import Progress
 
 _NOTE_SECONDS = 0.5
 # A note that is older was left by items that no longer wait.
@@ -59,8 +59,8 @@ class Watch:
 class Notes:
     """Leaves an xdist worker's progress in the store, for the controller to show."""
 
-    def __init__(self, ledger: Callable[[], Ledger]) -> None:
-        self._ledger = ledger
+    def __init__(self, run_log: Callable[[], RunLog]) -> None:
+        self._run_log = run_log
         self._last = time.monotonic()
 
     @contextmanager
@@ -70,7 +70,7 @@ class Notes:
         def tick() -> None:
             if time.monotonic() - self._last >= _NOTE_SECONDS:
                 self._last = time.monotonic()
-                self._ledger().add(ProgressRow.of(progress(), at=time.time()))
+                self._run_log().add(ProgressRow(at=time.time(), progress=progress()))
 
         yield tick
 
@@ -99,16 +99,16 @@ class ControllerWatch:
                 return
         store = Store(folder)
         try:
-            self._show(Ledger(store, run_id(self._config)))
+            self._show(RunLog(store, run_id(self._config)))
         finally:
             store.close()
 
-    def _show(self, ledger: Ledger) -> None:
+    def _show(self, run_log: RunLog) -> None:
         assert self._meter is not None
         budget = Budget(price=self._settings.price)
         writer = self._config.get_terminal_writer()
         while not self._ended.wait(_NOTE_SECONDS):
-            row = next(ledger.rows(ProgressRow), None)
+            row = next(run_log.rows(ProgressRow), None)
             fresh = row is not None and time.time() - row.at < _FRESH_SECONDS
             with self._lock:
                 if self._ended.is_set():
@@ -116,7 +116,7 @@ class ControllerWatch:
                 if row is None or not fresh:
                     self._meter.erase()
                 elif self._meter.due():
-                    now = row.progress()
+                    now = row.progress
                     cost = budget.cost(now.usage)
                     self._meter.show(describe(now, cost=cost, width=writer.fullwidth))
 
@@ -150,7 +150,7 @@ class ControllerWatch:
             self._thread.join()
 
 
-def _meter(config: pytest.Config) -> Meter | None:
+def _meter(config: pytest.Config) -> ProgressLine | None:
     """Return what shows progress in this session, None where pytest itself shows nothing."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if reporter is None:
@@ -175,5 +175,7 @@ def _meter(config: pytest.Config) -> Meter | None:
             writer.line(line)
             writer.flush()
 
-    on_terminal = bool(reporter.isatty()) and os.environ.get("TERM") != "dumb"
-    return Meter(draw=draw, log=log, on_terminal=on_terminal)
+    # An attribute in pytest 8.2 and 8.3, a method since.
+    isatty = reporter.isatty() if callable(reporter.isatty) else reporter.isatty
+    on_terminal = bool(isatty) and os.environ.get("TERM") != "dumb"
+    return ProgressLine(draw=draw, log=log, on_terminal=on_terminal)

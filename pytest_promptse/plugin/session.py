@@ -25,7 +25,7 @@ from pytest_promptse.plugin.progress import Notes, Watch
 from pytest_promptse.plugin.spot import SPOT
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal.summary import render
-from pytest_promptse.reports.writing import WRITERS
+from pytest_promptse.reports.writers import WRITERS
 from pytest_promptse.run.session import Run
 from pytest_promptse.variants.generate import rewriter_named
 
@@ -70,7 +70,7 @@ class Bridge:
             backend=self._backend,
             rewriter=self._rewriter,
             waiting=(
-                Notes(lambda: self.run.ledger)
+                Notes(lambda: self.run.run_log)
                 if self.is_worker
                 else Watch(config, price=settings.price)
             ),

@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_promptse.record.schema import VariantRecord
-from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
+from pytest_promptse.record.schema import (
+    BaselineRecord,
+    ComparedRecord,
+    ComparisonRecord,
+    VariantRecord,
+)
 from pytest_promptse.scoring.compare import Comparison, compare_runs
-from pytest_promptse.scoring.pairing import Pairs, RecordedTask, RecordedWording
+from pytest_promptse.scoring.pairing import Pairs, RecordedPrompt, RecordedTask
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Sequence
 
     from pytest_promptse.config.option_types import Margin
-    from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord, WordingRecord
+    from pytest_promptse.record.schema import PromptRecord, Record, SuiteRecord, TaskRecord
     from pytest_promptse.scoring.compare import Metric
     from pytest_promptse.scoring.samples import Mode
 
@@ -141,13 +145,13 @@ class _Side:
         return tasks
 
 
-def recorded(wording: WordingRecord, *, light: bool) -> RecordedWording | None:
+def recorded(wording: PromptRecord, *, light: bool) -> RecordedPrompt | None:
     """Return a wording as it is compared, `light` by its pass rate; None where it has no score."""
     score = wording.pass_rate if light else wording.score
     if score is None:
         return None
     variant = wording if isinstance(wording, VariantRecord) else None
-    return RecordedWording(
+    return RecordedPrompt(
         distance=variant.distance if variant else 0.0,
         n=wording.n,
         pass_rate=wording.pass_rate,
@@ -199,8 +203,8 @@ def _compared(
         notes=list(_notes(ours, theirs, differences, shared=shared, by_place=by_place)),
         tasks_only_current=list(pairs.tasks_only_current),
         tasks_only_baseline=list(pairs.tasks_only_baseline),
-        wordings_only_current=list(pairs.wordings_only_current),
-        wordings_only_baseline=list(pairs.wordings_only_baseline),
+        wordings_only_current=list(pairs.variants_only_current),
+        wordings_only_baseline=list(pairs.variants_only_baseline),
     )
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _LEVEL = 1
 
 
-class Packed(Sequence[TaskRecord]):
+class CompressedTasks(Sequence[TaskRecord]):
     """Tasks in a tenth of their room, each unpacked whenever it is looked at.
 
     Parameters
     ----------
     tasks
-        Packed one after the other, so that they need not be there at once.
+        CompressedTasks one after the other, so that they need not be there at once.
     """
 
     def __init__(self, tasks: Iterable[TaskRecord] = ()) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from pytest_promptse.record.compressed import Packed
+from pytest_promptse.record.compressed import CompressedTasks
 from pytest_promptse.record.schema import Record, TaskRecord
 
 Part = TypeVar("Part", Record, TaskRecord)
@@ -29,7 +29,9 @@ def visible(record: Record) -> Record:
     if _holds_any(rest):
         record = replace(_written(rest, Record), tasks=record.tasks)
     if any(map(_holds_any, record.tasks)):
-        record = replace(record, tasks=Packed(_written(task, TaskRecord) for task in record.tasks))
+        record = replace(
+            record, tasks=CompressedTasks(_written(task, TaskRecord) for task in record.tasks)
+        )
     return record
 
 

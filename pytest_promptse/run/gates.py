@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_promptse.scoring.scores import SuiteScore
-    from pytest_promptse.store.run_log import Ledger, SuiteKey, SuiteRow
+    from pytest_promptse.store.run_log import RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
 
 
 class Scores:
-    """The scores of a run's suites, made of what its ledger holds of them so far."""
+    """The scores of a run's suites, made of what its run_log holds of them so far."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, run_log: RunLog) -> None:
+        self._run_log = run_log
         self._made: dict[SuiteKey, tuple[int, SuiteScore | None]] = {}
 
     def of(self, suite: SuiteRow) -> SuiteScore | None:
@@ -40,29 +40,29 @@ class Scores:
         NotScoredError
             If mode promptse was asked for and a log-probability is missing.
         """
-        n = self._ledger.count(suite.key)
+        n = self._run_log.count(suite.key)
         known, made = self._made.get(suite.key, (None, None))
         if known != n:
-            made = _score(suite, self._ledger)
+            made = _score(suite, self._run_log)
             self._made[suite.key] = (n, made)
         return made
 
     def of_task(self, suite: SuiteRow, task: str) -> SuiteScore | None:
         """Score one task as `of` does a suite of that task alone: its interval is the task's."""
-        return _score(replace(suite, tasks=[task]), self._ledger)
+        return _score(replace(suite, tasks=[task]), self._run_log)
 
 
-def _score(suite: SuiteRow, ledger: Ledger) -> SuiteScore | None:
+def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
     """Score what was measured of one suite and model, reading it task by task."""
     tasks = (
         _to_task(rows, suite.distances)
-        for rows in ledger.measured(suite, OutcomeRow)
+        for rows in run_log.measured(suite, OutcomeRow)
         if rows[0].distance == 0.0
     )
     first = next(tasks, None)
     if first is None:
         return None
-    everything = (row for rows in ledger.measured(suite, OutcomeRow) for row in rows)
+    everything = (row for rows in run_log.measured(suite, OutcomeRow) for row in rows)
     return score_suite(
         chain([first], tasks),
         distances=suite.distances,

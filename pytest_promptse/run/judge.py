@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Capabilities, Completion
     from pytest_promptse.run.plan import Wording
     from pytest_promptse.sandbox.candidate import Candidate
-    from pytest_promptse.sandbox.jail import Sandbox
+    from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.store.store import Store
     from pytest_promptse.tasks.task import Task
 
@@ -85,7 +85,7 @@ def outcomes(judged: Sequence[JudgedSample]) -> list[SampleRow]:
 class Judge:
     """Turns completions into verdicts, through the store and the sandbox."""
 
-    def __init__(self, store: Store, sandbox: Callable[[], Sandbox]) -> None:
+    def __init__(self, store: Store, sandbox: Callable[[], SandboxPool]) -> None:
         self._store = store
         self._sandbox = sandbox
         self._references: dict[tuple[str, str], Limits] = {}

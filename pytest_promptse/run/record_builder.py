@@ -1,4 +1,4 @@
-"""From the ledger to the record: rows of a run, scored and put in the record's words."""
+"""From the run log to the record: rows of a run, scored and put in the record's words."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from msgspec.structs import replace
 from scipy.stats import false_discovery_control
 
 from pytest_promptse.errors import NotScoredError
-from pytest_promptse.record.compressed import Packed
+from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.schema import (
     ErrorRecord,
     GateRecord,
     LightRecord,
     LossRecord,
+    PromptRecord,
     RobustnessRecord,
     RoundsRecord,
     SampleRecord,
@@ -22,7 +24,6 @@ from pytest_promptse.record.schema import (
     TaskRecord,
     TemplateRecord,
     VariantRecord,
-    WordingRecord,
 )
 from pytest_promptse.run.subgroups import Heard, calibrations, voices_of
 from pytest_promptse.scoring.robustness import task_robustness
@@ -32,39 +33,39 @@ from pytest_promptse.store.run_log import (
     LookRow,
     SuiteKey,
     SuiteRow,
-    WordingRow,
+    VariantRow,
 )
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pytest_promptse.record.schema import Losses, VoicesRecord
+    from pytest_promptse.record.schema import Losses, SubgroupsRecord
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.scoring.causes import CauseShare
     from pytest_promptse.scoring.scores import Figures, SuiteFigures, SuiteScore, TaskScore
-    from pytest_promptse.scoring.scores import WordingScore as Scored
-    from pytest_promptse.store.run_log import Ledger
+    from pytest_promptse.scoring.scores import PromptScore as Scored
+    from pytest_promptse.store.run_log import RunLog
 
 # Enough to tell one task's texts apart, short enough to repeat for every sample.
 _KEY_DIGITS = 12
 
 
 def suites_of(
-    ledger: Ledger, scores: Scores, quadrants: Mapping[str, str]
-) -> tuple[list[SuiteRecord], Packed, list[VoicesRecord]]:
+    run_log: RunLog, scores: Scores, quadrants: Mapping[str, str]
+) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
     """Turn a run's rows into the record's suites, tasks and voices, a task at a time.
 
     `quadrants` names the quadrant of each emotion.
     """
     gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
-    for gate in ledger.rows(GateRow):
+    for gate in run_log.rows(GateRow):
         gates[gate.key].append(gate)
-    ends = {row.key: row for row in ledger.rows(LookRow) if row.ended}
+    ends = {row.key: row for row in run_log.rows(LookRow) if row.ended}
     suites: list[SuiteRecord] = []
-    tasks = Packed()
+    tasks = CompressedTasks()
     asked: dict[tuple[str, str | None], list[Heard]] = defaultdict(list)
-    for suite in ledger.rows(SuiteRow):
+    for suite in run_log.rows(SuiteRow):
         try:
             scored = scores.of(suite)
         except NotScoredError:
@@ -72,7 +73,7 @@ def suites_of(
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         heard: list[Heard] = []
-        for rows in ledger.measured(suite, WordingRow):
+        for rows in run_log.measured(suite, VariantRow):
             own = [Heard.of(row) for row in rows]
             heard += own
             tasks.append(_task(suite, by_id.get(rows[0].task), rows, own))
@@ -93,22 +94,22 @@ def _adjusted(suites: list[SuiteRecord]) -> list[SuiteRecord]:
     ]
 
 
-def templates_of(ledger: Ledger) -> list[TemplateRecord]:
+def templates_of(run_log: RunLog) -> list[TemplateRecord]:
     """Return the templates of a run, each once."""
     found = {
         (suite.template, place): TemplateRecord(
             name=suite.template, place=place, sha256=text_hash(source), source=source
         )
-        for suite in ledger.rows(SuiteRow)
+        for suite in run_log.rows(SuiteRow)
         if suite.template is not None and suite.template_source is not None
         for place, source in [suite.template_source]
     }
     return list(found.values())
 
 
-def errors_of(ledger: Ledger) -> list[ErrorRecord]:
+def errors_of(run_log: RunLog) -> list[ErrorRecord]:
     """Return what could not be measured."""
-    return [ErrorRecord(where=row.where, message=row.message) for row in ledger.rows(ErrorRow)]
+    return [ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)]
 
 
 def _suite(
@@ -202,8 +203,7 @@ def _nothing(suite: SuiteRow) -> dict[str, Any]:
 
 
 def _verdict(gates: list[GateRecord]) -> str | None:
-    verdicts = {gate.verdict for gate in gates}
-    return next((one for one in ("fail", "inconclusive", "pass") if one in verdicts), None)
+    return worst_verdict(gate.verdict for gate in gates)
 
 
 def _light(figures: SuiteFigures) -> LightRecord:
@@ -217,14 +217,14 @@ def _light(figures: SuiteFigures) -> LightRecord:
 
 
 def _task(
-    suite: SuiteRow, score: TaskScore | None, rows: list[WordingRow], heard: list[Heard]
+    suite: SuiteRow, score: TaskScore | None, rows: list[VariantRow], heard: list[Heard]
 ) -> TaskRecord:
-    original: WordingRecord | None = None
+    original: PromptRecord | None = None
     variants = []
     places: Counter[float] = Counter()
     for row, outcome in zip(rows, heard, strict=True):
         if row.distance == 0.0:
-            original = WordingRecord(**_wording(row, outcome, score.original if score else None))
+            original = PromptRecord(**_wording(row, outcome, score.original if score else None))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
@@ -261,7 +261,7 @@ def _task(
     )
 
 
-def _wording(row: WordingRow, outcome: Heard, score: Scored | None) -> dict[str, Any]:
+def _wording(row: VariantRow, outcome: Heard, score: Scored | None) -> dict[str, Any]:
     return {
         "node": row.node,
         "prompt": row.text,

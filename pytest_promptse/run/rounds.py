@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_promptse.run.plan import Suite, Wording
     from pytest_promptse.sampling.job import Job
     from pytest_promptse.sampling.sampler import Sampler
-    from pytest_promptse.store.run_log import Ledger, SuiteKey
+    from pytest_promptse.store.run_log import RunLog, SuiteKey
 
 
 class Rounds:
@@ -24,14 +24,14 @@ class Rounds:
 
     Parameters
     ----------
-    ledger
+    run_log
         Where looks are settled.
     sampler
         Asked for the next round as soon as a look leaves a gate open.
     """
 
-    def __init__(self, ledger: Ledger, sampler: Sampler) -> None:
-        self._ledger = ledger
+    def __init__(self, run_log: RunLog, sampler: Sampler) -> None:
+        self._run_log = run_log
         self._sampler = sampler
         self._looks: dict[tuple[SuiteKey, int], LookRow] = {}
 
@@ -54,7 +54,7 @@ class Rounds:
     ) -> LookRow:
         key = (suite.key, look)
         if key not in self._looks:
-            known = self._ledger.look(suite.key, look)
+            known = self._run_log.look(suite.key, look)
             row = self._looks[key] = known or self._settle(suite, look, decided)
             if not row.ended:
                 self._sampler.request(_round(suite, look + 1))
@@ -78,7 +78,7 @@ class Rounds:
             most=sum(wording.job.n for wording in suite.wordings),
             cached=0 if ended else self._sampler.count_stored(_round(suite, look + 1)),
         )
-        return self._ledger.settle(row)
+        return self._run_log.settle(row)
 
 
 def _round(suite: Suite, number: int) -> list[Job]:

@@ -1,4 +1,4 @@
-"""From the plan and what was judged to the ledger's rows."""
+"""From the plan and what was judged to the run log's rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.run.judge import DETAIL_CHARS, outcomes
-from pytest_promptse.store.run_log import SuiteRow, WordingRow
+from pytest_promptse.store.run_log import SuiteRow, VariantRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def wording_row(
     *,
     tokens: tuple[float, float] | None = None,
     node: str | None,
-) -> WordingRow:
+) -> VariantRow:
     """Return the row of a wording, with the first example of each cause.
 
     `tokens` are those of one attempt, in and out.
@@ -64,7 +64,7 @@ def wording_row(
     for sample in judged:
         if sample.cause and sample.detail:
             details.setdefault(sample.cause, sample.detail[:DETAIL_CHARS])
-    return WordingRow(
+    return VariantRow(
         suite=suite.id,
         model=suite.model,
         template=suite.key.template,

@@ -1,4 +1,4 @@
-"""One run: what is planned is asked, judged, written to the ledger and decided upon."""
+"""One run: what is planned is asked, judged, written to the run log and decided upon."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pytest_promptse.run.rewording import Rewording
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.rows import suite_row, wording_row
 from pytest_promptse.sampling.budget import Budget
-from pytest_promptse.sampling.cost_estimate import forecast
+from pytest_promptse.sampling.cost_estimate import estimate_cost
 from pytest_promptse.sampling.sampler import Sampler
-from pytest_promptse.sandbox.tiers import open_sandbox
+from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.scoring.sequential import may_stop
 from pytest_promptse.store.run_log import (
     CachedRow,
     ErrorRow,
     GateRow,
-    Ledger,
     LookRow,
+    RunLog,
     SuiteKey,
 )
 from pytest_promptse.store.store import Store
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import GateSpot, Suite, Wording
-    from pytest_promptse.sampling.job import Progress
-    from pytest_promptse.sandbox.jail import Sandbox
+    from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
+    from pytest_promptse.store.run_log import Progress
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
@@ -98,7 +98,7 @@ class Run:
         self._reword = Rewording(root, settings, rewriter)
         self._backends: dict[str, Backend] = {}
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
-        # By task and variant; the ledger has the rest.
+        # By task and variant; the run log has the rest.
         self._measured: dict[SuiteKey, dict[tuple[str, str], Tally]] = defaultdict(dict)
         self._gated: Collection[SuiteKey] = ()
         self._waiting = waiting
@@ -110,17 +110,17 @@ class Run:
         return Store(self.root / self.settings.store)
 
     @cached_property
-    def ledger(self) -> Ledger:
-        return Ledger(self.store, self.id)
+    def run_log(self) -> RunLog:
+        return RunLog(self.store, self.id)
 
     @cached_property
     def scores(self) -> Scores:
         from pytest_promptse.run.gates import Scores  # noqa: PLC0415 - scipy takes its time
 
-        return Scores(self.ledger)
+        return Scores(self.run_log)
 
     @cached_property
-    def sandbox(self) -> Sandbox:
+    def sandbox(self) -> SandboxPool:
         return open_sandbox(self.settings.sandbox)
 
     @cached_property
@@ -171,9 +171,9 @@ class Run:
     def forecast(self, wanted: Sequence[tuple[Suite, Wording]]) -> list[str]:
         """Return in a line for each model what these wordings would ask for and cost."""
         jobs = [wording.job for _, wording in wanted]
-        forecasts = forecast(jobs, self.store, price=self.settings.price)
+        estimates = estimate_cost(jobs, self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in wanted if suite.in_rounds}
-        return [each.line(at_most=each.model in in_rounds) for each in forecasts]
+        return [each.line(at_most=each.model in in_rounds) for each in estimates]
 
     def start(
         self,
@@ -198,7 +198,7 @@ class Run:
         if self._reword.usage.requests:
             self.store.add_usage(self.rewording_id, self._reword.usage)
         for suite in {id(suite): suite for suite, _ in wanted}.values():
-            self.ledger.add(suite_row(suite))
+            self.run_log.add(suite_row(suite))
         self._sampler = Sampler(
             self.store,
             [wording.job for _, wording in wanted],
@@ -213,7 +213,7 @@ class Run:
             leader_lock=None if alone else self._leader_lock,
         )
         self._sampler.start()
-        self.ledger.add(CachedRow(process=os.getpid(), cached=self._sampler.progress().cached))
+        self.run_log.add(CachedRow(process=os.getpid(), cached=self._sampler.progress().cached))
 
     def is_adaptive(self, suite: Suite) -> bool:
         """Whether `suite` stops in this run once its gates are decided.
@@ -224,7 +224,7 @@ class Run:
 
     @cached_property
     def rounds(self) -> Rounds:
-        return Rounds(self.ledger, self.sampler)
+        return Rounds(self.run_log, self.sampler)
 
     @property
     def sampler(self) -> Sampler:
@@ -241,13 +241,15 @@ class Run:
         Raises
         ------
         NotScoredError
-            If a completion cannot be had or the sandbox fails; the ledger keeps the reason.
+            If a completion cannot be had or the sandbox fails; the run log keeps the reason.
         """
         measured, name = self._measured[suite.key], wording.name
         if name not in measured:
             with self._waiting(self.sampler.progress) as tick:
                 completions = self.sampler.wait(wording.job, tick=tick)
-            judged = self.judge.judge(wording, completions, self.sampler.form(suite.model), check)
+            judged = self.judge.judge(
+                wording, completions, self.sampler.capabilities(suite.model), check
+            )
             row = wording_row(
                 suite,
                 wording,
@@ -255,7 +257,7 @@ class Run:
                 tokens=self.store.tokens(wording.job.key),
                 node=node(wording),
             )
-            self.ledger.add(row)
+            self.run_log.add(row)
             measured[name] = Tally(row.passes, row.n)
         return measured[name]
 
@@ -276,8 +278,8 @@ class Run:
         return self._end(suite, check, before=suite.round_of(wording), node=node)
 
     def not_scored(self, where: str, error: NotScoredError) -> None:
-        """Keep in the ledger that something could not be measured."""
-        self.ledger.add(ErrorRow(where=where, message=str(error)))
+        """Keep in the run log that something could not be measured."""
+        self.run_log.add(ErrorRow(where=where, message=str(error)))
 
     def decide(
         self, suite: Suite, spot: GateSpot, check: Check, *, node: Callable[[Wording], str | None]
@@ -291,7 +293,7 @@ class Run:
             needed = suite.needed(spot)
         self._gather(suite, needed, check, node=node)
         gate = self._gate(suite, spot)
-        self.ledger.add(
+        self.run_log.add(
             GateRow(
                 place=suite.gates.index(spot),
                 suite=suite.id,
@@ -321,7 +323,7 @@ class Run:
         for wording in wordings:
             if wording.name in measured:
                 continue
-            row = self.ledger.wording(suite.key, *wording.name)
+            row = self.run_log.wording(suite.key, *wording.name)
             if row is None:
                 unknown.append(wording)
             else:

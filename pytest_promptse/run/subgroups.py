@@ -14,8 +14,8 @@ from scipy.stats import false_discovery_control
 from pytest_promptse.record.schema import (
     BinRecord,
     CalibrationRecord,
-    VoiceRecord,
-    VoicesRecord,
+    SubgroupRecord,
+    SubgroupsRecord,
 )
 from pytest_promptse.run.gates import to_samples
 from pytest_promptse.scoring.calibration import calibration_by_group, confidence
@@ -78,7 +78,7 @@ class Heard:
 
 def voices_of(
     model: str, template: str | None, rows: Sequence[Heard], quadrants: Mapping[str, str]
-) -> VoicesRecord:
+) -> SubgroupsRecord:
     """Compare wordings by voice with their originals, over all suites of one model.
 
     Wordings whose original was not measured are left out: they have nothing to be compared with.
@@ -92,11 +92,11 @@ def voices_of(
                 by_voice[voice].append(row)
     p_values = [stratified_p_value(_strata(own, originals)) for own in by_voice.values()]
     adjusted = false_discovery_control(p_values) if p_values else ()
-    return VoicesRecord(
+    return SubgroupsRecord(
         model=model,
         template=template,
         voices=[
-            VoiceRecord(
+            SubgroupRecord(
                 trait=trait,
                 value=value,
                 distance=distance,

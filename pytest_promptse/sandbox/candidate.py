@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_promptse.errors import SandboxError
-    from pytest_promptse.sandbox.turn import Turn
+    from pytest_promptse.sandbox.execution import Execution
 
 __all__ = ["Candidate", "Cause", "Failure", "Handle", "ProgramError", "ProgramStopped"]
 _MODULE = -1
@@ -38,7 +38,7 @@ class ScriptResult:
 
 
 class Candidate:
-    """The program's entry point, called in the jail; made by ``Sandbox.load``.
+    """The program's entry point, called in the jail; made by ``SandboxPool.load``.
 
     Arguments and results are plain data (see ``docs/explanation/sandbox.md`` for what becomes of
     which type). Lists, dicts, sets and bytearrays that the program changes in place are changed
@@ -50,12 +50,12 @@ class Candidate:
         program: str,
         *,
         entry_point: str,
-        start: Callable[..., Turn],
+        start: Callable[..., Execution],
     ) -> None:
         self._program = program
         self._entry_point = entry_point
         self._start = start
-        self._turn: Turn | None = None
+        self._execution: Execution | None = None
         self._failure: Failure | None = None
         self._raised: list[BaseException] = []
         self._callbacks: list[Callable[..., Any]] = []
@@ -75,7 +75,7 @@ class Candidate:
     @property
     def module(self) -> Handle:
         """The program as a module: ``candidate.module.helper(3)``, ``candidate.module.Stack()``."""
-        self._need_turn()
+        self._need_execution()
         return Handle(self, _MODULE, "module")
 
     def run(self, stdin: str = "", args: Sequence[str] = ()) -> ScriptResult:
@@ -89,24 +89,26 @@ class Candidate:
         if self._failure is not None:
             self._stop(self._failure)
         self._was_run = True
-        turn = self._start(stdin=stdin.encode("utf-8", "surrogateescape"), separate=True)
+        execution = self._start(stdin=stdin.encode("utf-8", "surrogateescape"), separate=True)
         try:
-            turn.send(self._encode_program("script", list(args)))
-            problem = turn.receive_to_end()
+            execution.send(self._encode_program("script", list(args)))
+            problem = execution.receive_to_end()
             if problem is not None:
                 self._fail(*read_problem(decode(problem)))
-            code = turn.returncode()
+            code = execution.returncode()
         except ProgramStopped as stop:
             self._stop(stop.failure)
         except wire.WireError as broken:
             self._fail("exception", f"the program broke the protocol: {broken}")
         finally:
-            self._broken = self._broken or turn.broken
-            turn.close()
-            self._script_output += turn.output.text() + turn.errors.text()
-            self._script_seconds += turn.seconds
-            self._script_cpu += turn.cpu
-        return ScriptResult(stdout=turn.output.text(), stderr=turn.errors.text(), returncode=code)
+            self._broken = self._broken or execution.broken
+            execution.close()
+            self._script_output += execution.output.text() + execution.errors.text()
+            self._script_seconds += execution.seconds
+            self._script_cpu += execution.cpu
+        return ScriptResult(
+            stdout=execution.output.text(), stderr=execution.errors.text(), returncode=code
+        )
 
     @property
     def failure(self) -> Failure | None:
@@ -124,34 +126,34 @@ class Candidate:
     @property
     def output(self) -> str:
         """What the program wrote to its standard output and error so far, up to the limit."""
-        if self._turn is None:
+        if self._execution is None:
             return self._script_output
-        self._turn.drain_output()
-        return self._turn.output.text() + self._script_output
+        self._execution.drain_output()
+        return self._execution.output.text() + self._script_output
 
     @property
     def seconds(self) -> float:
         """Wall-clock seconds that the program itself used; the check's own time is not in it."""
-        return (self._turn.seconds if self._turn else 0.0) + self._script_seconds
+        return (self._execution.seconds if self._execution else 0.0) + self._script_seconds
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU seconds of the program and what it started; known once its turn has ended."""
-        return (self._turn.cpu if self._turn else 0.0) + self._script_cpu
+        """CPU seconds of the program and what it started; known once its execution has ended."""
+        return (self._execution.cpu if self._execution else 0.0) + self._script_cpu
 
-    # -- the life of the turn -------------------------------------------------------------------
+    # -- the life of the execution --------------------------------------------------------------
 
-    def _need_turn(self) -> Turn:
-        """Return the turn in which the program is loaded; it is loaded on first use."""
+    def _need_execution(self) -> Execution:
+        """Return the execution in which the program is loaded; it is loaded on first use."""
         if self._failure is not None:
             self._stop(self._failure)
-        if self._turn is None:
-            self._turn = self._start()
-            self._turn.send(self._encode_program("load", self._entry_point))
-            problem = self._await_result(self._turn, (), {})
+        if self._execution is None:
+            self._execution = self._start()
+            self._execution.send(self._encode_program("load", self._entry_point))
+            problem = self._await_result(self._execution, (), {})
             if problem is not None:
                 self._fail(*read_problem(("result", problem, None)))
-        return self._turn
+        return self._execution
 
     def _encode_program(self, verb: str, detail: Any) -> bytes:
         try:
@@ -168,35 +170,35 @@ class Candidate:
             When the jail failed, even if the check took that for an exception of the program.
         """
         broken = self._broken
-        if broken is None and self._turn is not None:
-            broken = self._turn.broken
+        if broken is None and self._execution is not None:
+            broken = self._execution.broken
         if broken is not None:
             raise broken
-        if self._turn is None and not self._was_run and self._failure is None:
+        if self._execution is None and not self._was_run and self._failure is None:
             with contextlib.suppress(ProgramStopped):
-                self._need_turn()
+                self._need_execution()
 
     def close(self) -> None:
         """End the program and all it started."""
-        if self._turn is not None:
-            self._turn.close()
+        if self._execution is not None:
+            self._execution.close()
 
     # -- requests -------------------------------------------------------------------------------
 
     def ask(self, verb: str, *operands: Any) -> Any:
         """Have the program do something; its result."""
         with self._lock:
-            turn = self._need_turn()
-            turn.send(self._encode((verb, *operands)))
-            return self._await_result(turn, (), {})
+            execution = self._need_execution()
+            execution.send(self._encode((verb, *operands)))
+            return self._await_result(execution, (), {})
 
     def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an object of the program, None for the entry point."""
         with self._lock:
-            turn = self._need_turn()
+            execution = self._need_execution()
             track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
-            turn.send(self._encode(("call", target, args, kwargs, track)))
-            return self._await_result(turn, args, kwargs)
+            execution.send(self._encode(("call", target, args, kwargs, track)))
+            return self._await_result(execution, args, kwargs)
 
     def _stop(self, failure: Failure) -> NoReturn:
         self._failure = self._failure or failure
@@ -233,13 +235,15 @@ class Candidate:
                 return ProgramIterator(handle) if kind == "iterator" else handle
         raise wire.WireError("a reference is malformed")
 
-    def _await_result(self, turn: Turn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _await_result(
+        self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         while True:
             try:
-                match decode(turn.receive(), self._build):
+                match decode(execution.receive(), self._build):
                     case ("callback", number, callback_args, callback_kwargs):
                         function = self._callbacks[number]
-                        self._call_back(turn, function, callback_args, callback_kwargs)
+                        self._call_back(execution, function, callback_args, callback_kwargs)
                         continue
                     case ("result", value, changed):
                         apply_changes(args, kwargs, changed)
@@ -278,7 +282,7 @@ class Candidate:
             raise error
 
     def _call_back(
-        self, turn: Turn, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+        self, execution: Execution, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
     ) -> None:
         try:
             message = self._encode(("return", function(*args, **kwargs)))
@@ -287,7 +291,7 @@ class Candidate:
                 self._failed_assertion = error
             name = type(error).__name__ if type(error).__module__ == "builtins" else "RuntimeError"
             message = encode(("raise", name, [str(error)]))
-        turn.send(message)
+        execution.send(message)
 
 
 _LOAD_CAUSES: tuple[Cause, ...] = ("syntax", "exception", "resource", "interface")

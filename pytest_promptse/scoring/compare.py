@@ -1,6 +1,6 @@
 """Two runs against each other: whether this one is no worse than that one.
 
-The runs are paired by task and by wording, so that what tasks and wordings have in common drops
+The runs are paired by task and by prompt, so that what tasks and prompts have in common drops
 out, and a figure's difference is a mean over tasks of the tasks' own differences, with the
 clustered interval that goes with it. The question is one of non-inferiority: "no significant
 difference" between small runs is not evidence that nothing got worse, so a comparison passes
@@ -23,14 +23,14 @@ from pytest_promptse.scoring.intervals import (
     shifted_interval,
     task_values,
 )
+from pytest_promptse.scoring.noise_floor import light_null_gap
 from pytest_promptse.scoring.pairing import Pairs
-from pytest_promptse.scoring.permutation import light_null_gap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_promptse.scoring.gate import Verdict
-    from pytest_promptse.scoring.pairing import RecordedTask, RecordedWording
+    from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
     from pytest_promptse.scoring.samples import Floats, Mode
     from pytest_promptse.scoring.scores import Curve, Interval
 
@@ -49,7 +49,7 @@ class Comparison:
     ``difference`` is `current` - `baseline`. ``verdict`` is ``pass`` where the interval excludes
     a loss of ``margin`` or more, ``fail`` where it excludes any smaller one, else
     ``inconclusive``; None without a margin or without a figure on both sides. What only one
-    side has is listed: tasks by id, wordings as (task id, wording id).
+    side has is listed: tasks by id, prompts as (task id, prompt id).
     """
 
     metric: Metric
@@ -64,8 +64,8 @@ class Comparison:
     n_tasks: int
     tasks_only_current: tuple[str, ...]
     tasks_only_baseline: tuple[str, ...]
-    wordings_only_current: tuple[tuple[str, str], ...]
-    wordings_only_baseline: tuple[tuple[str, str], ...]
+    variants_only_current: tuple[tuple[str, str], ...]
+    variants_only_baseline: tuple[tuple[str, str], ...]
 
 
 def compare_runs(
@@ -81,7 +81,7 @@ def compare_runs(
     seed: int = 0,
     resamples: int = 9999,
 ) -> Comparison:
-    """Compare one figure of two runs, paired by task and wording.
+    """Compare one figure of two runs, paired by task and prompt.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def compare_runs(
     Returns
     -------
     Comparison
-        With one task in common the interval comes from resampling its wordings' scores (which
+        With one task in common the interval comes from resampling its prompts' scores (which
         spread like pass rates of ``ess``, else ``n``, samples), otherwise from the tasks.
 
     Raises
@@ -165,8 +165,8 @@ def compare_runs(
         n_tasks=0 if ours is None else ours.size,
         tasks_only_current=pairs.tasks_only_current,
         tasks_only_baseline=pairs.tasks_only_baseline,
-        wordings_only_current=pairs.wordings_only_current,
-        wordings_only_baseline=pairs.wordings_only_baseline,
+        variants_only_current=pairs.variants_only_current,
+        variants_only_baseline=pairs.variants_only_baseline,
     )
 
 
@@ -195,8 +195,8 @@ def task_curve(
 
 def _excess(
     task: RecordedTask,
-    original: RecordedWording,
-    variants: Sequence[RecordedWording],
+    original: RecordedPrompt,
+    variants: Sequence[RecordedPrompt],
     mode: Mode,
     seed: int,
 ) -> float | None:
@@ -231,11 +231,11 @@ def _resampled(
     assert task.original is not None
     if metric == "pass_at_1":
         return _beta([task.original], "light", resamples, rng)[:, 0]
-    wordings = [task.original, *task.variants.values()]
-    scores = _beta(wordings, mode, resamples, rng)
+    prompts = [task.original, *task.variants.values()]
+    scores = _beta(prompts, mode, resamples, rng)
     curve = []
     for d in over:
-        columns = [i for i, w in enumerate(wordings) if i > 0 and w.distance == d]
+        columns = [i for i, w in enumerate(prompts) if i > 0 and w.distance == d]
         metric_of = light_elasticity if mode == "light" else elasticity
         curve.append(metric_of(scores[:, 0], scores[:, columns]))
     area = auc_e(np.stack(curve, axis=1), over)
@@ -244,12 +244,12 @@ def _resampled(
 
 
 def _beta(
-    wordings: Sequence[RecordedWording], mode: Mode, resamples: int, rng: np.random.Generator
+    prompts: Sequence[RecordedPrompt], mode: Mode, resamples: int, rng: np.random.Generator
 ) -> Floats:
     """Draw scores as a share of that many samples would spread, by Jeffreys' posterior."""
-    score = np.array([w.pass_rate if mode == "light" else w.score for w in wordings])
-    size = np.array([w.n if mode == "light" or w.ess is None else w.ess for w in wordings])
-    shape = (resamples, len(wordings))
+    score = np.array([w.pass_rate if mode == "light" else w.score for w in prompts])
+    size = np.array([w.n if mode == "light" or w.ess is None else w.ess for w in prompts])
+    shape = (resamples, len(prompts))
     return rng.beta(score * size + 0.5, (1.0 - score) * size + 0.5, size=shape)
 
 

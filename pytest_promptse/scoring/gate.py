@@ -202,4 +202,4 @@ def _ceiling_warning(
         times = ((1.0 - null) / (1.0 - threshold)) ** 2
         return (f"{start}; it takes about {times:.1f} times the samples to reach it",)
     needed = samples_needed(null, threshold, samples)
-    return (f"{start}; it takes about {needed} samples per wording instead of {samples}",)
+    return (f"{start}; it takes about {needed} samples per variant instead of {samples}",)

@@ -19,7 +19,7 @@ from scipy.special import ndtr, stdtrit
 from scipy.stats import bootstrap
 
 from pytest_promptse.scoring.elasticity import simpson_weights
-from pytest_promptse.scoring.permutation import grouped_softexec
+from pytest_promptse.scoring.noise_floor import grouped_softexec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +146,7 @@ def shifted_interval(
 
     `draws`, shape (R,), are estimates from resampled samples. Their mean lies off `value` by the
     bias that resampling puts on absolute differences, so only their spread is used. Taken are
-    its 0.75 % and 99.25 % quantiles: with the few samples of a wording, where the spread at the
+    its 0.75 % and 99.25 % quantiles: with the few samples of a prompt, where the spread at the
     estimate stands in for the spread at the truth, the 2.5 % and 97.5 % quantiles were measured
     to cover as little as 90 % (calibration of the level, Davison and Hinkley 1997, §5.6).
     `looks` as in `mean_interval`.
@@ -159,7 +159,7 @@ def shifted_interval(
 def resampled_pass_rates(
     sizes: Sequence[int], passes: Sequence[int], resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Return pass rates of G wordings whose samples are resampled within each, shape (R, G).
+    """Return pass rates of G prompts whose samples are resampled within each, shape (R, G).
 
     Samples come from the rate (k + 1/2) / (m + 1), which keeps some doubt where all of few
     samples passed; a plain bootstrap would be certain (Jeffreys' prior; Brown, Cai and DasGupta,
@@ -173,9 +173,9 @@ def resampled_pass_rates(
 def resampled_softexec(
     z: Floats, passed: Bools, sizes: Sequence[int], resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Return SoftExec of G wordings whose samples are resampled within each, shape (R, G).
+    """Return SoftExec of G prompts whose samples are resampled within each, shape (R, G).
 
-    `z` and `passed`, shape (n,), hold the wordings one after another, `sizes` how many each has.
+    `z` and `passed`, shape (n,), hold the prompts one after another, `sizes` how many each has.
     One verdict in m + 1 is replaced by a coin's, which for equal weights is what
     `resampled_pass_rates` does.
     """

@@ -1,7 +1,7 @@
 """Several ways of asking the same, against each other: which are better, and which surely so.
 
-All pairs are compared over the tasks and wordings that every one of them has, task by task, so
-that what tasks and wordings have in common drops out. A difference is *real* where a sign-flip
+All pairs are compared over the tasks and prompts that every one of them has, task by task, so
+that what tasks and prompts have in common drops out. A difference is *real* where a sign-flip
 test over the tasks' differences is significant after Holm's correction over all pairs and figures
 of the ranking: of everything called real, the chance that any of it is not is at most 5 %
 (Holm, Scandinavian Journal of Statistics 6, 1979).

@@ -1,4 +1,4 @@
-"""The input of every score: what the samples of one wording, and of one task, came to."""
+"""The input of every score: what the samples of one prompt, and of one task, came to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mode: TypeAlias = Literal["promptse", "light"]
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The m samples that a model gave for one wording.
+    """The m samples that a model gave for one prompt.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What scoring hands on: the figures of a wording, a task and a suite, as plain values.
+"""What scoring hands on: the figures of a prompt, a task and a suite, as plain values.
 
 ``None`` always means "not measured"; it is never replaced by 0.
 """
@@ -19,8 +19,8 @@ Curve: TypeAlias = "dict[float, float | None]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WordingScore:
-    """One wording: ``n`` samples, all else in [0, 1] but ``ess``, which is in [1, n].
+class PromptScore:
+    """One prompt: ``n`` samples, all else in [0, 1] but ``ess``, which is in [1, n].
 
     ``score`` is what elasticity compares: SoftExec in mode ``promptse``, the pass rate in mode
     ``light``. ``soft_exec`` and ``ess`` are None where log-probabilities were not asked for.
@@ -34,12 +34,12 @@ class WordingScore:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VariantScore(WordingScore):
+class VariantScore(PromptScore):
     """One variant against the original.
 
     ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is how far
     ``abs(delta)`` exceeds what sampling alone would give, and ``p_value`` the probability of a
-    difference at least as large if wording did not matter; ``p_adjusted`` is that by Benjamini
+    difference at least as large if prompt did not matter; ``p_adjusted`` is that by Benjamini
     and Hochberg over all variants of the suite. All are None where the original is missing.
     """
 
@@ -56,7 +56,7 @@ class Figures:
     Every elasticity comes with the one that sampling noise alone would leave (``null``, the
     noise ceiling), with what it falls short of that (``excess`` = null - elasticity; 0 in
     expectation where wording does not matter), and with a permutation p-value of the hypothesis
-    that all wordings do equally well.
+    that all prompts do equally well.
     """
 
     elasticity: Curve
@@ -89,7 +89,7 @@ class TaskScore(Figures):
 
     task_id: str
     p_adjusted: float | None
-    original: WordingScore | None
+    original: PromptScore | None
     variants: dict[float, tuple[VariantScore, ...]]
     causes: dict[float, dict[str, CauseShare]]
     light: Figures
@@ -100,7 +100,7 @@ class SuiteScore(SuiteFigures):
     """A suite: the mean over its tasks, each distance over the tasks that have it.
 
     ``pass_at_1`` is the mean pass rate of the originals, ``ess_median`` the median effective
-    sample size over all wordings; ``tasks`` are in the order they were given in.
+    sample size over all prompts; ``tasks`` are in the order they were given in.
     """
 
     n_tasks: int

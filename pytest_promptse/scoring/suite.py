@@ -11,6 +11,7 @@ from scipy.stats import false_discovery_control
 
 from pytest_promptse.scoring.causes import mean_split
 from pytest_promptse.scoring.elasticity import simpson_weights
+from pytest_promptse.scoring.finite_population import finite_population_correction
 from pytest_promptse.scoring.intervals import (
     SIGNED,
     UNIT,
@@ -18,31 +19,30 @@ from pytest_promptse.scoring.intervals import (
     mean_interval,
     task_values,
 )
-from pytest_promptse.scoring.measure import (
+from pytest_promptse.scoring.noise_floor import p_value
+from pytest_promptse.scoring.scores import (
+    Curve,
+    Figures,
+    Interval,
+    PromptScore,
+    SuiteFigures,
+    SuiteScore,
+    TaskScore,
+)
+from pytest_promptse.scoring.single_task import single_task_intervals
+from pytest_promptse.scoring.task_score import (
     NullDraws,
     Plan,
     assemble,
     measure_task,
 )
-from pytest_promptse.scoring.permutation import p_value
-from pytest_promptse.scoring.scores import (
-    Curve,
-    Figures,
-    Interval,
-    SuiteFigures,
-    SuiteScore,
-    TaskScore,
-    WordingScore,
-)
-from pytest_promptse.scoring.single import single_task_intervals
-from pytest_promptse.scoring.unseen import with_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_promptse.scoring.samples import Floats, Mode, TaskSamples, Weighting
 
-# Below this many effective samples per wording SoftExec is close to a single sample's verdict.
+# Below this many effective samples per prompt SoftExec is close to a single sample's verdict.
 _COLLAPSED = 2.0
 # Fewer resamples cannot tell 2.5 % tails from chance.
 _LEAST_RESAMPLES = 100
@@ -92,7 +92,7 @@ def score_suite(
         intervals of all looks together hold with 95 % (see `sequential`).
     planned
         How many variants per distance the last of these looks has. With few tasks, what is not
-        there yet counts as uncertainty (see `unseen`).
+        there yet counts as uncertainty (see `finite_population`).
 
     Returns
     -------
@@ -148,8 +148,12 @@ def score_suite(
         light = own.light(light)
         main = light if mode == "light" else own.full(main)
     if samples and planned is not None and len(ids) < _FEW_TASKS:
-        light = with_unseen(light, scores, planned=planned, light=True)
-        main = light if mode == "light" else with_unseen(main, scores, planned=planned, light=False)
+        light = finite_population_correction(light, scores, planned=planned, light=True)
+        main = (
+            light
+            if mode == "light"
+            else finite_population_correction(main, scores, planned=planned, light=False)
+        )
     by_id = {s.task_id: s for s in scores}
     return SuiteScore(
         **vars(main),
@@ -246,11 +250,11 @@ def _figures(
 
 
 def _ess_median(scores: Sequence[TaskScore]) -> float | None:
-    values = [w.ess for s in scores for w in _wordings(s) if w.ess is not None]
+    values = [w.ess for s in scores for w in _prompts(s) if w.ess is not None]
     return float(np.median(values)) if values else None
 
 
-def _wordings(score: TaskScore) -> list[WordingScore]:
+def _prompts(score: TaskScore) -> list[PromptScore]:
     originals = [] if score.original is None else [score.original]
     return [*originals, *(v for group in score.variants.values() for v in group)]
 
@@ -259,7 +263,7 @@ def _warnings(scores: Sequence[TaskScore], plan: Plan) -> tuple[str, ...]:
     lines = []
     n = len(scores)
     ess = _ess_median(scores)
-    sizes = [w.n for s in scores for w in _wordings(s)]
+    sizes = [w.n for s in scores for w in _prompts(s)]
     if (
         plan.mode != "light"
         and plan.weighting != "uniform"
@@ -267,7 +271,7 @@ def _warnings(scores: Sequence[TaskScore], plan: Plan) -> tuple[str, ...]:
         and ess < _COLLAPSED < float(np.median(sizes))
     ):
         lines.append(
-            f"the weights of SoftExec collapsed: half of the wordings rest on at most {ess:.1f} "
+            f"the weights of SoftExec collapsed: half of the prompts rest on at most {ess:.1f} "
             f"effective samples of {np.median(sizes):g}; use weighting 'mean' or 'uniform'"
         )
     if n == 1:

@@ -15,7 +15,7 @@ LEASE_SECONDS = 5.0
 RENEW_SECONDS = 1.0
 
 
-class Claims:
+class Leases:
     """The wordings that one run has under way.
 
     A claim lasts for five seconds unless it is renewed. A run that is held up for longer than

@@ -1,4 +1,4 @@
-"""The ledger: what one run planned, measured, decided and could not do, as rows in the store.
+"""The run log: what one run planned, measured, decided and could not do, as rows in the store.
 
 Any process of the run adds to it, and whoever reports reads it, so that a run spread over workers
 is reported exactly like a run in one process.
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from pytest_promptse.models.base import Usage
-from pytest_promptse.sampling.job import Progress
+from pytest_promptse.models.base import Usage  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +120,7 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
         return None not in self.logprobs and None not in self.n_tokens
 
 
-class WordingRow(OutcomeRow, frozen=True, kw_only=True):
+class VariantRow(OutcomeRow, frozen=True, kw_only=True):
     """One measured wording.
 
     ``details`` holds one example of what was wrong per cause; ``samples`` the most frequent
@@ -171,51 +170,41 @@ class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
     cached: int
 
 
-class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How far sampling had come ``at`` a time (seconds since 1970), as the last process saw it."""
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far sampling has come.
 
-    at: float
+    Attributes
+    ----------
+    done, total
+        Samples of the plan in the store, and all samples of the plan.
+    cached
+        Samples that were in the store before this run.
+    rate
+        Samples per second since sampling began.
+    eta
+        Seconds left at this rate; None without a rate.
+    usage
+        What the run has paid.
+    """
+
     done: int
     total: int
     cached: int
     rate: float
     eta: float | None
-    usage: tuple[int, int, int]
-
-    @classmethod
-    def of(cls, progress: Progress, *, at: float) -> ProgressRow:
-        """Return the row of `progress`."""
-        used = progress.usage
-        return cls(
-            at=at,
-            done=progress.done,
-            total=progress.total,
-            cached=progress.cached,
-            rate=progress.rate,
-            eta=progress.eta,
-            usage=(used.requests, used.prompt_tokens, used.completion_tokens),
-        )
-
-    def progress(self) -> Progress:
-        """Return the progress that the row was made of."""
-        requests, prompt_tokens, completion_tokens = self.usage
-        return Progress(
-            done=self.done,
-            total=self.total,
-            cached=self.cached,
-            rate=self.rate,
-            eta=self.eta,
-            usage=Usage(
-                requests=requests,
-                prompt_tokens=prompt_tokens,
-                completion_tokens=completion_tokens,
-            ),
-        )
+    usage: Usage
 
 
-Row = TypeVar("Row", SuiteRow, LookRow, WordingRow, GateRow, ErrorRow, CachedRow, ProgressRow)
-Measured = TypeVar("Measured", OutcomeRow, WordingRow)
-AnyRow = SuiteRow | LookRow | WordingRow | GateRow | ErrorRow | CachedRow | ProgressRow
+class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The progress that the last reporting process saw at time `at`, in seconds since 1970."""
+
+    at: float
+    progress: Progress
+
+
+Row = TypeVar("Row", SuiteRow, LookRow, VariantRow, GateRow, ErrorRow, CachedRow, ProgressRow)
+Measured = TypeVar("Measured", OutcomeRow, VariantRow)
+AnyRow = SuiteRow | LookRow | VariantRow | GateRow | ErrorRow | CachedRow | ProgressRow
 
 
 _SEPARATOR = "\x1f"
@@ -237,7 +226,7 @@ def _name(row: AnyRow) -> str:
             parts = _key_parts(row.key)
         case LookRow():
             parts = (*_key_parts(row.key), str(row.look))
-        case WordingRow():
+        case VariantRow():
             parts = (*_key_parts(row.key), row.task, row.variant)
         case GateRow():
             parts = (*_key_parts(row.key), row.task or "", row.name)
@@ -250,7 +239,7 @@ def _name(row: AnyRow) -> str:
     return _SEPARATOR.join(parts)
 
 
-class Ledger:
+class RunLog:
     """The rows of the run named `run`, kept in `store`."""
 
     def __init__(self, store: Store, run: str) -> None:
@@ -289,17 +278,17 @@ class Ledger:
         decoder = msgspec.msgpack.Decoder(kind)
         for task in suite.tasks:
             prefix = _prefix(suite.key, task)
-            found = self._store.scan(self._run, WordingRow.__name__, prefix=prefix)
+            found = self._store.scan(self._run, VariantRow.__name__, prefix=prefix)
             rows = [decoder.decode(value) for _, value in found]
             if rows:
                 yield sorted(rows, key=lambda row: (row.distance, row.index))
 
     def count(self, suite: SuiteKey) -> int:
         """Return how many wordings of a suite were measured."""
-        return self._store.count(self._run, WordingRow.__name__, prefix=_prefix(suite))
+        return self._store.count(self._run, VariantRow.__name__, prefix=_prefix(suite))
 
     def wording(self, suite: SuiteKey, task: str, variant: str) -> OutcomeRow | None:
         """Return one wording's outcome, or None where it was not measured in this run."""
         name = _SEPARATOR.join((*_key_parts(suite), task, variant))
-        value = self._store.get(self._run, WordingRow.__name__, name)
+        value = self._store.get(self._run, VariantRow.__name__, name)
         return None if value is None else msgspec.msgpack.decode(value, type=OutcomeRow)

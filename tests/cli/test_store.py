@@ -10,7 +10,7 @@ import pytest
 
 from pytest_promptse.cli.store import add_parser
 from pytest_promptse.errors import SettingsError, StoreError
-from pytest_promptse.models.base import Ask, Completion, Decoding, Prompt, Usage
+from pytest_promptse.models.base import Completion, Decoding, Prompt, Request, Usage
 from pytest_promptse.models.replay import ReplayBackend
 from pytest_promptse.store.store import Store, StoredVerdict
 
@@ -145,7 +145,7 @@ def test_an_export_can_be_replayed(promptse, folder, tmp_path):
     async def replay():
         backend = ReplayBackend(f"replay:{output}", output)
         capabilities = await backend.start()
-        ask = Ask(
+        ask = Request(
             prompt=Prompt(user="Write `other()`."),
             decoding=Decoding(),
             n=2,

@@ -9,12 +9,12 @@ from pytest_promptse.record.comparison import compare_records
 from pytest_promptse.record.schema import (
     SCHEMA,
     ModelRecord,
+    PromptRecord,
     Record,
     SuiteRecord,
     TaskRecord,
     UsageRecord,
     VariantRecord,
-    WordingRecord,
 )
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 
@@ -63,7 +63,7 @@ def task(name: str, rate: float, **other) -> TaskRecord:
         "auc_e": rate,
         "auc_e_null": 1.0,
         "excess": 1.0 - rate,
-        "original": WordingRecord(**wording(1.0, f"Slugify {name}.")),
+        "original": PromptRecord(**wording(1.0, f"Slugify {name}.")),
         "variants": [variant(rate, distance) for distance in (0.1, 0.2, 0.3)],
     }
     return TaskRecord(**(given | other))
@@ -331,7 +331,7 @@ def test_edited_prompts_are_named_and_their_wordings_paired_by_place():
     edited = task(
         "a",
         0.5,
-        original=WordingRecord(**wording(1.0, "Slugify, do.")),
+        original=PromptRecord(**wording(1.0, "Slugify, do.")),
         variants=[variant(0.5, d, id=f"d{d:g}-calm-x-0") for d in (0.1, 0.2, 0.3)],
     )
     here = run(0.5, tasks=[edited, *(task(name, 0.5) for name in "bcd")])

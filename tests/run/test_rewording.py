@@ -10,7 +10,7 @@ import pytest
 from pytest_promptse.config.options import OPTIONS
 from pytest_promptse.config.settings import resolve
 from pytest_promptse.errors import VariantError
-from pytest_promptse.models.base import Answer, Capabilities, Completion, Usage
+from pytest_promptse.models.base import Capabilities, Completion, Response, Usage
 from pytest_promptse.run.rewording import Rewording
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.tasks.template import load_templates
@@ -89,10 +89,10 @@ class Paid:
     async def start(self) -> Capabilities:
         return Capabilities(form="chat")
 
-    async def complete(self, ask) -> Answer:
+    async def complete(self, ask) -> Response:
         self.asked += ask.n
         text = next(self._wordings).text
-        return Answer(completions=(Completion(index=0, text=text),), usage=Usage(requests=1))
+        return Response(completions=(Completion(index=0, text=text),), usage=Usage(requests=1))
 
     async def close(self) -> None:
         pass

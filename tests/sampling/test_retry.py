@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_promptse.models.base import FatalError, TransientError
-from pytest_promptse.sampling.retry import Patience, patiently
+from pytest_promptse.sampling.retry import RetryPolicy, with_retries
 
 wishes = st.none() | st.floats(0, 120)
 
 
 @given(st.integers(0, 20), wishes)
 def test_pauses_double_up_to_a_bound_and_never_undercut_the_servers_wish(attempt, wish):
-    patience = Patience(attempts=100, first=1.0, longest=30.0, longest_wish=120.0)
-    pause = patience.pause(attempt, wish)
+    retry_policy = RetryPolicy(attempts=100, first=1.0, longest=30.0, longest_retry_after=120.0)
+    pause = retry_policy.pause(attempt, wish)
     unjittered = min(2.0**attempt, 30.0)
     assert pause is not None
     assert unjittered / 2 <= pause - (wish or 0.0) <= unjittered + 1e-9
@@ -34,7 +34,7 @@ def test_attempts_are_bounded_whatever_the_server_says(attempts, wish):
         pass
 
     with pytest.raises(TransientError, match=r"HTTP 503 \(tried"):
-        asyncio.run(patiently(fail, patience=Patience(attempts=attempts), rest=no_rest))
+        asyncio.run(with_retries(fail, retry_policy=RetryPolicy(attempts=attempts), rest=no_rest))
     assert sent == attempts
 
 
@@ -47,5 +47,5 @@ def test_what_will_not_pass_is_not_tried_again():
         raise FatalError("HTTP 401")
 
     with pytest.raises(FatalError, match=r"^HTTP 401$"):
-        asyncio.run(patiently(fail, patience=Patience()))
+        asyncio.run(with_retries(fail, retry_policy=RetryPolicy()))
     assert sent == 1

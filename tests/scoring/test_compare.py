@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.scoring.compare import compare_runs
-from pytest_promptse.scoring.noise import null_gap
-from pytest_promptse.scoring.pairing import RecordedTask, RecordedWording
+from pytest_promptse.scoring.noise_floor import null_gap
+from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
 
 law = settings(deadline=None, max_examples=25)
 D = (0.1, 0.2, 0.3)
 OPTIONS = {"mode": "promptse", "distances": D, "resamples": 500}
 
 
-def wording(rate: float, distance: float = 0.0, **extra) -> RecordedWording:
-    return RecordedWording(distance=distance, n=8, pass_rate=rate, score=rate, ess=8.0, **extra)
+def wording(rate: float, distance: float = 0.0, **extra) -> RecordedPrompt:
+    return RecordedPrompt(distance=distance, n=8, pass_rate=rate, score=rate, ess=8.0, **extra)
 
 
 def task(name: str, original: float, variants: dict[float, list[float]]) -> RecordedTask:
@@ -102,8 +102,8 @@ def test_only_shared_tasks_and_wordings_count_and_the_rest_is_listed():
     assert (found.current, found.baseline, found.n_tasks) == (1.0, 1.0, 1)
     assert found.tasks_only_current == ("new",)
     assert found.tasks_only_baseline == ("gone",)
-    assert found.wordings_only_current == (("a", "d0.1-1"),)
-    assert found.wordings_only_baseline == (("a", "d0.1-old"),)
+    assert found.variants_only_current == (("a", "d0.1-1"),)
+    assert found.variants_only_baseline == (("a", "d0.1-old"),)
 
 
 def test_runs_that_share_nothing_say_so():

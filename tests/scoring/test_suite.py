@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from pytest_promptse.scoring.noise import gap_p_value, null_gap
+from pytest_promptse.scoring.noise_floor import gap_p_value, null_gap
 from pytest_promptse.scoring.samples import Samples, TaskSamples
 from pytest_promptse.scoring.softexec import softexec, weights
 from pytest_promptse.scoring.suite import score_suite

@@ -13,17 +13,17 @@ from base64 import b64encode
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_promptse.record.queries import changes
+from pytest_promptse.variants.word_diff import word_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_promptse.record.schema import (
+        PromptRecord,
         Record,
         SampleRecord,
         TaskRecord,
         VariantRecord,
-        WordingRecord,
     )
 
 LIMIT_BYTES = 4_500_000
@@ -78,12 +78,12 @@ def _differences(task: TaskRecord) -> list[list[list[Any]]]:
         if before is None:
             found.append([[_KINDS["same"], variant.prompt]])
             continue
-        found.append([[_KINDS[kind], text] for kind, text in changes(before, variant.prompt)])
+        found.append([[_KINDS[kind], text] for kind, text in word_diff(before, variant.prompt)])
     return found
 
 
 def _task(task: TaskRecord, differences: list[list[list[Any]]], level: int) -> dict[str, Any]:
-    wordings: list[WordingRecord] = [task.original] if task.original else []
+    wordings: list[PromptRecord] = [task.original] if task.original else []
     wordings += task.variants
     shown = [_thinned(wording.samples, level) for wording in wordings]
     used = {sample.text for samples in shown for sample in samples}
@@ -109,7 +109,7 @@ def _thinned(samples: Sequence[SampleRecord], level: int) -> Sequence[SampleReco
     return (samples, failed, failed[:1], ())[level]
 
 
-def _wording(wording: WordingRecord | VariantRecord) -> dict[str, Any]:
+def _wording(wording: PromptRecord | VariantRecord) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "n": wording.n,
         "rate": wording.pass_rate,

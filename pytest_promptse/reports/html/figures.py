@@ -10,7 +10,7 @@ from pytest_promptse.reports.html import plots
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord, VoicesRecord
+    from pytest_promptse.record.schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
 
 PANELS = 12
 """So many suites are drawn; of more, those with the lowest AUC-E."""
@@ -86,7 +86,7 @@ def voices(record: Record) -> list[Voices]:
     ]
 
 
-def _one_model(record: Record, voices: VoicesRecord, *, name: str) -> Voices:
+def _one_model(record: Record, voices: SubgroupsRecord, *, name: str) -> Voices:
     label = Series(voices.model, voices.template).label
     emotions: dict[tuple[str, str], plots.Cell] = {}
     traits: dict[tuple[str, str], plots.Cell] = {}

@@ -18,7 +18,7 @@ from pytest_promptse.reports.formatting import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_promptse.record.schema import Calibrations, TaskRecord, WordingRecord
+    from pytest_promptse.record.schema import Calibrations, PromptRecord, TaskRecord
 
 _MOST_NAME = 60
 _WIDTHS = (6, 7, 8)
@@ -62,7 +62,7 @@ def calibration(groups: Calibrations) -> Iterator[Text]:
 
 def _row(
     name: str,
-    wording: WordingRecord,
+    wording: PromptRecord,
     delta: float | None,
     p_adjusted: float | None,
     *,

@@ -11,8 +11,8 @@ import pytest
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import watch
 from pytest_promptse.sandbox.causes import ProgramStopped
+from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.sandbox.limits import Limits
-from pytest_promptse.sandbox.tiers import open_sandbox
 
 ONE = "def f(): return 1"
 
@@ -41,7 +41,7 @@ def test_auto_refuses_where_nothing_works_rather_than_judge_unprotected(monkeypa
 
 def test_auto_says_what_it_took(bwrap):
     with open_sandbox("auto") as sandbox:
-        assert sandbox.tier == "bwrap"
+        assert sandbox.isolation_level == "bwrap"
         assert "no network" in sandbox.description
         assert "\n" not in sandbox.description
 
@@ -101,24 +101,24 @@ def test_no_program_holds_more_than_its_streams_and_its_channel(bwrap):
 
 
 def test_a_jail_that_was_killed_is_replaced(bwrap):
-    with open_sandbox("bwrap", slots=1) as sandbox:
+    with open_sandbox("bwrap", workers=1) as sandbox:
         os.kill(sandbox._all[0].zygote, signal.SIGKILL)
         time.sleep(0.1)
         assert answer(sandbox) == 1
 
 
 def test_a_jail_that_dies_under_a_program_is_an_error_and_no_verdict(bwrap):
-    with open_sandbox("bwrap", slots=1) as sandbox:
+    with open_sandbox("bwrap", workers=1) as sandbox:
         zygote = sandbox._all[0].zygote
-        turn = sandbox.load(ONE, entry_point="f")
-        candidate = turn.__enter__()
+        execution = sandbox.load(ONE, entry_point="f")
+        candidate = execution.__enter__()
         candidate()
         os.kill(zygote, signal.SIGKILL)
         time.sleep(0.3)
         with pytest.raises(Exception, match="jail"):
             candidate()
         with pytest.raises(SandboxError):  # though the check took it for the program's
-            turn.__exit__(None, None, None)
+            execution.__exit__(None, None, None)
         assert answer(sandbox) == 1
 
 
@@ -161,7 +161,7 @@ def test_alone_means_that_no_other_program_runs(bwrap):
 
 
 def test_a_closed_sandbox_says_so():
-    sandbox = open_sandbox("none", slots=1)
+    sandbox = open_sandbox("none", workers=1)
     sandbox.close()
     sandbox.close()
     with pytest.raises(SandboxError, match="closed"):
@@ -169,7 +169,7 @@ def test_a_closed_sandbox_says_so():
 
 
 def test_closing_ends_every_process(bwrap):
-    sandbox = open_sandbox("bwrap", slots=1)
+    sandbox = open_sandbox("bwrap", workers=1)
     pid = sandbox._all[0].zygote
     sandbox.close()
     deadline = time.monotonic() + 5
@@ -185,7 +185,7 @@ def test_without_isolation_what_a_program_started_still_ends(plain):
         entry_point="f",
     ) as candidate:
         assert candidate() == 1
-    assert [watch.descendants(slot.zygote)[1:] for slot in plain._all] == [[]] * len(plain._all)
+    assert [watch.descendants(worker.zygote)[1:] for worker in plain._all] == [[]] * len(plain._all)
 
 
 def test_limits_are_those_of_the_load(bwrap):

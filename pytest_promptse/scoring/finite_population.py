@@ -1,8 +1,8 @@
-"""What a small suite may yet become: at a look before the last some wordings have not been asked.
+"""What a small suite may yet become: at a look before the last some prompts have not been asked.
 
-Many tasks show how much wordings differ, and an interval over them covers those to come. Few do
-not: where all of them agree on a few wordings, resampling knows no uncertainty at all. There the
-limits of what all planned wordings would give (see `betting`) are added to the interval.
+Many tasks show how much prompts differ, and an interval over them covers those to come. Few do
+not: where all of them agree on a few prompts, resampling knows no uncertainty at all. There the
+limits of what all planned prompts would give (see `confidence_sequence`) are added to the interval.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_promptse.scoring.betting import mean_of_all
+from pytest_promptse.scoring.confidence_sequence import finite_population_limits
 from pytest_promptse.scoring.elasticity import simpson_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_promptse.scoring.samples import Floats
-    from pytest_promptse.scoring.scores import Interval, SuiteFigures, TaskScore, WordingScore
+    from pytest_promptse.scoring.scores import Interval, PromptScore, SuiteFigures, TaskScore
 
 # Of one task's 5 % resampling its samples leaves this (see `intervals.shifted_interval`).
 _ERROR = 0.035
 
 
-def with_unseen(
+def finite_population_correction(
     figures: SuiteFigures, tasks: Sequence[TaskScore], *, planned: int, light: bool
 ) -> SuiteFigures:
     """Add to the intervals of `figures` what variants may bring that have not been asked yet.
@@ -50,7 +50,7 @@ def with_unseen(
     def widened(around: Interval | None, value: float | None, seen: Floats) -> Interval | None:
         if around is None or value is None:
             return around
-        low, high = mean_of_all(np.clip(seen, 0.0, 1.0), planned, error=_ERROR)
+        low, high = finite_population_limits(np.clip(seen, 0.0, 1.0), planned, error=_ERROR)
         # Whatever the rest is, the share that has been asked counts by itself: the closer of
         # the two bounds holds on either side.
         low = max(low - (value - around[0]), share * around[0])
@@ -83,8 +83,8 @@ def _elasticities(tasks: Sequence[TaskScore], distances: Sequence[float], *, lig
     Tasks without an original are left out, as they are of every figure.
     """
 
-    def value(wording: WordingScore) -> float:
-        return wording.pass_rate if light else wording.score
+    def value(prompt: PromptScore) -> float:
+        return prompt.pass_rate if light else prompt.score
 
     known = [task for task in tasks if task.original is not None]
     asked = min((len(task.variants.get(d, ())) for task in known for d in distances), default=0)

@@ -1,4 +1,4 @@
-"""One slot: a warm interpreter that forks per program, replaced when it does not obey."""
+"""One worker: a warm interpreter that forks per program, replaced when it does not obey."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_promptse.sandbox.limits import Limits
-    from pytest_promptse.sandbox.syscalls import Filters
+    from pytest_promptse.sandbox.seccomp import Filters
 
 Isolation = Literal["namespaces", "user", "none"]
 
@@ -56,7 +56,7 @@ WARM_MODULES = [
 ]
 
 
-class Slot:
+class Worker:
     """A zygote and the control socket to it; used by one thread at a time.
 
     Parameters
@@ -64,7 +64,7 @@ class Slot:
     command : callable
         Returns the command line that starts the zygote.
     spawn : callable
-        Runs a function in a thread that outlives the slot: the jail dies with the thread that
+        Runs a function in a thread that outlives the worker: the jail dies with the thread that
         started it (``PR_SET_PDEATHSIG``).
     isolation : {"namespaces", "user", "none"}
         What the zygote puts around each program: namespaces of its own, another user, nothing.
@@ -94,7 +94,7 @@ class Slot:
         self._isolation = isolation
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._turns = 0
+        self._executions = 0
         self.python = ""
         self.zygote = 0
 
@@ -150,12 +150,12 @@ class Slot:
         Returns
         -------
         int
-            The turn's number, for `end`.
+            The execution's number, for `end`.
         """
-        self._turns += 1
+        self._executions += 1
         order = {
             "do": "start",
-            "turn": self._turns,
+            "execution": self._executions,
             "file_size": limits.file_size,
             "folder": folder,
             "limits": self._rlimits(limits),
@@ -172,7 +172,7 @@ class Slot:
                     raise SandboxError(f"the jail died twice in a row: {error}") from None
             else:
                 break
-        return self._turns
+        return self._executions
 
     def _rlimits(self, limits: Limits) -> dict[str, int]:
         bounds = {
@@ -188,7 +188,7 @@ class Slot:
             bounds["RLIMIT_NPROC"] = limits.processes
         return bounds
 
-    def end(self, turn: int) -> dict[str, Any]:
+    def end(self, execution: int) -> dict[str, Any]:
         """Kill the program and all it started; its wait status and CPU seconds.
 
         Raises
@@ -199,7 +199,7 @@ class Slot:
         if self._control is None:
             raise SandboxError("the jail is gone")
         try:
-            self._control.send(json.dumps({"do": "end", "turn": turn}).encode())
+            self._control.send(json.dumps({"do": "end", "execution": execution}).encode())
             answer = self._control.recv(_CHUNK)
         except OSError:
             answer = b""

@@ -1,4 +1,4 @@
-"""One task: its wordings scored, compared with the original, and set against the noise floor."""
+"""One task: its prompts scored, compared with the original, and set against the noise floor."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 from pytest_promptse.scoring import causes as split
 from pytest_promptse.scoring.elasticity import auc_e, elasticity, light_elasticity
 from pytest_promptse.scoring.intervals import generator
-from pytest_promptse.scoring.noise import gap_p_value, null_gap
-from pytest_promptse.scoring.permutation import (
+from pytest_promptse.scoring.noise_floor import (
+    gap_p_value,
+    null_gap,
     p_value,
     pair_gaps,
     pass_rate_draws,
     softexec_draws,
 )
-from pytest_promptse.scoring.scores import Curve, Figures, TaskScore, VariantScore, WordingScore
+from pytest_promptse.scoring.scores import Curve, Figures, PromptScore, TaskScore, VariantScore
 from pytest_promptse.scoring.softexec import (
     effective_sample_size,
     log_weights,
@@ -46,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class NullDraws:
-    """Losses 1 - E of one task with its samples shuffled as if wording did not matter.
+    """Losses 1 - E of one task with its samples shuffled as if prompt did not matter.
 
     ``apart``, per distance shape (R,), shuffles the original with that distance's variants;
     ``joint`` with those of all distances at once, as the area under the curve needs.
@@ -57,7 +58,7 @@ class NullDraws:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class TaskMeasurement:
     """A task's score, with the null draws that the suite's p-values are made of."""
 
     score: TaskScore
@@ -66,11 +67,11 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Wording:
-    """One wording's samples with what its mode makes of them; ``z`` is None for pass rates."""
+class ScoredPrompt:
+    """One prompt's samples with what its mode makes of them; ``z`` is None for pass rates."""
 
     samples: Samples
-    score: WordingScore
+    score: PromptScore
     z: Floats | None
     weight: Floats
 
@@ -90,13 +91,13 @@ def light_loss(scores: Floats) -> Floats:
     return np.asarray(np.abs(scores[:, 0] - scores[:, 1:].mean(axis=1)))
 
 
-def read_wording(samples: Samples, plan: Plan, place: str) -> Wording:
-    """Score one wording, naming `place` where it lacks what the plan needs."""
+def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
+    """Score one prompt, naming `place` where it lacks what the plan needs."""
     m = len(samples)
     rate = pass_rate(samples.passed)
     if plan.mode == "light":
-        score = WordingScore(n=m, pass_rate=rate, soft_exec=None, score=rate, ess=None)
-        return Wording(samples, score, None, np.full(m, 1.0 / m))
+        score = PromptScore(n=m, pass_rate=rate, soft_exec=None, score=rate, ess=None)
+        return ScoredPrompt(samples, score, None, np.full(m, 1.0 / m))
     try:
         z = log_weights(samples, plan.weighting)
     except ValueError as error:
@@ -104,11 +105,11 @@ def read_wording(samples: Samples, plan: Plan, place: str) -> Wording:
     weight = np.full(m, 1.0 / m) if z is None else weights(z)
     soft = rate if z is None else float(softexec(samples.passed, weight))
     ess = float(effective_sample_size(weight))
-    score = WordingScore(n=m, pass_rate=rate, soft_exec=soft, score=soft, ess=ess)
-    return Wording(samples, score, z, weight)
+    score = PromptScore(n=m, pass_rate=rate, soft_exec=soft, score=soft, ess=ess)
+    return ScoredPrompt(samples, score, z, weight)
 
 
-def measure_task(task: TaskSamples, plan: Plan) -> Measured:
+def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
     """Score one task.
 
     Raises
@@ -125,10 +126,10 @@ def measure_task(task: TaskSamples, plan: Plan) -> Measured:
         )
     original = None
     if task.original is not None:
-        original = read_wording(task.original, plan, f"task {task.task_id!r}, original")
+        original = score_prompt(task.original, plan, f"task {task.task_id!r}, original")
     variants = {
         d: [
-            read_wording(samples, plan, f"task {task.task_id!r}, d{d:g} variant {index}")
+            score_prompt(samples, plan, f"task {task.task_id!r}, d{d:g} variant {index}")
             for index, samples in enumerate(task.variants.get(d, ()))
         ]
         for d in plan.distances
@@ -149,8 +150,8 @@ def measure_task(task: TaskSamples, plan: Plan) -> Measured:
         original=None if original is None else original.score,
         variants={
             d: tuple(
-                _variant_score(original, wording, gap)
-                for wording, gap in zip(variants[d], gaps[d], strict=True)
+                _variant_score(original, prompt, gap)
+                for prompt, gap in zip(variants[d], gaps[d], strict=True)
             )
             for d in plan.distances
         },
@@ -158,11 +159,11 @@ def measure_task(task: TaskSamples, plan: Plan) -> Measured:
         light=light,
     )
     main = light_draws if plan.mode == "light" else draws
-    return Measured(score=score, draws=main, light_draws=light_draws)
+    return TaskMeasurement(score=score, draws=main, light_draws=light_draws)
 
 
 def _null_draws(
-    task_id: str, original: Wording, variants: dict[float, list[Wording]], plan: Plan
+    task_id: str, original: ScoredPrompt, variants: dict[float, list[ScoredPrompt]], plan: Plan
 ) -> tuple[NullDraws, NullDraws]:
     draws, light_draws = NullDraws(), NullDraws()
     measured = [d for d in plan.distances if variants[d]]
@@ -170,16 +171,16 @@ def _null_draws(
     if len(measured) > 1:
         groups.append((tuple(measured), "joint"))
     for distances, purpose in groups:
-        wordings = [original, *(w for d in distances for w in variants[d])]
+        prompts = [original, *(w for d in distances for w in variants[d])]
         rng = generator(plan.seed, task_id, "rates", purpose)
-        sizes = [len(w.samples) for w in wordings]
-        rates = pass_rate_draws(sizes, sum(w.passes for w in wordings), plan.permutations, rng)
+        sizes = [len(w.samples) for w in prompts]
+        rates = pass_rate_draws(sizes, sum(w.passes for w in prompts), plan.permutations, rng)
         if plan.mode == "light" or plan.weighting == "uniform":
             scores = rates
         else:
             rng = generator(plan.seed, task_id, "softexec", purpose)
-            z = np.concatenate([w.z for w in wordings if w.z is not None])
-            passed = np.concatenate([w.samples.passed for w in wordings])
+            z = np.concatenate([w.z for w in prompts if w.z is not None])
+            passed = np.concatenate([w.samples.passed for w in prompts])
             scores = softexec_draws(z, passed, sizes, plan.permutations, rng)
         start = 1
         for d in distances:
@@ -198,7 +199,11 @@ def _null_draws(
 
 
 def _gaps(
-    task_id: str, d: float, original: Wording | None, variants: Sequence[Wording], plan: Plan
+    task_id: str,
+    d: float,
+    original: ScoredPrompt | None,
+    variants: Sequence[ScoredPrompt],
+    plan: Plan,
 ) -> list[tuple[float, float]]:
     """Return for each variant the expected difference under the null and the p-value."""
     if original is None:
@@ -228,26 +233,26 @@ def _gaps(
     return result
 
 
-def _z(wording: Wording) -> Floats:
-    assert wording.z is not None
-    return wording.z
+def _z(prompt: ScoredPrompt) -> Floats:
+    assert prompt.z is not None
+    return prompt.z
 
 
 def _variant_score(
-    original: Wording | None, wording: Wording, gap: tuple[float, float]
+    original: ScoredPrompt | None, prompt: ScoredPrompt, gap: tuple[float, float]
 ) -> VariantScore:
-    score = asdict(wording.score)
+    score = asdict(prompt.score)
     if original is None:
         return VariantScore(**score, delta=None, excess=None, p_value=None, p_adjusted=None)
-    delta = wording.score.score - original.score.score
+    delta = prompt.score.score - original.score.score
     return VariantScore(
         **score, delta=delta, excess=abs(delta) - gap[0], p_value=gap[1], p_adjusted=None
     )
 
 
 def _full_figures(
-    original: Wording | None,
-    variants: dict[float, list[Wording]],
+    original: ScoredPrompt | None,
+    variants: dict[float, list[ScoredPrompt]],
     gaps: dict[float, list[tuple[float, float]]],
     draws: NullDraws,
     plan: Plan,
@@ -266,8 +271,8 @@ def _full_figures(
 
 
 def _light_figures(
-    original: Wording | None,
-    variants: dict[float, list[Wording]],
+    original: ScoredPrompt | None,
+    variants: dict[float, list[ScoredPrompt]],
     draws: NullDraws,
     plan: Plan,
 ) -> Figures:
@@ -326,19 +331,19 @@ def difference(a: float | None, b: float | None) -> float | None:
 
 
 def _causes(
-    original: Wording | None, variants: dict[float, list[Wording]], plan: Plan
+    original: ScoredPrompt | None, variants: dict[float, list[ScoredPrompt]], plan: Plan
 ) -> dict[float, dict[str, split.CauseShare]]:
-    wordings = [w for group in variants.values() for w in group]
+    prompts = [w for group in variants.values() for w in group]
     if (
         original is None
-        or not wordings
-        or not all(w.samples.causes or w.samples.passed.all() for w in (original, *wordings))
+        or not prompts
+        or not all(w.samples.causes or w.samples.passed.all() for w in (original, *prompts))
     ):
         return {}
 
-    def shares(wording: Wording) -> split.FailureShares:
-        known = wording.samples.causes
-        return split.failure_shares(known, wording.weight[: len(known)])
+    def shares(prompt: ScoredPrompt) -> split.FailureShares:
+        known = prompt.samples.causes
+        return split.failure_shares(known, prompt.weight[: len(known)])
 
     return {
         d: split.split_by_cause(

@@ -1,4 +1,4 @@
-"""The sandbox: slots in which programs take turns, one process ahead of them."""
+"""The sandbox: workers in which programs run, one process ahead of them."""
 
 from __future__ import annotations
 
@@ -8,55 +8,55 @@ from typing import TYPE_CHECKING, Self
 
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox.candidate import Candidate
+from pytest_promptse.sandbox.execution import Execution
 from pytest_promptse.sandbox.limits import Limits
-from pytest_promptse.sandbox.spares import Spares
-from pytest_promptse.sandbox.turn import Turn
+from pytest_promptse.sandbox.prefork import PreforkPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_promptse.sandbox.slot import Slot
+    from pytest_promptse.sandbox.worker import Worker
 
 _DEFAULT_LIMITS = Limits()
-# Another jail takes as long to open as spares save on so many programs.
+# Another jail takes as long to open as prefork saves on so many programs.
 _WORTH_ANOTHER_JAIL = 100
 
 
-class Sandbox:
-    """Slots to run programs in; made by `tiers.open_sandbox`, closed by `close` or ``with``.
+class SandboxPool:
+    """Workers to run programs in; made by `isolation.open_sandbox`, closed by `close` or ``with``.
 
     Attributes
     ----------
-    tier : str
+    isolation_level : str
         ``bwrap``, ``docker``, ``podman`` or ``none``.
     description : str
-        One line that says what this tier protects.
+        One line that says what this isolation level protects.
 
-    With ``ahead`` an idle slot makes a process ready for the program after the one that runs.
+    With ``ahead`` an idle worker makes a process ready for the program after the one that runs.
     """
 
     def __init__(
         self,
         *,
-        tier: str,
+        isolation_level: str,
         description: str,
-        make_slot: Callable[[int], Slot],
+        make_worker: Callable[[int], Worker],
         release: Callable[[], None],
-        slots: int,
+        workers: int,
         folder: str,
         ahead: bool = False,
     ) -> None:
-        self.tier = tier
+        self.isolation_level = isolation_level
         self.description = description
-        self.slots = slots
-        self._make_slot = make_slot
+        self.workers = workers
+        self._make_worker = make_worker
         self._release = release
         self._folder = folder
         self._ahead = ahead
-        self._spares = Spares()
+        self._prefork = PreforkPool()
         self._started = 0
-        self._all: list[Slot] = []
-        self._free: list[Slot] = []
+        self._all: list[Worker] = []
+        self._free: list[Worker] = []
         self._busy = 0
         self._alone = False
         self._closed = False
@@ -77,9 +77,9 @@ class Sandbox:
         limits: Limits = _DEFAULT_LIMITS,
         alone: bool = False,
     ) -> Iterator[Candidate]:
-        """Load `program` and give it the turn until the end of the ``with``.
+        """Load `program` and run it until the end of the ``with``.
 
-        Threads may load at once, as many as there are slots; more wait.
+        Threads may load at once, as many as there are workers; more wait.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class Sandbox:
         entry_point : str
             Name of the function or class that a call of the candidate calls.
         limits : Limits
-            What the program may use in this turn.
+            What the program may use in this execution.
         alone : bool
             Wait until no other program runs, and let none start meanwhile: for a time-out seen
             while the machine was crowded.
@@ -98,17 +98,19 @@ class Sandbox:
         SandboxError
             When the jail fails. What the program does never raises here.
         """
-        with self._slot(alone=alone) as slot:
+        with self._worker(alone=alone) as worker:
 
-            def start(*, stdin: bytes | None = None, separate: bool = False) -> Turn:
+            def start(*, stdin: bytes | None = None, separate: bool = False) -> Execution:
                 is_script = stdin is not None or separate
-                turn = None if is_script else self._spares.take(slot, limits)
-                if turn is None:
-                    self._spares.drop(slot)
-                    turn = Turn(slot, limits, folder=self._folder, stdin=stdin, separate=separate)
+                execution = None if is_script else self._prefork.take(worker, limits)
+                if execution is None:
+                    self._prefork.drop(worker)
+                    execution = Execution(
+                        worker, limits, folder=self._folder, stdin=stdin, separate=separate
+                    )
                 self._started += 1
-                self._make_spare(limits)
-                return turn
+                self._prefork_next(limits)
+                return execution
 
             candidate = Candidate(program, entry_point=entry_point, start=start)
             try:
@@ -118,57 +120,57 @@ class Sandbox:
                 candidate.close()
 
     @contextlib.contextmanager
-    def _slot(self, *, alone: bool) -> Iterator[Slot]:
-        slot = self._acquire(alone=alone)
+    def _worker(self, *, alone: bool) -> Iterator[Worker]:
+        worker = self._acquire(alone=alone)
         try:
-            yield slot
+            yield worker
         finally:
-            self._release_slot(slot, alone=alone)
+            self._release_worker(worker, alone=alone)
 
-    def _release_slot(self, slot: Slot, *, alone: bool = False) -> None:
+    def _release_worker(self, worker: Worker, *, alone: bool = False) -> None:
         with self._changed:
             self._busy -= 1
             self._alone = False if alone else self._alone
-            self._free.append(slot)
+            self._free.append(worker)
             self._changed.notify_all()
 
-    def _acquire(self, *, alone: bool) -> Slot:
+    def _acquire(self, *, alone: bool) -> Worker:
         with self._changed:
             if alone:
                 self._changed.wait_for(lambda: not self._alone)
                 self._alone = True
                 self._changed.wait_for(lambda: self._busy == 0)
             else:
-                self._changed.wait_for(lambda: not self._alone and self._busy < self.slots)
+                self._changed.wait_for(lambda: not self._alone and self._busy < self.workers)
             if self._closed:
                 raise SandboxError("the sandbox is closed")
             self._busy += 1
             if self._free:
                 # The one used last has its pages in the caches.
-                slot = self._spares.among(self._free) or self._free[-1]
-                self._free.remove(slot)
-                return slot
-            slot = self._make_slot(len(self._all))
-            self._all.append(slot)
-            return slot
+                worker = self._prefork.among(self._free) or self._free[-1]
+                self._free.remove(worker)
+                return worker
+            worker = self._make_worker(len(self._all))
+            self._all.append(worker)
+            return worker
 
-    def _make_spare(self, limits: Limits) -> None:
-        """Make a process ready for the program after this one, where a slot is idle."""
+    def _prefork_next(self, limits: Limits) -> None:
+        """Make a process ready for the program after this one, where a worker is idle."""
         with self._changed:
-            if not self._ahead or self._alone or self._spares.among(self._free):
+            if not self._ahead or self._alone or self._prefork.among(self._free):
                 return
             if self._free:
-                slot = self._free.pop()
-            elif len(self._all) < self.slots and self._started > _WORTH_ANOTHER_JAIL:
-                slot = self._make_slot(len(self._all))
-                self._all.append(slot)
+                worker = self._free.pop()
+            elif len(self._all) < self.workers and self._started > _WORTH_ANOTHER_JAIL:
+                worker = self._make_worker(len(self._all))
+                self._all.append(worker)
             else:
                 return
             self._busy += 1
         try:
-            self._spares.make(slot, limits, folder=self._folder)
+            self._prefork.make(worker, limits, folder=self._folder)
         finally:
-            self._release_slot(slot)
+            self._release_worker(worker)
 
     def close(self) -> None:
         """End every jail; safe to call twice."""
@@ -176,7 +178,7 @@ class Sandbox:
             if self._closed:
                 return
             self._closed = True
-        for slot in self._all:
-            slot.stop()
-        self._spares.close()
+        for worker in self._all:
+            worker.stop()
+        self._prefork.close()
         self._release()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.sampling.job import Progress
+    from pytest_promptse.store.run_log import Progress
 
 LOG_SECONDS = 10.0
 _TERMINAL_SECONDS = 0.25
@@ -49,7 +49,7 @@ def duration(seconds: float) -> str:
     return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
 
 
-class Meter:
+class ProgressLine:
     """Shows a line from time to time.
 
     On a terminal the line stands below the one that pytest is writing, and is redrawn four times

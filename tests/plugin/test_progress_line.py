@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_promptse.models.base import Usage
-from pytest_promptse.reports.progress import LOG_SECONDS, Meter, describe, duration
-from pytest_promptse.sampling.job import Progress
+from pytest_promptse.plugin.progress_line import LOG_SECONDS, ProgressLine, describe, duration
+from pytest_promptse.store.run_log import Progress
 
 UNDER_WAY = Progress(done=384, total=1024, cached=40, rate=12.34, eta=51.9, usage=Usage())
 
@@ -52,7 +52,7 @@ def time() -> Time:
 
 def test_a_log_has_a_line_every_ten_seconds_however_often_something_waits(time):
     lines: list[str] = []
-    meter = Meter(draw=pytest.fail, log=lines.append, on_terminal=False, clock=time)
+    meter = ProgressLine(draw=pytest.fail, log=lines.append, on_terminal=False, clock=time)
     for second in range(35):
         time.now = float(second)
         meter.begin()
@@ -65,7 +65,7 @@ def test_a_log_has_a_line_every_ten_seconds_however_often_something_waits(time):
 
 def test_a_terminal_is_left_alone_by_short_waits_and_clean_after_long_ones(time):
     drawn: list[str] = []
-    meter = Meter(draw=drawn.append, log=pytest.fail, on_terminal=True, clock=time)
+    meter = ProgressLine(draw=drawn.append, log=pytest.fail, on_terminal=True, clock=time)
     meter.begin()
     time.now = 0.1
     assert not meter.due()

@@ -1,29 +1,94 @@
-"""Scores of wordings whose samples have been dealt out anew, as if wording did not matter.
+r"""The noise floor: the differences that sampling alone produces if wording does not matter.
 
-The exact tables of `noise` cover one pair of pass rates. SoftExec, whose weights change with the
-company a sample is in, and figures over many wordings that share one original need draws: the
-samples, each with its log-probability and verdict, are shuffled among the wordings (Good,
+Two prompts that a model solves equally well still get different pass rates. If the samples of p
+and v come from one distribution, then, given the total number of passes, the number among the
+:math:`m_p` of p is hypergeometric, whatever that distribution is. So the expected difference and
+the p-value of the observed one are known exactly. This is Fisher's exact test with
+:math:`|\hat q_p - \hat q_v|` as its statistic (Fisher, Statistical Methods for Research Workers,
+5th ed. 1934, §21.02; Agresti, Categorical Data Analysis, 2002, §3.5).
+
+These exact tables cover one pair of pass rates. SoftExec, whose weights change with the other
+samples of a prompt, and figures over many prompts that share one original need permutations: the
+samples, each with its log-probability and verdict, are shuffled among the prompts (Good,
 Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed. 2005, ch. 3).
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from pytest_promptse.scoring.noise import TIE, null_gap
+from scipy.stats import hypergeom
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_promptse.scoring.samples import Bools, Floats, Ints
 
+# Differences of sums of floats that are equal in exact arithmetic count as equal.
+TIE = 1e-9
 # A softmax's terms below exp(-600) of its largest one are lost to no purpose of ours, and
 # exp(-600) itself is still far from where doubles lose precision (exp(-708)).
 _SPAN = 600.0
 # Shuffled samples held in memory at once.
 _CELLS = 2_000_000
+
+
+def null_gap(m_p: int, m_v: int, passed: int) -> float:
+    """Return the expected absolute difference of two pass rates if wording does not matter.
+
+    Parameters
+    ----------
+    m_p, m_v
+        Samples of the two prompts, each >= 1.
+    passed
+        How many of the ``m_p + m_v`` passed.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 where none or all passed. With ``m_p = m_v = 1`` and one pass it is 1: a
+        single sample tells nothing. Averaged over data to which wording does not matter, it is
+        the mean of the observed difference, so that excess sensitivity has no bias there.
+
+    Raises
+    ------
+    ValueError
+        If there is no sample on a side, or `passed` is out of range.
+    """
+    gaps, probabilities = _null(m_p, m_v, passed)
+    return float(gaps @ probabilities)
+
+
+def gap_p_value(m_p: int, passed_p: int, m_v: int, passed_v: int) -> float:
+    """Return the probability of a difference at least as large if wording does not matter.
+
+    Two-sided and exact, in (0, 1]; 1 where none or all passed. Equal to Fisher's exact test
+    where ``m_p = m_v``.
+
+    Raises
+    ------
+    ValueError
+        If there is no sample on a side, or a count is out of range.
+    """
+    if not (0 <= passed_p <= m_p and 0 <= passed_v <= m_v):
+        raise ValueError("the number of passing samples must lie between 0 and m")
+    gaps, probabilities = _null(m_p, m_v, passed_p + passed_v)
+    observed = abs(passed_p / m_p - passed_v / m_v)
+    return float(min(1.0, probabilities[gaps >= observed - TIE].sum()))
+
+
+@lru_cache(maxsize=65536)
+def _null(m_p: int, m_v: int, passed: int) -> tuple[Floats, Floats]:
+    if m_p < 1 or m_v < 1:
+        raise ValueError(f"m_p is {m_p} and m_v is {m_v}: both prompts need a sample")
+    if not 0 <= passed <= m_p + m_v:
+        raise ValueError(f"{passed} of {m_p + m_v} samples cannot have passed")
+    first = np.arange(max(0, passed - m_v), min(m_p, passed) + 1)
+    gaps = np.abs(first / m_p - (passed - first) / m_v)
+    probabilities = hypergeom.pmf(first, m_p + m_v, passed, m_p)
+    return gaps, probabilities / probabilities.sum()
 
 
 def p_value(observed: float, draws: Floats) -> float:
@@ -38,9 +103,9 @@ def p_value(observed: float, draws: Floats) -> float:
 def pass_rate_draws(
     sizes: Sequence[int], passed: int, draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Return pass rates of G wordings after dealing out `passed` passes at random.
+    """Return pass rates of G prompts after dealing out `passed` passes at random.
 
-    `sizes` are the wordings' numbers of samples. Shape (draws, G); all equal where none or all
+    `sizes` are the prompts' numbers of samples. Shape (draws, G); all equal where none or all
     passed.
     """
     counts = rng.multivariate_hypergeometric(list(sizes), passed, size=draws)
@@ -65,17 +130,17 @@ def light_null_gap(
 def softexec_draws(
     z: Floats, passed: Bools, sizes: Sequence[int], draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Return SoftExec of G wordings after shuffling their samples.
+    """Return SoftExec of G prompts after shuffling their samples.
 
     Parameters
     ----------
     z
-        Shape (n,): what the softmax is taken of, all wordings one after another; ``-inf`` as in
+        Shape (n,): what the softmax is taken of, all prompts one after another; ``-inf`` as in
         `softexec.weights`.
     passed
         Shape (n,).
     sizes
-        How many of the n samples each of the G wordings has.
+        How many of the n samples each of the G prompts has.
     draws
         Number of shuffles R.
 

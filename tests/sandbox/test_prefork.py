@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.sandbox import jail
+from pytest_promptse.sandbox import pool
 from pytest_promptse.sandbox.causes import ProgramStopped
+from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.sandbox.limits import Limits
-from pytest_promptse.sandbox.tiers import open_sandbox
 
 GREEDY = "def f(size): return len(bytearray(size))"
 
 
 @pytest.fixture
 def ahead(bwrap, monkeypatch):
-    """A sandbox of two slots that has made a spare."""
-    monkeypatch.setattr(jail, "_WORTH_ANOTHER_JAIL", 0)
-    with open_sandbox("bwrap", slots=2) as sandbox:
+    """A sandbox of two workers that has made a spare."""
+    monkeypatch.setattr(pool, "_WORTH_ANOTHER_JAIL", 0)
+    with open_sandbox("bwrap", workers=2) as sandbox:
         assert answer(sandbox, 1) == 1
         assert len(sandbox._all) == 2
         yield sandbox
@@ -67,8 +67,8 @@ def test_a_spare_is_timed_by_the_limits_of_the_program_it_gets(ahead):
 
 
 def test_a_spare_that_died_waiting_is_no_verdict(ahead):
-    for slot in ahead._all:
-        zygote = slot.zygote
+    for worker in ahead._all:
+        zygote = worker.zygote
         os.kill(zygote, signal.SIGKILL)
         assert gone(zygote)
     for size in range(4):
@@ -83,6 +83,6 @@ def test_a_script_takes_no_spare_and_is_not_charged_for_one(ahead):
 
 
 def test_a_spare_does_not_outlive_the_sandbox(ahead):
-    zygotes = [slot.zygote for slot in ahead._all]
+    zygotes = [worker.zygote for worker in ahead._all]
     ahead.close()
     assert all(map(gone, zygotes))

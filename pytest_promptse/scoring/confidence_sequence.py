@@ -27,7 +27,7 @@ _GRID = 2000
 _STAKE = 0.75
 
 
-def mean_of_all(values: Floats, population: int, *, error: float) -> Interval:
+def finite_population_limits(values: Floats, population: int, *, error: float) -> Interval:
     """Return limits of the mean of a whole population of which some values have been seen.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The strongest tier of isolation that works here, opened as a sandbox."""
+"""The strongest level of isolation that works here, opened as a sandbox."""
 
 from __future__ import annotations
 
@@ -14,54 +14,55 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import SandboxError, nearest
 from pytest_promptse.sandbox.bubblewrap import bubblewrap_command, python_command
 from pytest_promptse.sandbox.container import container_command, default_image, find_engine
-from pytest_promptse.sandbox.jail import Sandbox
-from pytest_promptse.sandbox.slot import Slot
-from pytest_promptse.sandbox.syscalls import Filters, compile_filters
-from pytest_promptse.sandbox.view import PACKAGES, build_view
+from pytest_promptse.sandbox.mounts import PACKAGES, build_mounts
+from pytest_promptse.sandbox.pool import SandboxPool
+from pytest_promptse.sandbox.seccomp import Filters, compile_filters
+from pytest_promptse.sandbox.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TIERS = ("auto", "bwrap", "docker", "podman", "none")
+ISOLATION_LEVELS = ("auto", "bwrap", "docker", "podman", "none")
 
 
 def open_sandbox(
-    tier: str = "auto",
+    level: str = "auto",
     *,
-    slots: int | None = None,
+    workers: int | None = None,
     packages: tuple[str, ...] = ("numpy",),
     image: str | None = None,
-) -> Sandbox:
+) -> SandboxPool:
     """Open the sandbox that programs run in.
 
     Parameters
     ----------
-    tier : {"auto", "bwrap", "docker", "podman", "none"}
+    level : {"auto", "bwrap", "docker", "podman", "none"}
         What isolates programs from this machine; ``auto`` takes the strongest that works here
         and never ``none``. ``none`` runs them in a separate process without isolation.
-    slots : int, optional
+    workers : int, optional
         Programs at one time; by default twice the usable cores, since some of them sleep.
     packages : tuple of str
         Packages beyond the standard library that programs may import, where installed. In a
         container programs may import what its image has instead.
     image : str, optional
-        Image of the container tiers, with a ``python3``; by default the official slim image of
+        Image of the container levels, with a ``python3``; by default the official slim image of
         this Python's version. It must be there already.
 
     Raises
     ------
     SandboxError
-        When the tier, or under ``auto`` every tier, does not work here.
+        When the level, or under ``auto`` every level, does not work here.
     """
-    if tier not in TIERS:
+    if level not in ISOLATION_LEVELS:
         raise SandboxError(
-            f"unknown sandbox {tier!r}: one of {', '.join(TIERS)}{nearest(tier, TIERS)}"
+            f"unknown sandbox {level!r}: one of {', '.join(ISOLATION_LEVELS)}"
+            f"{nearest(level, ISOLATION_LEVELS)}"
         )
-    count = slots or 2 * len(os.sched_getaffinity(0))
+    count = workers or 2 * len(os.sched_getaffinity(0))
     if count < 1:
-        raise SandboxError(f"slots must be at least 1, not {slots}")
-    if tier != "auto":
-        return _OPENERS[tier](count, packages, image)
+        raise SandboxError(f"workers must be at least 1, not {workers}")
+    if level != "auto":
+        return _OPENERS[level](count, packages, image)
     reasons = []
     for name in ("bwrap", "podman", "docker"):
         try:
@@ -74,7 +75,7 @@ def open_sandbox(
     )
 
 
-def _open(sandbox: Sandbox) -> Sandbox:
+def _open(sandbox: SandboxPool) -> SandboxPool:
     """Return `sandbox` after one program ran in it, so that what fails does so now."""
     try:
         with sandbox.load("def probe(): return 7", entry_point="probe") as candidate:
@@ -88,17 +89,17 @@ def _open(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
-def _open_bwrap(slots: int, packages: tuple[str, ...], _: str | None) -> Sandbox:
+def _open_bwrap(workers: int, packages: tuple[str, ...], _: str | None) -> SandboxPool:
     program = shutil.which("bwrap")
     if sys.platform != "linux" or program is None:
         raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap")
     filters = compile_filters()
-    view = build_view(packages)
+    mounts = build_mounts(packages)
     spawner = ThreadPoolExecutor(1, thread_name_prefix="promptse-spawner")
 
-    def make_slot(number: int) -> Slot:
-        return Slot(
-            command=lambda: bubblewrap_command(program, view, slot=number),
+    def make_worker(number: int) -> Worker:
+        return Worker(
+            command=lambda: bubblewrap_command(program, mounts, worker=number),
             spawn=lambda function: spawner.submit(function).result(),
             isolation="namespaces",
             filters=filters,
@@ -106,26 +107,26 @@ def _open_bwrap(slots: int, packages: tuple[str, ...], _: str | None) -> Sandbox
         )
 
     return _open(
-        Sandbox(
-            tier="bwrap",
+        SandboxPool(
+            isolation_level="bwrap",
             description="bubblewrap: programs see no network, no home, no project, no secrets",
-            make_slot=make_slot,
+            make_worker=make_worker,
             release=spawner.shutdown,
-            slots=slots,
+            workers=workers,
             folder="/tmp",  # noqa: S108 - the private one
             ahead=True,
         )
     )
 
 
-def _open_none(slots: int, packages: tuple[str, ...], _: str | None) -> Sandbox:
+def _open_none(workers: int, packages: tuple[str, ...], _: str | None) -> SandboxPool:
     folder = tempfile.mkdtemp(prefix="promptse-")
-    view = build_view(packages)
-    found = [Path(source).parent for source, target in view.binds if target.startswith(PACKAGES)]
+    mounts = build_mounts(packages)
+    found = [Path(source).parent for source, target in mounts.binds if target.startswith(PACKAGES)]
 
-    def make_slot(_: int) -> Slot:
-        return Slot(
-            command=lambda: python_command(view.python),
+    def make_worker(_: int) -> Worker:
+        return Worker(
+            command=lambda: python_command(mounts.python),
             spawn=lambda function: function(),
             isolation="none",
             filters=Filters(),
@@ -133,24 +134,26 @@ def _open_none(slots: int, packages: tuple[str, ...], _: str | None) -> Sandbox:
         )
 
     return _open(
-        Sandbox(
-            tier="none",
+        SandboxPool(
+            isolation_level="none",
             description="none: programs run with your rights, only limits of time and memory hold",
-            make_slot=make_slot,
+            make_worker=make_worker,
             release=lambda: shutil.rmtree(folder, ignore_errors=True),
-            slots=slots,
+            workers=workers,
             folder=folder,
         )
     )
 
 
-def _open_container(name: str, slots: int, _: tuple[str, ...], image: str | None = None) -> Sandbox:
+def _open_container(
+    name: str, workers: int, _: tuple[str, ...], image: str | None = None
+) -> SandboxPool:
     chosen = image or default_image()
     engine = find_engine(name, chosen)
     filters = compile_filters() if sys.platform == "linux" else Filters()
 
-    def make_slot(_: int) -> Slot:
-        return Slot(
+    def make_worker(_: int) -> Worker:
+        return Worker(
             command=lambda: container_command(engine, chosen),
             spawn=lambda function: function(),
             isolation="user",
@@ -159,18 +162,18 @@ def _open_container(name: str, slots: int, _: tuple[str, ...], image: str | None
         )
 
     return _open(
-        Sandbox(
-            tier=name,
+        SandboxPool(
+            isolation_level=name,
             description=f"{name} ({chosen}): programs see no network and none of your files",
-            make_slot=make_slot,
+            make_worker=make_worker,
             release=lambda: None,
-            slots=slots,
+            workers=workers,
             folder="/tmp",  # noqa: S108 - the container's
         )
     )
 
 
-_OPENERS: dict[str, Callable[[int, tuple[str, ...], str | None], Sandbox]] = {
+_OPENERS: dict[str, Callable[[int, tuple[str, ...], str | None], SandboxPool]] = {
     "bwrap": _open_bwrap,
     "docker": partial(_open_container, "docker"),
     "podman": partial(_open_container, "podman"),

@@ -1,7 +1,7 @@
 """Which system calls a program may not make, compiled by libseccomp.
 
-The list names what widens the kernel's attack surface or leaves the turn's accounting; ordinary
-programs, process pools and sockets of the loopback among them, use none of it.
+The list names what widens the kernel's attack surface or escapes the accounting of an execution.
+Ordinary programs use none of it, nor do process pools and sockets on the loopback interface.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REFUSED = (
     " add_key request_key keyctl personality syslog acct swapon swapoff reboot kexec_load"
     " kexec_file_load init_module finit_module delete_module iopl ioperm modify_ldt lookup_dcookie"
     " fanotify_init vhangup nfsservctl seccomp landlock_create_ruleset"
-    # memory that no process's account shows, and objects that outlive the turn
+    # memory that no process's account shows, and objects that outlive the execution
     " memfd_create memfd_secret shmget shmat semget msgget mq_open"
     # clocks and names
     " settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname"

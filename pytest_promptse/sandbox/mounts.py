@@ -11,7 +11,7 @@ PACKAGES = "/opt/packages"
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class Mounts:
     """Read-only paths of the jail.
 
     Attributes
@@ -67,7 +67,7 @@ def _packages(names: tuple[str, ...]) -> list[tuple[str, str]]:
     return binds
 
 
-def build_view(packages: tuple[str, ...]) -> View:
+def build_mounts(packages: tuple[str, ...]) -> Mounts:
     """Return what a jail for this interpreter shows, with those of `packages` that are here."""
     system, links = _system()
     interpreter, python = _interpreter()
@@ -79,4 +79,4 @@ def build_view(packages: tuple[str, ...]) -> View:
         for path in sorted(Path(source).glob(pattern))
     ]
     binds = (*system, *interpreter, *_packages(packages))
-    return View(binds=binds, links=tuple(links), hidden=tuple(hidden), python=python)
+    return Mounts(binds=binds, links=tuple(links), hidden=tuple(hidden), python=python)

@@ -1,8 +1,8 @@
 """Intervals for a suite of one task, where there are no other tasks to resample.
 
-What is left to vary are the samples: each wording's are resampled, the figures computed anew,
-and their spread put around the estimate. The interval says what another run of the same wordings
-would give; it does not speak of other tasks or wordings.
+What is left to vary are the samples: each prompt's are resampled, the figures computed anew,
+and their spread put around the estimate. The interval says what another run of the same prompts
+would give; it does not speak of other tasks or prompts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pytest_promptse.scoring.intervals import (
     resampled_softexec,
     shifted_interval,
 )
-from pytest_promptse.scoring.measure import Plan, light_loss, loss, read_wording
+from pytest_promptse.scoring.task_score import Plan, light_loss, loss, score_prompt
 
 if TYPE_CHECKING:
     from pytest_promptse.scoring.samples import Floats, TaskSamples
@@ -62,27 +62,27 @@ class SingleTaskIntervals:
 
 
 def single_task_intervals(task: TaskSamples, plan: Plan, *, resamples: int) -> SingleTaskIntervals:
-    """Resample the samples within each wording of a task that has an original.
+    """Resample the samples within each prompt of a task that has an original.
 
     ``pass_at_1`` is Wilson's interval (JASA 22, 1927), which has width even where all passed.
     """
     assert task.original is not None
-    original = read_wording(task.original, plan, f"task {task.task_id!r}, original")
+    original = score_prompt(task.original, plan, f"task {task.task_id!r}, original")
     full_draws: dict[float, Floats] = {}
     light_draws: dict[float, Floats] = {}
     rng = generator(plan.seed, task.task_id, "bootstrap")
     variants = [
-        (d, read_wording(samples, plan, f"task {task.task_id!r}, d{d:g}"))
+        (d, score_prompt(samples, plan, f"task {task.task_id!r}, d{d:g}"))
         for d in plan.distances
         for samples in task.variants.get(d, ())
     ]
-    wordings = [original, *(w for _, w in variants)]
-    sizes = [len(w.samples) for w in wordings]
-    rates = resampled_pass_rates(sizes, [w.passes for w in wordings], resamples, rng)
+    prompts = [original, *(w for _, w in variants)]
+    sizes = [len(w.samples) for w in prompts]
+    rates = resampled_pass_rates(sizes, [w.passes for w in prompts], resamples, rng)
     scores = rates
     if original.z is not None:
-        z = np.concatenate([w.z for w in wordings if w.z is not None])
-        passed = np.concatenate([w.samples.passed for w in wordings])
+        z = np.concatenate([w.z for w in prompts if w.z is not None])
+        passed = np.concatenate([w.samples.passed for w in prompts])
         scores = resampled_softexec(z, passed, sizes, resamples, rng)
     for d in plan.distances:
         columns = [0, *(i for i, (at, _) in enumerate(variants, start=1) if at == d)]

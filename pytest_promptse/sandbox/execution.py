@@ -1,4 +1,4 @@
-"""One program's turn as the checker sees it: messages, output, deadlines, and how it ended."""
+"""One program's execution as the checker sees it: messages, output, deadlines, and how it ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_promptse.sandbox.guest.zygote import READY
 
 if TYPE_CHECKING:
     from pytest_promptse.sandbox.limits import Limits
-    from pytest_promptse.sandbox.slot import Slot
+    from pytest_promptse.sandbox.worker import Worker
 
 _READY_SECONDS = 30.0
 _WATCH_SECONDS = 0.025
@@ -52,13 +52,13 @@ class _Output:
         return self.kept.decode("utf-8", "replace")
 
 
-class Turn:
+class Execution:
     """A forked program process and the descriptors to it.
 
     Parameters
     ----------
-    slot : Slot
-        Where the program runs; this turn alone uses it.
+    worker : Worker
+        Where the program runs; this execution alone uses it.
     limits : Limits
         What the program may use.
     folder : str
@@ -71,7 +71,7 @@ class Turn:
 
     def __init__(
         self,
-        slot: Slot,
+        worker: Worker,
         limits: Limits,
         *,
         folder: str,
@@ -82,7 +82,7 @@ class Turn:
         self.seconds = 0.0
         self.cpu = 0.0
         self.broken: SandboxError | None = None
-        self._slot = slot
+        self._worker = worker
         self._ended = False
         self._ready = False
         self._stalled = self._granted = 0.0
@@ -106,7 +106,7 @@ class Turn:
         self._buffer = bytearray()
         files = [theirs.fileno(), input_end, self.output.write_end, self.errors.write_end]
         try:
-            self._number = slot.begin(limits, files, folder)
+            self._number = worker.begin(limits, files, folder)
         except SandboxError:
             self._ended = True
             self.close()
@@ -283,7 +283,7 @@ class Turn:
 
     def _watch(self) -> float:
         """Return seconds until the next look: sooner where CPU time may run out sooner."""
-        used = watch.measure(self._slot.zygote, exact_above=self.limits.memory)
+        used = watch.measure(self._worker.zygote, exact_above=self.limits.memory)
         if used.memory > self.limits.memory:
             mib = self.limits.memory / 2**20
             self._fail("resource", f"the program's processes use over {mib:.0f} MiB")
@@ -313,10 +313,10 @@ class Turn:
     def _end(self) -> int:
         """End the program and all it started; its wait status."""
         if self._ended:
-            raise SandboxError("the turn is over")
+            raise SandboxError("the execution is over")
         self._ended = True
         try:
-            ending = self._slot.end(self._number)
+            ending = self._worker.end(self._number)
         except SandboxError as error:
             self.broken = error
             raise
@@ -332,7 +332,7 @@ class Turn:
                 pass
 
     def close(self) -> None:
-        """End the turn, if it has not ended, and close every descriptor."""
+        """End the execution, if it has not ended, and close every descriptor."""
         try:
             if not self._ended:
                 self._end()
