@@ -163,8 +163,7 @@ _FIGURES = (
 
 def _text(each: Administration, scores: Scores, top: dict[str, tuple[str, ...]]) -> str:
     lines = [f"{each.model}, {each.language}: {scores.n_words} words x {scores.n_runs} runs"]
-    for name in _FIGURES:
-        lines.append(f"  {name:12}{_shown(getattr(scores, name))}")
+    lines += [f"  {name:12}{_shown(getattr(scores, name))}" for name in _FIGURES]
     if each.reread is not None:
         same = float((each.reread == each.codes).mean())
         lines.append(f"  the raw responses, read by number and word, give {same:.2%} same labels")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.psychometrics.emotionbench.scoring import Change, Method, Summary
 
-_ARROWS = {"up": "↑", "down": "↓", "none": "–"}
+_ARROWS = {"up": "↑", "down": "↓", "none": "-"}
 
 
 def add_parser(
@@ -111,9 +111,10 @@ def _table(path: Path, method: Method) -> dict[str, Any]:
             category: _summary(summarise(totals)) for category, totals in responses.default.items()
         },
         "changes": {
-            category: [_change(each) for each in score_table(
-                responses.default.get(category, ()), evoked, method=method
-            )]
+            category: [
+                _change(each)
+                for each in score_table(responses.default.get(category, ()), evoked, method=method)
+            ]
             for category, evoked in responses.evoked.items()
         },
     }
@@ -141,7 +142,8 @@ def _crowd_table(path: Path) -> dict[str, Any]:
         },
         "changes": {
             category: [
-                _change(each) for each in score_crowd(answers.before[category], answers.after[category])
+                _change(each)
+                for each in score_crowd(answers.before[category], answers.after[category])
             ]
             for category in answers.before
         },
@@ -176,7 +178,9 @@ def _text(table: dict[str, Any]) -> str:
     lines = [f"{table['model']}, {table['scale']}, method {table['method']}"]
     if table["malformed"]:
         lines.append(f"left out, since items are missing or off the scale: {table['malformed']}")
-    width = max((len(row["label"]) for rows in table["changes"].values() for row in rows), default=8)
+    width = max(
+        (len(row["label"]) for rows in table["changes"].values() for row in rows), default=8
+    )
     width = max(width, len("Default")) + 4
     lines.append(" " * width + "".join(f"{category:>18}" for category in categories))
     default = "".join(f"{_mean(table['default'][category]):>18}" for category in categories)
@@ -206,4 +210,4 @@ def _mean(summary: dict[str, Any]) -> str:
 def _cell(row: dict[str, Any] | None) -> str:
     if row is None or row["delta"] is None:
         return "-"
-    return f"{_ARROWS[row['arrow']]} ({row['delta']:+.1f})"
+    return f"{_ARROWS[row['arrow']]} ({round(row['delta'], 9):+.1f})"

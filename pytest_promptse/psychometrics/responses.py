@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Entry", "ItemIndex", "clean", "holds_word", "is_refusal", "normal_form", "split_entries"]
+__all__ = [
+    "Entry",
+    "ItemIndex",
+    "clean",
+    "holds_word",
+    "is_refusal",
+    "normal_form",
+    "split_entries",
+]
 
 # ECMA-48 control sequences, operating system commands and two-character escapes.
 _ESCAPES = re.compile(
@@ -26,7 +34,10 @@ _BULLET = re.compile(r"^\s*[-+\u2022\u00b7\u25cf]\s+")
 _NUMBER = re.compile(
     r"(?<![\w.,/])[(\[]?(?P<number>\d{1,4})\s*(?:[.:)\]\u3001]|-(?=\s))(?!\d)[.)\]:]?\s*"
 )
-_SEPARATORS = " \t.,;:!?-=()[]{}\"'/\\<\u2013\u2014\u2192\u3001\u3002\u201c\u201d\u2018\u2019\u300a\u300b\u300c\u300d"
+_SEPARATORS = (
+    " \t.,;:!?-=()[]{}\"'/\\<\u2013\u2014\u2192\u3001\u3002"
+    "\u201c\u201d\u2018\u2019\u300a\u300b\u300c\u300d"
+)
 _REFUSALS = re.compile(
     r"\bas an? (?:ai|artificial|large language|language) |\b(?:i am|i'm) (?:just |only )?an? (?:ai|"
     r"artificial|language model)|\bi (?:can ?not|can't|do not|don't|am unable|won't|will not|must "

@@ -1,4 +1,4 @@
-"""Self-report scales: their items and scoring keys, their prompts, and the ratings in a response."""
+"""Self-report scales: items and scoring keys, prompts, and the ratings in a response."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class Scale:
         totals: dict[str, float] = {}
         for name, numbers in self.categories.items():
             values = [
-                self.low + self.high - ratings[number] if number in self.reverse else ratings[number]
+                self.low + self.high - ratings[number]
+                if number in self.reverse
+                else ratings[number]
                 for number in numbers
             ]
             total = float(sum(values))
@@ -183,7 +185,9 @@ def read_ratings(
     else:
         index = ItemIndex(items)
         for entry in entries:
-            _read_entry(entry, index, order, scale, found, problems)
+            _read_entry(
+                entry, index=index, order=order, scale=scale, found=found, problems=problems
+            )
     ratings: dict[int, int] = {}
     for number, values in found.items():
         if len(set(values)) == 1:
@@ -232,6 +236,7 @@ def _take(value: str, scale: Scale, into: list[int], problems: Counter[str]) -> 
 
 def _read_entry(
     entry: Entry,
+    *,
     index: ItemIndex,
     order: Sequence[int],
     scale: Scale,
@@ -243,8 +248,10 @@ def _read_entry(
     place = numbered
     if subject:
         named = index.find(subject)
-        if numbered is not None and named != numbered and (
-            index.exact(subject) is not None or not index.agrees(subject, numbered)
+        if (
+            numbered is not None
+            and named != numbered
+            and (index.exact(subject) is not None or not index.agrees(subject, numbered))
         ):
             place = named
             if named is None:

@@ -6,11 +6,13 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
+import logging
 import re
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_promptse.errors import SettingsError
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["BuiltWord", "build_words", "read_valence", "render_words"]
 
 PartOfSpeech = Literal["noun", "verb"]
+_Tagger: TypeAlias = "Callable[[str], PartOfSpeech | None]"
 
 _EXTRA = "pip install 'pytest-promptse[psychometrics]'"
 _CANDIDATES = 60_000
@@ -29,10 +32,10 @@ _WORDFREQ_NOTICE = (
     "Word frequencies from wordfreq by Robyn Speer (https://github.com/rspeer/wordfreq). Its data "
     "is licensed under the Creative Commons Attribution-ShareAlike 4.0 licence "
     "(https://creativecommons.org/licenses/by-sa/4.0/) and so is this list. wordfreq's sources "
-    "include Wikipedia, OPUS OpenSubtitles 2018 (http://www.opensubtitles.org/), SUBTLEX (SUBTLEX-US"
-    ", -UK, -CH, by Marc Brysbaert and others, free to use with citation), NewsCrawl, GlobalVoices "
-    "and Google Books Ngrams (CC BY); see its NOTICE for the full list. Changed: restricted to nouns "
-    "and verbs by part-of-speech tags."
+    "include Wikipedia, OPUS OpenSubtitles 2018 (http://www.opensubtitles.org/), SUBTLEX (Marc "
+    "Brysbaert and others, free to use with citation), NewsCrawl, GlobalVoices and Google Books "
+    "Ngrams (CC BY); see its documentation for the full list. Changed: restricted to nouns and "
+    "verbs by part-of-speech tags."
 )
 _CORPUS_NOTICE = "Words counted in the texts that 'corpus' names."
 # CLAWS C5 tags of the British National Corpus: common nouns, lexical verbs.
@@ -54,12 +57,6 @@ class BuiltWord:
     word: str
     pos: PartOfSpeech
     frequency: float
-
-
-class _Tagger(Protocol):
-    tools: Sequence[str]
-
-    def __call__(self, word: str) -> PartOfSpeech | None: ...
 
 
 def build_words(
@@ -88,9 +85,8 @@ def build_words(
     SettingsError
         If a tool is not installed, a file cannot be read, or no valences are known.
     """
-    tagger = _english_tagger() if language == "en" else _chinese_tagger()
+    tagger, tools = _english_tagger() if language == "en" else _chinese_tagger()
     about: dict[str, Any] = {"language": language, "parts_of_speech": ["noun", "verb"]}
-    tools = list(tagger.tools)
     if corpus:
         frequencies: Iterable[tuple[str, float]] = _count(corpus, language)
         about["corpus"] = [
@@ -165,7 +161,10 @@ def read_valence(path: Path) -> dict[str, float]:
 
 def _tool(package: str, *modules: str) -> tuple[Any, ...]:
     try:
-        return tuple(importlib.import_module(module) for module in modules)
+        with warnings.catch_warnings():
+            # jieba's source has invalid escape sequences, about which nobody here can do anything.
+            warnings.simplefilter("ignore")
+            return tuple(importlib.import_module(module) for module in modules)
     except ImportError:
         raise SettingsError(f"{package} is not installed; {_EXTRA}") from None
 
@@ -208,16 +207,7 @@ def _count(corpus: Sequence[tuple[str, str]], language: Language) -> list[tuple[
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Function:
-    tools: Sequence[str]
-    tag: Callable[[str], PartOfSpeech | None]
-
-    def __call__(self, word: str) -> PartOfSpeech | None:
-        return self.tag(word)
-
-
-def _english_tagger() -> _Tagger:
+def _english_tagger() -> tuple[_Tagger, list[str]]:
     """Tag by HanTa's most probable tag, if lemminflect's dictionary has the word as that too."""
     (hanta,) = _tool("HanTa", "HanTa.HanoverTagger")
     (lemminflect,) = _tool("lemminflect", "lemminflect")
@@ -232,13 +222,13 @@ def _english_tagger() -> _Tagger:
             return "noun"
         return "verb" if best in _ENGLISH_VERBS and "VERB" in known else None
 
-    return _Function(tools=(_version("HanTa"), _version("lemminflect")), tag=tag)
+    return tag, [_version("HanTa"), _version("lemminflect")]
 
 
-def _chinese_tagger() -> _Tagger:
+def _chinese_tagger() -> tuple[_Tagger, list[str]]:
     """Tag by the dictionary of jieba; words that it lacks or tags otherwise are left out."""
     jieba, posseg = _tool("jieba", "jieba", "jieba.posseg")
-    jieba.setLogLevel(60)
+    jieba.setLogLevel(logging.ERROR)
     posseg.dt.tokenizer.check_initialized()
     table: Mapping[str, str] = posseg.dt.word_tag_tab
 
@@ -247,7 +237,7 @@ def _chinese_tagger() -> _Tagger:
             return None
         return _CHINESE_TAGS.get(table.get(word, ""))
 
-    return _Function(tools=(_version("jieba"),), tag=tag)
+    return tag, [_version("jieba")]
 
 
 def _vader() -> tuple[dict[str, float], str]:

@@ -77,10 +77,14 @@ def reliability(scale: Scale, runs: Sequence[Ratings]) -> Reliability:
     it lowers the coverage.
     """
     numbers = range(1, len(scale.items) + 1)
-    same = sum(
-        len({run.ratings.get(number) for run in runs}) == 1 and number in runs[0].ratings
-        for number in numbers
-    ) if runs else 0
+    same = (
+        sum(
+            len({run.ratings.get(number) for run in runs}) == 1 and number in runs[0].ratings
+            for number in numbers
+        )
+        if runs
+        else 0
+    )
     given = [value for run in runs for value in run.ratings.values()]
     asked = len(scale.items) * len(runs)
     return Reliability(

@@ -158,9 +158,7 @@ def _subject(body: str, anchors: tuple[str, str]) -> str:
     return subject
 
 
-def _label(
-    body: str, word: str, positive: str, negative: str, problems: Counter[str]
-) -> Label:
+def _label(body: str, word: str, positive: str, negative: str, problems: Counter[str]) -> Label:
     rest = body[len(word) :] if _starts_with(body, word) else body
     holds_positive, holds_negative = holds_word(rest, positive), holds_word(rest, negative)
     if holds_positive and holds_negative:

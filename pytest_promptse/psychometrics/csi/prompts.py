@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_promptse.errors import SettingsError
 from pytest_promptse.models.base import derive_seed
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ _INSTRUCTIONS: dict[Language, str] = {
         "number, the word, a hyphen, and either {positive} or {negative}.\n\n{words}"
     ),
     "zh": (
-        "下面有 {count} 个编号的词。请逐一说出每个词首先让你想到的是“{positive}”还是“{negative}”。\n"
+        "下面有 {count} 个编号的词。"
+        "请逐一说出每个词首先让你想到的是“{positive}”还是“{negative}”。\n"
         "凭第一感觉作答，不要说明理由。每个词写一行：编号、该词、连字符，然后写{positive}或{negative}。"
         "\n\n{words}"
     ),
@@ -62,11 +64,21 @@ def anchors_for(pair: str, language: Language) -> Anchors:
     ----------
     pair
         A name in `ANCHORS`, or two words of the user's own as ``POSITIVE/NEGATIVE``.
+
+    Raises
+    ------
+    SettingsError
+        If `pair` is not two different words.
     """
     if pair in ANCHORS:
         return ANCHORS[pair][language]
-    positive, _, negative = pair.partition("/")
-    return Anchors(positive=positive.strip(), negative=negative.strip())
+    positive, _, negative = (part.strip() for part in pair.partition("/"))
+    if not positive or not negative or positive.casefold() == negative.casefold():
+        raise SettingsError(
+            f"anchors {pair!r}: give two different words as POSITIVE/NEGATIVE, or one of "
+            f"{', '.join(ANCHORS)}"
+        )
+    return Anchors(positive=positive, negative=negative)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from pytest_promptse.psychometrics.csi.labels import read_labels
 from pytest_promptse.psychometrics.csi.prompts import anchors_for
 from pytest_promptse.psychometrics.csi.scoring import CODES, MISSING, encode
 from pytest_promptse.psychometrics.csi.stories import RatedStory, Validity, read_rating, validity
+from pytest_promptse.psychometrics.csi.words import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -142,8 +143,12 @@ def _published(path: Path, words_per_prompt: int | None, listed: WordList | None
     words = tuple(names[number] for number in range(1, n_words + 1))
     if listed is not None and listed.words[:n_words] != words:
         differing = next(
-            (number for number, pair in enumerate(zip(listed.words, words, strict=False), 1)
-             if pair[0] != pair[1]), min(len(listed.words), n_words) + 1,
+            (
+                number
+                for number, pair in enumerate(zip(listed.words, words, strict=False), 1)
+                if pair[0] != pair[1]
+            ),
+            min(len(listed.words), n_words) + 1,
         )
         raise SettingsError(f"{path}: word {differing} is not that of the list {listed.name!r}")
     model, _, language = path.stem.rpartition("-")
@@ -210,9 +215,7 @@ def _reread(
         if len(listed) != len(texts):
             return None, {}
         for batch, text in zip(listed, texts, strict=True):
-            found = read_labels(
-                text, batch, positive=anchors.positive, negative=anchors.negative
-            )
+            found = read_labels(text, batch, positive=anchors.positive, negative=anchors.negative)
             for kind, count in found.problems.items():
                 problems[kind] = problems.get(kind, 0) + count
             for word, code in zip(batch, encode(found.labels), strict=True):
@@ -222,7 +225,9 @@ def _reread(
 
 
 def _parts(path: Path) -> list[str]:
-    return [part for part in _BETWEEN_RESPONSES.split(path.read_text(encoding="utf-8")) if part.strip()]
+    return [
+        part for part in _BETWEEN_RESPONSES.split(path.read_text(encoding="utf-8")) if part.strip()
+    ]
 
 
 def _listed(prompt: str) -> list[str]:
@@ -260,19 +265,20 @@ def _own(path: Path) -> Iterable[Administration]:
 
 def _response_row(text: str, path: Path, line: int) -> dict[str, Any]:
     try:
-        row = json.loads(text)
+        row: Any = json.loads(text)
     except ValueError as error:
         raise SettingsError(f"{path}, line {line}: is no JSON ({error})") from None
     wanted = {"run": int, "words": list, "response": str}
+    fields: dict[str, Any] = row if isinstance(row, dict) else {}
     for name, kind in wanted.items():
-        if not isinstance(row, dict) or not isinstance(row.get(name), kind):
+        if not isinstance(fields.get(name), kind):
             raise SettingsError(
                 f"{path}, line {line}: needs 'run' (a number), 'words' (a list) and 'response' "
                 f"(text); {name!r} is missing or of another type"
             )
-    if row.get("language", "en") not in {"en", "zh"}:
-        raise SettingsError(f"{path}, line {line}: language {row['language']!r} is none of en, zh")
-    return row
+    if fields.get("language", "en") not in LANGUAGES:
+        raise SettingsError(f"{path}, line {line}: language is none of {', '.join(LANGUAGES)}")
+    return fields
 
 
 def _from_rows(path: Path, model: str, language: str, rows: list[dict[str, Any]]) -> Administration:

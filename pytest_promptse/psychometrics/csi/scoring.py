@@ -66,9 +66,7 @@ class Scores:
 
 def encode(labels: Sequence[Label | None]) -> NDArray[np.int8]:
     """Return labels as codes: -1 negative, 0 neutral, 1 positive, `MISSING` none."""
-    return np.array(
-        [MISSING if label is None else CODES[label] for label in labels], dtype=np.int8
-    )
+    return np.array([MISSING if label is None else CODES[label] for label in labels], dtype=np.int8)
 
 
 def score(
@@ -145,7 +143,9 @@ def top_words(codes: NDArray[np.int8], words: Sequence[str], n: int) -> dict[str
     }
 
 
-def _shares(codes: NDArray[np.int8], weights: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def _shares(
+    codes: NDArray[np.int8], weights: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
     """Return the shares of words for each row of `weights`, of shape (resamples, words)."""
     total = weights.sum(axis=1)
     with np.errstate(invalid="ignore"):

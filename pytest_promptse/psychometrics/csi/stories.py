@@ -1,4 +1,4 @@
-"""The validity check: are stories told from negative words rated as more tragic?"""
+"""The validity check: whether stories told from negative words are rated as more tragic."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ _RATER: dict[Language, str] = {
     ),
     "zh": (
         "请阅读下面的故事并判断它的基调。\n"
-        "给出两个 1 到 10 的整数。“tragedy”表示故事有多悲伤：1 完全没有，5 有一些挫折，10 极其悲惨。"
+        "给出两个 1 到 10 的整数。"
+        "“tragedy”表示故事有多悲伤：1 完全没有，5 有一些挫折，10 极其悲惨。"
         "“comedy”表示故事有多欢快：1 完全没有，5 有些轻松之处，10 令人愉快且结局圆满。\n"
         '只用 JSON 回答：{{"tragedy": 数字, "comedy": 数字}}\n\n故事：\n{story}'
     ),

@@ -93,17 +93,18 @@ def read_words(text: str, *, name: str) -> WordList:
     words: dict[str, None] = {}
     about: Mapping[str, Any] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        word = line.strip()
-        if not word:
+        stripped = line.strip()
+        if not stripped:
             continue
-        if word.startswith("{"):
-            row = _row(word, name, number)
+        word: object = stripped
+        if stripped.startswith("{"):
+            row = _row(stripped, name, number)
             if number == 1 and isinstance(row.get("about"), dict):
                 about = row["about"]
                 continue
             word = row.get("word")
-            if not isinstance(word, str) or not word.strip():
-                raise SettingsError(f"word list {name!r}, line {number}: has no 'word'; add it")
+        if not isinstance(word, str) or not word.strip():
+            raise SettingsError(f"word list {name!r}, line {number}: has no 'word'; add it")
         if word in words:
             raise SettingsError(f"word list {name!r}, line {number}: {word!r} comes twice")
         words[word] = None

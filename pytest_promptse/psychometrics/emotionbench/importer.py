@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import SettingsError
@@ -20,6 +19,7 @@ from pytest_promptse.psychometrics.scales import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pytest_promptse.psychometrics.scales import Compute
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+import zipfile
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import SettingsError
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["CrowdAnswers", "Responses", "read_crowd", "read_responses"]
 
 _DEFAULT = re.compile(r"^General_test-\d+_order-(\d+)$")
-_EVOKED = re.compile(r"^(?P<factor>\w+-\d+)_scenario-(?P<situation>\d+)_test-\d+_order-(?P<order>\d+)$")
+_EVOKED = re.compile(
+    r"^(?P<factor>\w+-\d+)_scenario-(?P<situation>\d+)_test-\d+_order-(?P<order>\d+)$"
+)
 _SUBJECT = re.compile(r"^(?P<emotion>[A-Za-z]+)_F(?P<factor>\d+)S(?P<situation>\d+)$")
 # The workbook names two emotions by their adjectives.
 _WORKBOOK_EMOTIONS = {"Angry": "Anger", "Jealous": "Jealousy"}
@@ -80,16 +83,7 @@ def read_responses(
     SettingsError
         If the file has another layout.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SettingsError(f"{path}: cannot be read as CSV ({error})") from None
-    if len(rows) < 3 or not any(_DEFAULT.match(name) for name in rows[0]):  # noqa: PLR2004
-        raise SettingsError(
-            f"{path}: has no columns 'General_test-N_order-N'; give a response file as the authors "
-            "of EmotionBench published them"
-        )
+    rows = _table(path)
     header, items = rows[0], rows[2:]
     model, _, rest = path.stem.partition("-PANAS")
     name = "PANAS"
@@ -139,6 +133,20 @@ def read_responses(
     )
 
 
+def _table(path: Path) -> list[list[str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SettingsError(f"{path}: cannot be read as CSV ({error})") from None
+    if len(rows) < 3 or not any(_DEFAULT.match(name) for name in rows[0]):  # noqa: PLR2004
+        raise SettingsError(
+            f"{path}: has no columns 'General_test-N_order-N'; give a response file as the authors "
+            "of EmotionBench published them"
+        )
+    return rows
+
+
 def read_crowd(path: Path) -> CrowdAnswers:
     """Return the answers in the crowd study's workbook.
 
@@ -151,7 +159,9 @@ def read_crowd(path: Path) -> CrowdAnswers:
     """
     rows = _workbook_rows(path)
     questions = [
-        i for i, row in enumerate(rows) if str(row[1] or "").startswith("Please indicate the extent")
+        i
+        for i, row in enumerate(rows)
+        if str(row[1] or "").startswith("Please indicate the extent")
     ]
     if len(questions) != 2 * _N_PANAS:
         raise SettingsError(f"{path}: has {len(questions)} rows of ratings, not {2 * _N_PANAS}")
@@ -202,7 +212,7 @@ def _workbook_rows(path: Path) -> list[tuple[Any, ...]]:
         ) from None
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (OSError, ValueError, KeyError, openpyxl.utils.exceptions.InvalidFileException) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise SettingsError(f"{path}: cannot be read as a workbook ({error})") from None
     try:
         if "Raw" not in book.sheetnames:
@@ -234,8 +244,6 @@ def _plain_sum(name: str, n_items: int) -> Scale:
 
 
 def _without_reverse(scale: Scale) -> Scale:
-    from dataclasses import replace  # noqa: PLC0415
-
     return replace(scale, reverse=frozenset())
 
 

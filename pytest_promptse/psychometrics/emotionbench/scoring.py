@@ -207,9 +207,7 @@ def score_table(
         by_factor.setdefault(situation.factor, []).append(situation)
     rows: list[Change] = []
     for emotion in EMOTIONS:
-        factors = [
-            name for name in _in_order(by_factor) if name.rpartition("-")[0] == emotion
-        ]
+        factors = [name for name in _in_order(by_factor) if name.rpartition("-")[0] == emotion]
         rows += [compare(name, default, by_factor[name], method=method) for name in factors]
         pooled = [situation for name in factors for situation in by_factor[name]]
         if pooled:
