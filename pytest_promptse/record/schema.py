@@ -7,9 +7,12 @@ What was not measured is None, never 0.
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - msgspec reads it
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+
+from pytest_promptse.errors import RecordError
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
@@ -173,11 +176,24 @@ class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One completion: ``cause`` is None where its program passed.
+
+    ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens; both are None
+    where the model returns none.
+    """
+
+    cause: str | None
+    logprob: float | None
+    n_tokens: int | None
+
+
 class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The original wording of a task as measured.
 
     ``causes`` counts why samples failed, ``details`` gives an example of each. ``samples`` holds
     the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
+    ``draws`` holds all of them in sample order, with ``--promptse-record-samples all`` only.
     ``confidence`` is the samples' mean of exp(logprob / tokens), None without log-probabilities.
     ``node`` is the pytest item that measures it, seen from the root directory; None where its
     name cannot be told. ``prompt`` is what was worded: the task, or the whole prompt where the
@@ -195,6 +211,7 @@ class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
     causes: dict[str, int]
     details: dict[str, str]
     samples: list[SampleRecord] = []
+    draws: list[DrawRecord] = []
     prompt_tokens: float | None = None
     completion_tokens: float | None = None
 
@@ -454,6 +471,59 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []
     emotions: dict[str, EmotionRecord] = {}
+
+    @classmethod
+    def load(cls, path: str | Path) -> Record:
+        """Read a record from a file that ``--promptse-report json:PATH`` wrote.
+
+        Parameters
+        ----------
+        path
+            The JSON file.
+
+        Raises
+        ------
+        RecordError
+            If the file cannot be read, or does not hold a record of this schema version.
+        """
+        try:
+            text = Path(path).read_bytes()
+        except OSError as error:
+            raise RecordError(f"{path}: {error.strerror or error}") from None
+        return decode(text, where=str(path))
+
+
+class _Head(msgspec.Struct):
+    schema: str
+
+
+def decode(text: bytes, *, where: str) -> Record:
+    """Read a record from JSON.
+
+    Raises
+    ------
+    RecordError
+        If `text` is no record, or one of another schema version, naming `where` it stands.
+    """
+    try:
+        schema = msgspec.json.decode(text, type=_Head).schema
+    except msgspec.DecodeError:
+        raise RecordError(f"{where} is no result record") from None
+    kind, _, version = schema.partition("/")
+    if kind != SCHEMA.partition("/")[0]:
+        raise RecordError(f"{where} is no result record but {schema!r}")
+    if schema != SCHEMA:
+        known = SCHEMA.partition("/")[2]
+        is_newer = version.isdecimal() and int(version) > int(known)
+        remedy = "; a newer one reads it: pip install -U pytest-promptse" if is_newer else ""
+        raise RecordError(
+            f"{where} is a record of schema version {version}, and this version of pytest-promptse "
+            f"reads {known}{remedy}"
+        )
+    try:
+        return msgspec.json.decode(text, type=Record)
+    except msgspec.DecodeError as error:
+        raise RecordError(f"{where} is a damaged result record: {error}") from None
 
 
 def json_schema() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_promptse.cli.main import main
-from pytest_promptse.record.files import decode
+from pytest_promptse.record.schema import decode
 
 SAVED = Path(__file__).parents[1] / "record" / "records" / "run-1.json"
 
