@@ -1,4 +1,9 @@
-"""Tests whether a code model still solves the task when somebody tired or junior asks."""
+"""Test whether a code model still solves a task when the prompt comes in another tone.
+
+``Task`` and ``Example`` describe tasks in a test module. ``Record`` reads the result of a run.
+``pytest_promptse.tasks.humaneval`` has the tasks of HumanEval, `pytest_promptse.hookspecs` the
+hooks for other plugins.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_promptse.record.schema import Record
+    from pytest_promptse.tasks.example import Example
     from pytest_promptse.tasks.task import Task
 
-__all__ = ["Record", "Task"]
+__all__ = ["Example", "Record", "Task"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    # Every pytest session imports this package for the plugin, so it imports nothing heavy.
-    if name == "Task":
-        from pytest_promptse.tasks.task import Task
+    # Every pytest session imports this package for the plugin, so it imports nothing by itself.
+    if name == "Example":
+        from pytest_promptse.tasks.example import Example
 
-        return Task
+        return Example
     if name == "Record":
         from pytest_promptse.record.schema import Record
 
         return Record
+    if name == "Task":
+        from pytest_promptse.tasks.task import Task
+
+        return Task
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
 from pytest_promptse.cli import compare as study_commands
-from pytest_promptse.cli import report, store, view
+from pytest_promptse.cli import csi, emotionbench, report, store, view
 from pytest_promptse.cli import variants as variant_commands
 from pytest_promptse.errors import PromptseError
 from pytest_promptse.record.schema import json_schema
@@ -31,6 +31,8 @@ def make_parser() -> argparse.ArgumentParser:
     report.add_parser(commands)
     view.add_parser(commands)
     study_commands.add_parser(commands)
+    csi.add_parser(commands)
+    emotionbench.add_parser(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of the result record")
     schema.set_defaults(func=_schema)
     return parser

@@ -176,7 +176,7 @@ def test_a_wrong_template_is_refused_with_its_line(slug, run, pytester, source, 
 def test_a_pattern_that_the_shell_took_apart_is_explained(prompts, run):
     result = run(*MODEL, "--promptse-template", "prompts/plain.j2", "prompts/wordy.j2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*prompts/wordy.j2 is a template and no test: quote the pattern*"])
+    result.stderr.fnmatch_lines(["*prompts/wordy.j2 is a prompt template, not a test; quote*"])
 
 
 def test_a_dry_run_tells_what_each_template_would_ask(prompts, run):
