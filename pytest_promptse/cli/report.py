@@ -28,7 +28,7 @@ def add_parser(
         "targets",
         nargs="*",
         metavar="KIND:PATH",
-        help="json:PATH, html:PATH, md:PATH or github; without one, print the summary",
+        help="json:PATH, html:PATH, md:PATH, csv:FOLDER or github; without one, print the summary",
     )
     report.add_argument(
         "-v", "--verbose", action="store_true", help="print every variant in the summary"

@@ -22,7 +22,9 @@ def add_parser(
     subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
 ) -> None:
     """Add the ``store`` commands; each sets ``func``, which returns the exit code."""
-    store = subparsers.add_parser("store", help="show, prune or export the stored completions")
+    store = subparsers.add_parser(
+        "store", help="look into, thin out or export what models answered"
+    )
     commands = store.add_subparsers(title="commands", metavar="COMMAND", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
@@ -30,25 +32,27 @@ def add_parser(
         type=Path,
         default=_DEFAULT_FOLDER,
         metavar="FOLDER",
-        help="folder of the store (default: %(default)s)",
+        help="where the store lies (default: %(default)s)",
     )
 
-    info = commands.add_parser("info", parents=[common], help="show what the store contains")
+    info = commands.add_parser("info", parents=[common], help="show what the store holds")
     info.set_defaults(func=_info)
 
-    prune = commands.add_parser("prune", parents=[common], help="remove what is not needed")
-    prune.add_argument("--model", metavar="BACKEND:NAME", help="only completions of this model")
+    prune = commands.add_parser("prune", parents=[common], help="throw away what is not needed")
+    prune.add_argument("--model", metavar="BACKEND:NAME", help="only what this model answered")
     prune.add_argument(
-        "--older-than", type=float, metavar="DAYS", help="only completions older than DAYS"
+        "--older-than", type=float, metavar="DAYS", help="only what is older than so many days"
     )
-    prune.add_argument("--verdicts", action="store_true", help="all verdicts, but no completions")
-    prune.add_argument("--dry-run", action="store_true", help="only print what would be removed")
+    prune.add_argument(
+        "--verdicts", action="store_true", help="all verdicts, and nothing that was paid for"
+    )
+    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
     prune.set_defaults(func=_prune)
 
     export = commands.add_parser(
-        "export", parents=[common], help="write completions as JSON lines, which replay: reads"
+        "export", parents=[common], help="write completions as JSON lines that replay: reads"
     )
-    export.add_argument("--model", metavar="BACKEND:NAME", help="only completions of this model")
+    export.add_argument("--model", metavar="BACKEND:NAME", help="only what this model answered")
     export.add_argument(
         "--output", type=Path, metavar="FILE", help="write here (default: standard output)"
     )
@@ -71,7 +75,7 @@ def _info(chosen: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from pytest_promptse.store.maintenance import count_verdicts, holdings  # noqa: PLC0415
+    from pytest_promptse.store.maintenance import contents, count_verdicts  # noqa: PLC0415
     from pytest_promptse.store.migrations import SCHEMA_VERSION  # noqa: PLC0415
 
     with closing(_open(chosen.store)) as store:
@@ -80,10 +84,10 @@ def _info(chosen: argparse.Namespace) -> int:
         for title in numbers:
             table.add_column(title, justify="right")
         table.add_column("newest")
-        for held in holdings(store):
+        for held in contents(store):
             table.add_row(
                 held.model,
-                f"{held.wordings:,}",
+                f"{held.variants:,}",
                 f"{held.completions:,}",
                 f"{held.requests:,}",
                 f"{held.prompt_tokens:,}",
@@ -99,26 +103,25 @@ def _info(chosen: argparse.Namespace) -> int:
         console = Console(highlight=False, soft_wrap=True)
         console.print(f"{path}: {size / 1e6:.1f} MB, schema {SCHEMA_VERSION}", markup=False)
         console.print(table)
-        console.print(f"{count_verdicts(store):,} programs judged")
+        console.print(f"{count_verdicts(store):,} verdicts")
     return 0
 
 
 def _prune(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.store.maintenance import forget_verdicts, prune  # noqa: PLC0415
+    from pytest_promptse.store.maintenance import delete_verdicts, prune  # noqa: PLC0415
 
     verb = "would remove" if chosen.dry_run else "removed"
     if chosen.model is None and chosen.older_than is None:
         if not chosen.verdicts:
             raise SettingsError(
-                "store prune: choose what to remove with --older-than DAYS, --model NAME or "
-                "--verdicts"
+                "store prune: choose what to delete: --older-than DAYS, --model NAME or --verdicts"
             )
         with closing(_open(chosen.store)) as store:
-            count = forget_verdicts(store, dry_run=chosen.dry_run)
+            count = delete_verdicts(store, dry_run=chosen.dry_run)
         sys.stdout.write(f"{verb} {count:,} verdicts\n")
         return 0
     if chosen.verdicts:
-        raise SettingsError("store prune: --verdicts removes all verdicts; give it alone")
+        raise SettingsError("store prune: --verdicts deletes all verdicts; use it alone")
     if chosen.older_than is not None and chosen.older_than < 0:
         raise SettingsError(f"store prune: --older-than {chosen.older_than:g}: give days from 0 up")
     with closing(_open(chosen.store)) as store:
@@ -126,14 +129,14 @@ def _prune(chosen: argparse.Namespace) -> int:
             store, model=chosen.model, older_than=chosen.older_than, dry_run=chosen.dry_run
         )
     sys.stdout.write(
-        f"{verb} {gone.completions:,} completions of {gone.wordings:,} variants and "
+        f"{verb} {gone.completions:,} completions of {gone.variants:,} variants and "
         f"{gone.verdicts:,} verdicts\n"
     )
     return 0
 
 
 def _export(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.store.maintenance import ambiguous, exported  # noqa: PLC0415
+    from pytest_promptse.store.maintenance import count_ambiguous, replay_lines  # noqa: PLC0415
 
     with closing(_open(chosen.store)) as store:
         try:
@@ -147,12 +150,12 @@ def _export(chosen: argparse.Namespace) -> int:
                 f"store export: {str(chosen.output)!r} cannot be written ({error.strerror})"
             ) from error
         with output as file:
-            for line in exported(store, model=chosen.model):
+            for line in replay_lines(store, model=chosen.model):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        several = ambiguous(store, model=chosen.model)
+        several = count_ambiguous(store, model=chosen.model)
     if several:
         sys.stderr.write(
-            f"promptse: {several} variants have completions of several models, decodings, "
-            "seeds or prompts; replay: needs one of each, so narrow the export with --model\n"
+            f"promptse: {several} variants occur several times (other model, decoding, seed "
+            "or prompt); replay: needs each variant once; select one model with --model\n"
         )
     return 0

@@ -410,9 +410,17 @@ OPTIONS: Mapping[str, Option] = {
             "report",
             option_types.reports,
             (),
-            "write a report: json:PATH, html:PATH, md:PATH or github; repeatable",
+            "write a report: json:PATH, html:PATH, md:PATH, csv:FOLDER or github; repeatable",
             metavar="KIND:PATH",
             repeatable=True,
+        ),
+        _option(
+            "record_samples",
+            option_types.choice("outcomes", "all"),
+            "outcomes",
+            "record the most frequent outcomes of each variant, or each completion with its "
+            "log-probability as well",
+            metavar="WHICH",
         ),
         _option(
             "save",

@@ -74,6 +74,7 @@ class Settings:
     memory: int
     store: str
     report: tuple[str, ...]
+    record_samples: Literal["outcomes", "all"]
     save: str | None
     compare: str | None
     compare_fail: tuple[Margin, ...]

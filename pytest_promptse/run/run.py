@@ -441,7 +441,7 @@ class PromptseRun:
         for planned in needed:
             if planned.key in measured:
                 continue
-            row = self.run_log.wording(suite.key, *planned.key)
+            row = self.run_log.variant(suite.key, *planned.key)
             if row is None:
                 missing.append(planned)
             else:

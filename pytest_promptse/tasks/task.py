@@ -54,7 +54,7 @@ class Task:
     examples
         Calls with their expected results, instead of `tests`.
     metadata
-        Further data on the task; the record keeps it.
+        Further data on the task, for use in the test body.
 
     Raises
     ------
