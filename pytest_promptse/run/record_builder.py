@@ -18,6 +18,7 @@ from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
     SCHEMA,
+    DrawRecord,
     EmotionRecord,
     ErrorRecord,
     GateRecord,
@@ -333,15 +334,14 @@ def _task(
     places: Counter[float] = Counter()
     for row, outcome in zip(rows, measured, strict=True):
         if row.distance == 0.0:
-            original = PromptRecord(
-                **_prompt_fields(row, outcome, score.original if score else None)
-            )
+            plain = score.original if score else None
+            original = PromptRecord(**_prompt_fields(row, outcome, plain, suite.settings))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_prompt_fields(row, outcome, own),
+                **_prompt_fields(row, outcome, own, suite.settings),
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
@@ -373,8 +373,12 @@ def _task(
 
 
 def _prompt_fields(
-    row: VariantRow, outcome: MeasuredPrompt, score: PromptScore | None
+    row: VariantRow,
+    outcome: MeasuredPrompt,
+    score: PromptScore | None,
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
+    """Return the fields that the original and the variants of a task have in common."""
     return {
         "node": row.node,
         "prompt": row.text,
@@ -397,7 +401,16 @@ def _prompt_fields(
             )
             for sample in row.samples
         ],
+        "draws": _draws(row) if settings["record_samples"] == "all" else [],
     }
+
+
+def _draws(row: VariantRow) -> list[DrawRecord]:
+    draws = zip(row.causes, row.logprobs, row.n_tokens, strict=True)
+    return [
+        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens)
+        for cause, logprob, n_tokens in draws
+    ]
 
 
 def _key(text: str) -> str:

@@ -229,7 +229,7 @@ def test_a_template_without_a_sentence_cannot_be_reworded(prompts, run):
         ((), "*--promptse-perturb: there is no template to reword; add --promptse-template*"),
         (
             (*BOTH, "--promptse-variants-dir", "frozen"),
-            "*--promptse-perturb: the frozen wordings of --promptse-variants-dir are those of *",
+            "*--promptse-perturb: the frozen variants of --promptse-variants-dir reword *",
         ),
     ],
 )
