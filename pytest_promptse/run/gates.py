@@ -18,10 +18,9 @@ from pytest_promptse.store.run_log import OutcomeRow
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.run.plan import PlannedGate, Suite
     from pytest_promptse.scoring.gate import Direction, Gate
     from pytest_promptse.scoring.scores import Interval, SuiteScore
-    from pytest_promptse.store.run_log import RunLog, SuiteKey, SuiteRow
+    from pytest_promptse.store.run_log import GatePlanRow, RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
 
@@ -67,7 +66,7 @@ class Scores:
         """
         return _score(replace(suite, tasks=[task]), self._run_log)
 
-    def decide(self, suite: Suite, planned: PlannedGate) -> Gate:
+    def decide(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
         """Compare the figure of a gate with its threshold, from what was measured so far.
 
         Raises
@@ -76,7 +75,7 @@ class Scores:
             As `of`, and if no original was measured.
         """
         task = planned.task
-        score = self.of_task(suite.row, task.id) if task else self.of(suite.row)
+        score = self.of(suite) if task is None else self.of_task(suite, task)
         if score is None:
             raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
         figure = _figure(planned, score)
@@ -85,9 +84,9 @@ class Scores:
             figure.value,
             planned.threshold,
             ci95=figure.ci95,
-            kind=suite.settings.gate,
+            kind=suite.settings["gate"],
             null=figure.null,
-            samples=suite.settings.samples,
+            samples=suite.settings["samples"],
             direction=figure.direction,
         )
         return replaced(gate, excess=figure.excess)
@@ -112,7 +111,7 @@ class _Figure(NamedTuple):
     direction: Direction = "at least"
 
 
-def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
+def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
     if planned.name == "auc-e":
         return _Figure(score.auc_e, score.ci95, score.auc_e_null, score.excess)
     if planned.name == "excess":
