@@ -12,7 +12,7 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.variants import meaning
 from pytest_promptse.variants.distance import measure, words
 from pytest_promptse.variants.grammar import sentences
-from pytest_promptse.variants.interface import interface_findings
+from pytest_promptse.variants.invariance.old_interface import interface_findings
 from pytest_promptse.variants.language import is_english
 from pytest_promptse.variants.paragraphs import Document, read_prompt
 from pytest_promptse.variants.spans import Span, mask
