@@ -10,11 +10,22 @@ from pytest_promptse.models.base import Decoding, Prompt
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """One wording of one model: samples 0 … n - 1 under ``key`` in the store.
+    """Samples 0 … n - 1 of one prompt from one model.
 
-    ``model`` is the model's ``BACKEND:NAME``; ``seed`` the wording's own, from which each
-    request's is derived; ``reference`` the task's own solution, for the backend that answers
-    with it; ``template`` names the prompt template that is asked through.
+    Attributes
+    ----------
+    key
+        The key of the completions in the store, from `completion_key`.
+    model
+        ``BACKEND:NAME``.
+    seed
+        Seed of the variant. The seed of each request is derived from it.
+    task_id, variant_id
+        Identify the variant in messages and for backends that look completions up.
+    reference
+        The reference solution of the task, for the ``reference`` backend only.
+    template
+        Name of the prompt template; None without one.
     """
 
     key: str
@@ -29,7 +40,7 @@ class Job:
     template: str | None = None
 
     def to_json(self) -> bytes:
-        """Return the job as JSON text."""
+        """Return the job as JSON."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
