@@ -14,14 +14,15 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "variants" / "invariance"
 sys.path.insert(0, str(FOLDER.parents[1] / "helpers"))
 
-from judged_texts import Case, cases  # noqa: E402 - lies beside the tests
+from judged_texts import Case, cases  # type: ignore[import-not-found]  # noqa: E402 - lies beside the tests
 
 from pytest_promptse.variants.invariance import Judge  # noqa: E402
 
 
 def right(case: Case) -> bool:
     """Return whether the judge decides `case` as it should."""
-    return bool(Judge(case.prompt).findings(case.text)) == case.change
+    found = Judge(case.prompt).findings(case.text)
+    return bool(found) is bool(case.change)
 
 
 def table(found: list[tuple[Case, bool]]) -> str:

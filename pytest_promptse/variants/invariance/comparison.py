@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from difflib import SequenceMatcher
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants.invariance.finding import Finding
+from pytest_promptse.variants.invariance.matching import counts, match, same
 from pytest_promptse.variants.invariance.order import order_findings
-from pytest_promptse.variants.invariance.talk import are_names, is_address, is_own_talk, objection
+from pytest_promptse.variants.invariance.talk import (
+    are_names,
+    is_address,
+    is_own_talk,
+    objection,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_promptse.variants.invariance.reading import Sentence, Token
     from pytest_promptse.variants.invariance.vocabulary import Vocabulary
@@ -19,19 +26,20 @@ if TYPE_CHECKING:
 __all__ = ["content_findings", "line_findings"]
 
 _HALF = 0.5
-_FEW = 0.34
+"""A sentence that shares more of its content with the task is taken for a part of it."""
+_THIRD = 0.34
+"""A clause that shares no more can be its writer's own."""
 
 
 def line_findings(original: Sequence[str], variant: Sequence[str]) -> Iterator[Finding]:
     """Yield the lines of code that were lost, added or moved."""
     matcher = SequenceMatcher(None, original, variant, autojunk=False)
     for kind, start, end, begin, stop in matcher.get_opcodes():
-        if kind == "equal":
-            continue
-        for line in original[start:end]:
-            yield Finding("verbatim", f"the line {line!r} is missing or out of its place")
-        for line in variant[begin:stop]:
-            yield Finding("verbatim", f"the line {line!r} was added")
+        if kind != "equal":
+            for line in original[start:end]:
+                yield Finding("verbatim", f"the line {line!r} is missing or out of its place")
+            for line in variant[begin:stop]:
+                yield Finding("verbatim", f"the line {line!r} was added")
 
 
 def content_findings(
@@ -44,27 +52,21 @@ def content_findings(
     """Yield what the sentences of `variant` ask for otherwise than those of `original`.
 
     Sentences that both have are taken out first. The writer's own talk is taken out of the
-    variant. What remains is matched token by token; a token without a partner is a finding.
+    variant. What remains is paired token by token; a token without a partner is a finding.
 
     Parameters
     ----------
+    original, variant
+        The sentences of both texts.
+    vocabulary
+        The lists of their language.
     known
         Whether a sentence is known to say nothing about the task.
     """
     yield from _item_order(original, variant)
     was, now = _different(original, variant)
     now = [sentence for sentence in now if not known(sentence.text)]
-    there = _Content(was)
-    spec: list[Token] = []
-    for place, sentence in enumerate(now):
-        if place and place == len(now) - 1 and are_names(sentence.tokens, sentence.words):
-            continue  # a signature
-        tokens, findings = _asked(sentence, there, vocabulary)
-        spec.extend(tokens)
-        yield from findings
-    pairs = _matched([list(sentence.tokens) for sentence in was], _by_sentence(spec))
-    yield from _unmatched(was, spec, pairs, vocabulary)
-    yield from order_findings([t for s in was for t in s.tokens], spec, pairs)
+    yield from _Comparison(was, now, vocabulary).findings()
 
 
 def _different(
@@ -99,59 +101,156 @@ def _item_order(original: Sequence[Sentence], variant: Sequence[Sentence]) -> It
             last = place
 
 
-class _Content:
-    """What a list of sentences is about."""
+class _Comparison:
+    """Compares the sentences of an original with those of a variant.
 
-    def __init__(self, sentences: Sequence[Sentence]) -> None:
-        tokens = [token for s in sentences for token in s.tokens if _counts(token)]
-        self._keys = frozenset(key for token in tokens for key in token.keys)
-        self._groups = frozenset(group for token in tokens for group in token.groups)
+    Parameters
+    ----------
+    was, now
+        The sentences that only the original, and only the variant, has.
+    vocabulary
+        The lists of their language.
+    """
 
-    def share(self, tokens: Sequence[Token]) -> float:
-        """Return the share of the content of `tokens` that occurs here, 0 for none."""
-        content = [token for token in tokens if _counts(token)]
+    def __init__(
+        self, was: Sequence[Sentence], now: Sequence[Sentence], vocabulary: Vocabulary
+    ) -> None:
+        self._was = was
+        self._now = now
+        self._vocabulary = vocabulary
+        self._original = [token for sentence in was for token in sentence.tokens]
+        content = [token for token in self._original if counts(token)]
+        self._keys = frozenset(key for token in content for key in token.keys)
+        self._groups = frozenset(group for token in content for group in token.groups)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield every difference."""
+        asked: list[list[Token]] = []
+        for place, sentence in enumerate(self._now):
+            if place and place == len(self._now) - 1 and _is_signature(sentence):
+                continue
+            problem = self._instruction(sentence)
+            if problem:
+                detail = f"{sentence.text!r} was added, and {problem}"
+                yield Finding("instruction", detail)
+            else:
+                asked.append(self._asked(sentence))
+        pairs = match([list(sentence.tokens) for sentence in self._was], asked)
+        tokens = [token for sentence in asked for token in sentence]
+        yield from self._unmatched(tokens, pairs)
+        yield from order_findings(self._original, tokens, pairs)
+
+    # -- what of the variant is the task's -----------------------------------------------------
+
+    def _share(self, tokens: Sequence[Token]) -> float:
+        """Return the share of the content of `tokens` that the original has, 0 for none."""
+        content = [token for token in tokens if counts(token)]
         found = sum(1 for t in content if t.keys & self._keys or t.groups & self._groups)
         return found / len(content) if content else 0.0
 
+    def _instruction(self, sentence: Sentence) -> str:
+        """Say why a sentence that is not the task's asks for something; else ``""``."""
+        if self._share(sentence.tokens) >= _THIRD or any(t.request for t in sentence.tokens):
+            return ""
+        if is_address(sentence.words, sentence.tokens, self._vocabulary):
+            return ""
+        return self._objection(sentence)
 
-def _counts(token: Token) -> bool:
-    return not token.optional and not token.request
+    def _objection(self, sentence: Sentence) -> str:
+        problem = objection(sentence.words, sentence.tokens, self._vocabulary)
+        return problem or self._on_task(sentence)
+
+    def _on_task(self, sentence: Sentence) -> str:
+        """Say which word of the task a sentence is about that is not about its writer."""
+        words, first = sentence.words, sentence.tokens[0]
+        own = bool(set(words) & self._vocabulary.first_person)
+        if own or first.optional or words[0].endswith(("ing", "ed")):
+            return ""
+        found = next((t for t in sentence.tokens if counts(t) and self._share([t])), None)
+        return f"{found.text!r} speaks of the task" if found else ""
+
+    def _asked(self, sentence: Sentence) -> list[Token]:
+        """Return the tokens of `sentence` without those of its writer's own talk."""
+        vocabulary = self._vocabulary
+        if is_address(sentence.words, sentence.tokens, vocabulary):
+            return []
+        if self._share(sentence.tokens) <= _HALF and not self._objection(sentence):
+            return []
+        request = next((t.clause for t in sentence.tokens if t.request), -1)
+        tokens: list[Token] = []
+        for clause in _clauses(sentence.tokens):
+            words = _words(clause)
+            before = clause[0].clause < request and not objection(words, clause, vocabulary)
+            talk = before or is_own_talk(words, clause, vocabulary)
+            own = talk and self._share(clause) <= _THIRD
+            if not own and not is_address(words, clause, vocabulary):
+                tokens.extend(clause)
+        return tokens
+
+    # -- what has no partner -------------------------------------------------------------------
+
+    def _unmatched(self, now: Sequence[Token], pairs: Mapping[Token, Token]) -> Iterator[Finding]:
+        partners = set(pairs.values())
+        lost = list(self._missing(pairs))
+        added = [token for token in now if counts(token) and token not in partners]
+        lost, added = self._without_joint(lost, added)
+        heads = self._request_heads(now)
+        for tokens, others, counterpart, verb in (
+            (lost, added, now, "lost"),
+            (added, lost, self._original, "added"),
+        ):
+            for token in tokens:
+                repeated = token.kind == "word" and not token.rule
+                if repeated and any(same(token, other) for other in counterpart):
+                    continue
+                if token not in heads and not self._is_tolerated(token, others):
+                    yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
+
+    def _missing(self, pairs: Mapping[Token, Token]) -> Iterator[Token]:
+        """Yield the tokens of the original without a partner, but not those of its greetings."""
+        talk = False
+        for clause in [c for sentence in self._was for c in _clauses(sentence.tokens)]:
+            content = [token for token in clause if counts(token)]
+            missing = [token for token in content if token not in pairs]
+            signed = talk and are_names(clause, _words(clause))
+            talk = is_own_talk(_words(clause), clause, self._vocabulary)
+            if not (talk or signed) or len(missing) < len(content):
+                yield from missing
+
+    def _without_joint(
+        self, lost: list[Token], added: list[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Take out turns of phrase that say the same together, as "not touch" and "leave alone"."""
+        for one, other in self._vocabulary.joint:
+            for mine, theirs in ((one, other), (other, one)):
+                if mine <= self._stems(lost) and theirs <= self._stems(added):
+                    lost = [token for token in lost if not self._stems([token]) & mine]
+                    added = [token for token in added if not self._stems([token]) & theirs]
+        return lost, added
+
+    def _stems(self, tokens: Sequence[Token]) -> set[str]:
+        return set(map(self._vocabulary.stem, _words(tokens)))
+
+    def _request_heads(self, now: Sequence[Token]) -> set[Token]:
+        """Return the verbs like "write" at the head of a request that is now made otherwise."""
+        if not any(token.request for token in now):
+            return set()
+        heads = [next(filter(counts, sentence.tokens), None) for sentence in self._was]
+        heads += [b for a, b in pairwise(now) if a.request]
+        verbs = self._vocabulary.request_verbs
+        return {token for token in heads if token and self._stems([token]) & verbs}
+
+    def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
+        """Whether `token` may come or go; `others` are those that went or came."""
+        if token.core:
+            return not any(other.core for other in others)
+        if self._stems([token]) & self._vocabulary.soft:
+            return not token.rule or not any(other.rule for other in others)
+        return False
 
 
-def _asked(
-    sentence: Sentence, there: _Content, vocabulary: Vocabulary
-) -> tuple[list[Token], list[Finding]]:
-    """Return the tokens of `sentence` that belong to the specification, and its instructions."""
-    share = there.share(sentence.tokens)
-    if is_address(sentence.words, sentence.tokens, vocabulary):
-        return [], []
-    if share <= _HALF:
-        problem = objection(sentence.words, sentence.tokens, vocabulary) or _on_task(
-            sentence, there, vocabulary
-        )
-        if not problem:
-            return [], []
-        if share < _FEW and not any(token.request for token in sentence.tokens):
-            return [], [Finding("instruction", f"{sentence.text!r} was added, and {problem}")]
-    asked = next((t.clause for t in sentence.tokens if t.request), sentence.tokens[0].clause)
-    tokens: list[Token] = []
-    for clause in _clauses(sentence.tokens):
-        words = _words(clause)
-        before = clause[0].clause < asked and not objection(words, clause, vocabulary)
-        talk = before or is_own_talk(words, clause, vocabulary)
-        if not (talk and there.share(clause) <= _FEW or is_address(words, clause, vocabulary)):
-            tokens.extend(clause)
-    return tokens, []
-
-
-def _on_task(sentence: Sentence, there: _Content, vocabulary: Vocabulary) -> str:
-    """Say which word of the task a sentence is about that is not about its writer."""
-    words = sentence.words
-    first = sentence.tokens[0]
-    if set(words) & vocabulary.first_person or first.optional or words[0].endswith(("ing", "ed")):
-        return ""
-    found = next((t for t in sentence.tokens if _counts(t) and there.share([t])), None)
-    return f"{found.text!r} speaks of the task" if found else ""
+def _is_signature(sentence: Sentence) -> bool:
+    return are_names(sentence.tokens, sentence.words)
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:
@@ -159,183 +258,8 @@ def _words(tokens: Sequence[Token]) -> list[str]:
 
 
 def _clauses(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    clause: list[Token] = []
-    for token in tokens:
-        if clause and token.clause != clause[-1].clause:
-            yield clause
-            clause = []
-        clause.append(token)
-    if clause:
-        yield clause
-
-
-def _by_sentence(tokens: Sequence[Token]) -> list[list[Token]]:
-    found: dict[int, list[Token]] = {}
-    for token in tokens:
-        found.setdefault(token.sentence, []).append(token)
-    return list(found.values())
-
-
-def _same(a: Token, b: Token) -> bool:
-    return bool(a.keys & b.keys)
-
-
-def _alike(a: Token, b: Token) -> bool:
-    return bool(a.keys & b.keys or a.groups & b.groups)
-
-
-def _matched(was: Sequence[list[Token]], now: Sequence[list[Token]]) -> dict[Token, Token]:
-    """Return the partner of each token of the original that has one."""
-    pairs: dict[Token, Token] = {}
-    taken: set[Token] = set()
-
-    def left(tokens: Collection[Token], *, optional: bool) -> list[Token]:
-        return [
-            token
-            for token in tokens
-            if token not in pairs and token not in taken and (optional or _counts(token))
-        ]
-
-    def pair(mine: Sequence[Token], theirs: Sequence[Token], test: Callable[[Token, Token], bool]) -> None:
-        for a, b in _common(mine, theirs, test):
-            pairs[a] = b
-            taken.add(b)
-
-    def greedy(mine: Sequence[Token], theirs: Sequence[Token], test: Callable[[Token, Token], bool]) -> None:
-        for a in mine:
-            for b in theirs:
-                if b not in taken and (_counts(a) or _counts(b)) and test(a, b):
-                    pairs[a] = b
-                    taken.add(b)
-                    break
-
-    partners = [_partner(tokens, now) for tokens in was]
-    for test in (_same, _alike):
-        for mine, theirs in zip(was, partners, strict=True):
-            if theirs is not None:
-                pair(left(mine, optional=False), left(theirs, optional=False), test)
-                greedy(left(mine, optional=False), left(theirs, optional=False), test)
-    everything = [token for tokens in was for token in tokens]
-    other = [token for tokens in now for token in tokens]
-    for optional in (False, True):
-        for test in (_same, _alike):
-            greedy(left(everything, optional=optional), left(other, optional=optional), test)
-    return pairs
-
-
-def _partner(tokens: Sequence[Token], now: Sequence[list[Token]]) -> list[Token] | None:
-    """Return the sentence of `now` that shares most with `tokens`."""
-    keys = frozenset(key for token in tokens if _counts(token) for key in token.keys)
-    groups = frozenset(group for token in tokens if _counts(token) for group in token.groups)
-    best, most = None, 0.0
-    for other in now:
-        shared = sum(
-            1.0 if token.keys & keys else 0.5 for token in other
-            if _counts(token) and (token.keys & keys or token.groups & groups)
-        )
-        if shared > most:
-            best, most = other, shared
-    return best
-
-
-def _common(
-    mine: Sequence[Token], theirs: Sequence[Token], test: Callable[[Token, Token], bool]
-) -> list[tuple[Token, Token]]:
-    """Return a longest common subsequence as pairs."""
-    rows, columns = len(mine), len(theirs)
-    table = [[0] * (columns + 1) for _ in range(rows + 1)]
-    for i in range(rows - 1, -1, -1):
-        for j in range(columns - 1, -1, -1):
-            if test(mine[i], theirs[j]):
-                table[i][j] = table[i + 1][j + 1] + 1
-            else:
-                table[i][j] = max(table[i + 1][j], table[i][j + 1])
-    result = []
-    i = j = 0
-    while i < rows and j < columns:
-        if test(mine[i], theirs[j]):
-            result.append((mine[i], theirs[j]))
-            i, j = i + 1, j + 1
-        elif table[i + 1][j] >= table[i][j + 1]:
-            i += 1
-        else:
-            j += 1
-    return result
-
-
-def _unmatched(
-    was: Sequence[Sentence],
-    now: Sequence[Token],
-    pairs: dict[Token, Token],
-    vocabulary: Vocabulary,
-) -> Iterator[Finding]:
-    lost: list[Token] = []
-    talk = False
-    for clause in [clause for sentence in was for clause in _clauses(sentence.tokens)]:
-        content = [token for token in clause if _counts(token)]
-        missing = [token for token in content if token not in pairs]
-        signed = talk and are_names(clause, _words(clause))
-        talk = is_own_talk(_words(clause), clause, vocabulary)
-        if not ((talk or signed) and len(missing) == len(content)):
-            lost.extend(missing)
-    partners = set(pairs.values())
-    added = [token for token in now if _counts(token) and token not in partners]
-    lost, added = _without_joint(lost, added, vocabulary)
-    requested = any(token.request for token in now)
-    for tokens, others, counterpart, verb in (
-        (lost, added, now, "lost"),
-        (added, lost, [t for s in was for t in s.tokens], "added"),
-    ):
-        for token in tokens:
-            if _tolerated(token, others, vocabulary) or _again(token, counterpart):
-                continue
-            if requested and _asks(token, was if verb == "lost" else (), now, vocabulary):
-                continue
-            yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
-
-
-def _without_joint(
-    lost: list[Token], added: list[Token], vocabulary: Vocabulary
-) -> tuple[list[Token], list[Token]]:
-    """Take out turns of phrase that say the same together, as "not touch" and "leave alone"."""
-
-    def stems(tokens: Sequence[Token]) -> set[str]:
-        return {stem for token in tokens for stem in map(vocabulary.stem, _words([token]))}
-
-    for one, other in vocabulary.joint:
-        for mine, theirs in ((one, other), (other, one)):
-            if mine <= stems(lost) and theirs <= stems(added):
-                lost = [token for token in lost if not stems([token]) & mine]
-                added = [token for token in added if not stems([token]) & theirs]
-    return lost, added
-
-
-def _again(token: Token, others: Sequence[Token]) -> bool:
-    """Whether a word of content is there, but more or less often."""
-    return token.kind == "word" and not token.rule and any(_same(token, o) for o in others)
-
-
-def _asks(
-    token: Token, was: Sequence[Sentence], now: Sequence[Token], vocabulary: Vocabulary
-) -> bool:
-    """Whether `token` is a verb like "write" at the head of a request."""
-    if token.kind != "word" or vocabulary.stem(token.text.lower()) not in vocabulary.request_verbs:
-        return False
-    if was:
-        firsts = (next(filter(_counts, sentence.tokens), None) for sentence in was)
-        return any(first is token for first in firsts)
-    place = next(place for place, other in enumerate(now) if other is token)
-    return place > 0 and now[place - 1].request
-
-
-def _tolerated(token: Token, others: Sequence[Token], vocabulary: Vocabulary) -> bool:
-    """Whether `token` may come or go; `others` are those that went or came."""
-    if token.core:
-        return not any(other.core for other in others)
-    words = set(map(vocabulary.stem, token.text.lower().split()))
-    if words & vocabulary.soft:
-        return not token.rule or not any(other.rule for other in others)
-    return False
+    for _, clause in groupby(tokens, key=lambda token: token.clause):
+        yield list(clause)
 
 
 def _rule(token: Token, verb: str) -> str:

@@ -39,7 +39,7 @@ def _code(tree: ast.Module) -> str:
     """Return the tree without strings that stand alone, as text."""
 
     class Strip(ast.NodeTransformer):
-        def visit_Expr(self, node: ast.Expr) -> ast.AST:  # noqa: N802 - the name that ast calls
+        def visit_Expr(self, node: ast.Expr) -> ast.AST:
             text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
             return ast.Pass() if text else node
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import re
-import tokenize
 import unicodedata
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_promptse.tasks.task import parse_stub
+from pytest_promptse.variants.invariance.layout import lay_out
 from pytest_promptse.variants.invariance.vocabulary import (
     CJK,
     Entry,
@@ -20,6 +17,7 @@ from pytest_promptse.variants.invariance.vocabulary import (
 )
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator, Sequence
 
 __all__ = ["Reading", "Sentence", "Token", "read"]
@@ -27,27 +25,6 @@ __all__ = ["Reading", "Sentence", "Token", "read"]
 _QUOTES = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " ", "\u201e": '"'}
 )
-_FENCE = re.compile(r"^\s*(`{3,}|~{3,})(.*)$")
-_QUOTED_LINE = re.compile(r"^\s*(?:>(?!>>) ?)+")
-_RULE = re.compile(r"^\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$")
-_MARKER = re.compile(r"^\s*(?:[-*\u2022\u2013+]\s+|(?P<number>\d{1,2})[.)]\s+|#{1,6}\s+|//\s*|#\s+)")
-_CODE_LINE = re.compile(
-    r"""^\s*(?:
-        >>>|\.\.\.\s|\|.*\||\$\s
-        |Traceback\ \(|File\ ".*",\ line\ \d|\w+(?:\.\w+)*(?:Error|Exception|Warning):\s
-        |(?:async\s+)?def\s+\w+\(.*:|class\s+\w+.*:\s*$|@\w[\w.]*(?:\(.*\))?\s*$
-        |(?:import\s+\w|from\s+[\w.]+\s+import\s)
-        |(?:SELECT|FROM|WHERE|GROUP\ BY|ORDER\ BY|INSERT\ INTO|CREATE\ TABLE|LEFT\ JOIN|JOIN|LIMIT)\b.*
-        |(?:if|for|while|elif|with|try|else|except)\b.*:\s*$
-        |[\]\[{}()]+[,;]?\s*$
-        |.*[;{]\s*$
-        |</?\w+[^>]*>\s*$
-    )""",
-    re.VERBOSE,
-)
-_INDENTED_CODE = re.compile(r"^(?:\s{4,}|\t).*(?:[=;{}]|\w\(|^\s+return\b)")
-_ENDS = re.compile(r"[.!?:;…。！？：；]['\")\]]*\s*$")
-
 _TOKEN = re.compile(
     rf"""
     (?P<placeholder>\{{\{{.*?\}}\}}|\{{%.*?%\}}|\$\{{\w+\}}|\{{[\w.\[\]!:]*\}}|%\(\w+\)[sd]|%[sd](?!\w))
@@ -66,8 +43,8 @@ _TOKEN = re.compile(
     |(?P<abbreviation>\b(?:e\.\s?g|i\.\s?e|etc|vs|approx|resp|Dr|Mr|Mrs|Ms)\.)
     |(?P<word>[{CJK}]|[^\W\d_{CJK}]+(?:'[^\W\d_]+)*)
     |(?P<list>\[[^\[\]\n]*\])
-    |(?P<end>[.!?…。！？]+)
-    |(?P<pause>[,;:()—\u2013，；：、（）]|(?<=\s)-{{1,2}}(?=\s))
+    |(?P<end>[.!?\u2026\u3002\uff01\uff1f]+)
+    |(?P<pause>[,;:()\u2014\u2013\uff0c\uff1b\uff1a\u3001\uff08\uff09]|(?<=\s)-{{1,2}}(?=\s))
     |(?P<symbol><=|>=|==|!=|->|=>|\*\*|[<>=+*/%^&|@$€£¥≤≥≠→~\u00b0])
     """,
     re.VERBOSE,
@@ -89,12 +66,48 @@ _NUMBER_WORDS = {
     "dozen": "12",
     "once": "1x",
 }
-_SUBORDINATE = frozenset({"if", "when", "whenever", "where", "wherever", "given", "because", "since"})
+_SUBORDINATE = frozenset(
+    {"if", "when", "whenever", "where", "wherever", "given", "because", "since"}
+)
 _SPLITS = frozenset({"but", "so"})
 _REACH = 5
 _NAMING = frozenset({"called", "named"})
-_NOT_COUNTED = frozenset("this that the each every which any no quick next last first another".split())  # noqa: SIM905 - a list of words
-_AFTER_NAMES = frozenset("and or to from by with in is are come comes before after than into".split())  # noqa: SIM905 - a list of words
+_NOT_COUNTED = frozenset(
+    [
+        "this",
+        "that",
+        "the",
+        "each",
+        "every",
+        "which",
+        "any",
+        "no",
+        "quick",
+        "next",
+        "last",
+        "first",
+        "another",
+    ]
+)
+_AFTER_NAMES = frozenset(
+    [
+        "and",
+        "or",
+        "to",
+        "from",
+        "by",
+        "with",
+        "in",
+        "is",
+        "are",
+        "come",
+        "comes",
+        "before",
+        "after",
+        "than",
+        "into",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,22 +159,21 @@ class Sentence:
     ----------
     words
         All of its words in lower case, function words included.
-    stems
-        Their stems.
     number
         The number that its list item starts with; 0 where it has none.
     """
 
     text: str
     words: tuple[str, ...]
-    stems: tuple[str, ...]
     tokens: tuple[Token, ...]
     number: int
 
     @property
     def bare(self) -> tuple[str, ...]:
         """What the sentence says, without case and punctuation."""
-        return tuple(token.text.lower() if token.kind == "word" else token.text for token in self.tokens)
+        return tuple(
+            token.text.lower() if token.kind == "word" else token.text for token in self.tokens
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,86 +206,14 @@ class _Raw:
 def read(text: str, vocabulary: Vocabulary) -> Reading:
     """Take `text` apart with the lists of `vocabulary`."""
     text = unicodedata.normalize("NFC", text).translate(_QUOTES)
-    stub = parse_stub(text)
-    blocks = _prose_of(text, stub) if stub is not None else [text]
-    lines: list[str] = []
-    sentences: list[Sentence] = []
+    layout = lay_out(text)
     builder = _Builder(vocabulary)
-    for block in blocks:
-        for number, paragraph in _paragraphs(block, lines):
-            sentences.extend(builder.sentences(paragraph, number))
-    return Reading(stub=stub, lines=tuple(lines), sentences=tuple(sentences))
-
-
-def _prose_of(text: str, stub: ast.Module) -> list[str]:
-    """Return the docstrings and comments of a stub, in order."""
-    found: list[tuple[int, str]] = []
-    for node in ast.walk(stub):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(node.value.value, str):
-                found.append((node.lineno, node.value.value))
-    comments: dict[int, str] = {}
-    for token in tokenize.generate_tokens(io.StringIO(text.rstrip() + "\n").readline):
-        if token.type == tokenize.COMMENT:
-            comments[token.start[0]] = token.string.lstrip("#").strip()
-    block: list[str] = []
-    for line in sorted(comments):
-        block.append(comments[line])
-        if line + 1 not in comments:
-            found.append((line, "\n".join(block)))
-            block = []
-    return [prose for _, prose in sorted(found, key=lambda pair: pair[0])]
-
-
-def _paragraphs(text: str, lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield ``(list number, paragraph)``, and put the lines of code into `lines`."""
-    open_fence = ""
-    example = False
-    gathered: list[str] = []
-    number = 0
-
-    def flush() -> Iterator[tuple[int, str]]:
-        if gathered:
-            yield number, " ".join(gathered)
-            gathered.clear()
-
-    for quoted in text.splitlines():
-        line = _QUOTED_LINE.sub("", quoted, count=1)
-        fence = _FENCE.match(line)
-        if open_fence:
-            if fence and fence[1].startswith(open_fence) and not fence[2].strip():
-                open_fence = ""
-            else:
-                lines.append(line.strip())
-            continue
-        if fence and "`" not in fence[2]:
-            yield from flush()
-            open_fence = fence[1]
-            continue
-        bare = line.strip()
-        if not bare or _RULE.match(line):
-            example = False
-            yield from flush()
-            continue
-        if bare.startswith(">>>"):
-            example = True
-        if example or _CODE_LINE.match(line) or _INDENTED_CODE.match(line):
-            yield from flush()
-            lines.append(re.sub(r"\s+", " ", bare))
-            continue
-        marker = _MARKER.match(line)
-        if marker:
-            yield from flush()
-            number = int(marker["number"] or 0)
-            gathered.append(line[marker.end() :].strip())
-            continue
-        if not gathered:
-            number = 0
-        elif _ENDS.search(gathered[-1]) or (bare[:1].isupper() and len(gathered[-1]) < 50):  # noqa: PLR2004 - a short line was not wrapped
-            yield from flush()
-            number = 0
-        gathered.append(bare)
-    yield from flush()
+    sentences = [
+        sentence
+        for paragraph in layout.paragraphs
+        for sentence in builder.sentences(paragraph.text, paragraph.number)
+    ]
+    return Reading(stub=layout.stub, lines=layout.lines, sentences=tuple(sentences))
 
 
 def _is_number(part: _Raw) -> bool:
@@ -314,7 +254,7 @@ class _Builder:
 
     @staticmethod
     def _ends(match: re.Match[str], text: str) -> bool:
-        if match[0][-1] in "。！？":
+        if match[0][-1] in "\u3002\uff01\uff1f":
             return True
         after = text[match.end() : match.end() + 1]
         return not after or after.isspace() or after in "\"')"
@@ -345,7 +285,6 @@ class _Builder:
         return Sentence(
             text=text,
             words=words,
-            stems=tuple(stem for part, stem in zip(raw, stems, strict=True) if part.kind != "pause"),
             tokens=tuple(tokens),
             number=number,
         )
@@ -385,7 +324,7 @@ class _Builder:
             if part.kind == "pause":
                 self._clause += 1
                 condition = False
-                function = [","] if part.text in ",，、" else []
+                function = [","] if part.text in ",\uff0c\u3001" else []
                 place += 1
                 continue
             length, entry = self._vocabulary.longest_match(stems, place)
@@ -437,7 +376,12 @@ class _Builder:
             digits = _NUMBER_WORDS.get(text.lower())
             if digits is not None and not optional:
                 keys, kind = {f"#{digits}"}, "number"
-            elif part.capital and len(raw) == 1 and not entry.rule and self._vocabulary.language != "de":
+            elif (
+                part.capital
+                and len(raw) == 1
+                and not entry.rule
+                and self._vocabulary.language != "de"
+            ):
                 groups = frozenset()
         elif kind == "number":
             keys = {f"#{text.replace(',', '').replace('_', '').lstrip('+')}"}
@@ -486,7 +430,10 @@ class _Builder:
             for other in tokens[place + 1 : place + 1 + _REACH]:
                 if other.text.lower() in ("to", "from", "into", "with", "that", "which"):
                     break
-                if other.kind == "code" or vocabulary.stem(other.text.lower()) in vocabulary.artifacts:
+                if (
+                    other.kind == "code"
+                    or vocabulary.stem(other.text.lower()) in vocabulary.artifacts
+                ):
                     tokens[place] = replace(token, request=True)
                     break
         return tokens

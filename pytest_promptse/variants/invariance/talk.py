@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,8 +15,9 @@ __all__ = ["are_names", "is_address", "is_own_talk", "objection"]
 
 _TIMES = frozenset(
     """am pm o'clock clock hour hours minute minutes day days week weeks month months year years
-    night nights morning mornings evening afternoon midnight noon today week monday tuesday wednesday
-    thursday friday saturday sunday coffee coffees cup cups time times people meeting meetings call calls""".split()  # noqa: SIM905 - a list of words
+    night nights morning mornings evening afternoon midnight noon today monday tuesday wednesday
+    thursday friday saturday sunday coffee coffees cup cups time times people meeting meetings
+    call calls""".split()  # noqa: SIM905 - a list of words
 )
 _MOST_NAMES = 2
 _MODALS = frozenset({"could", "can", "would", "will", "might", "may"})
@@ -62,16 +64,15 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     start, end = _without_talk(words, vocabulary.talk)
     words = words[start:end]
     own = any(word in vocabulary.first_person for word in words)
-    if found := _phrase_in(words, vocabulary.cues):
-        return f"{found!r} may change what is asked for"
-    found = _phrase_in(words, vocabulary.hedges)
-    if found and not (own and len(words) > len(found.split()) + 1):
-        return f"{found!r} may change what is asked for"
+    change = _phrase_in(words, vocabulary.cues)
+    hedge = _phrase_in(words, vocabulary.hedges)
+    if hedge and not (own and len(words) > len(hedge.split()) + 1):
+        change = change or hedge
+    if change:
+        return f"{change!r} may change what is asked for"
     timed = not _TIMES.isdisjoint(words)
     for token in tokens:
-        if token.kind == "number" and not timed:
-            return f"the number {token.text!r} is not the original's"
-        if token.kind not in ("word", "number"):
+        if token.kind != "word" and not (token.kind == "number" and timed):
             return f"{token.text!r} is not the original's"
     if found := _phrase_in(words, vocabulary.program):
         return f"{found!r} speaks of the program"
@@ -80,7 +81,9 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
 
 def are_names(tokens: Sequence[Token], words: Sequence[str]) -> bool:
     """Return whether `words`, some of those of `tokens`, can be the names of people."""
-    capital = {token.text.lower() for token in tokens if token.kind == "word" and token.text[0].isupper()}
+    capital = {
+        token.text.lower() for token in tokens if token.kind == "word" and token.text[0].isupper()
+    }
     return len(words) <= _MOST_NAMES and set(words) <= capital
 
 
@@ -90,7 +93,7 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
         place += 1
     if place < len(words) and words[place] in verbs:
         return f"{words[place]!r} is an instruction"
-    for start, (modal, subject) in enumerate(zip(words, words[1:], strict=False)):
+    for start, (modal, subject) in enumerate(pairwise(words)):
         if modal in _MODALS and subject == "you":
             rest = (word for word in words[start + 2 : start + 5] if word not in _ADVERBS)
             verb = next(rest, "")

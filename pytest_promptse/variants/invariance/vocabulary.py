@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-import snowballstemmer
-
 from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.plainyaml import parse
@@ -20,7 +18,7 @@ from pytest_promptse.tasks.plainyaml import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_promptse.tasks.plainyaml import Place
+    from pytest_promptse.tasks.plainyaml import YamlNode
 
 __all__ = ["Entry", "Stemmer", "Vocabulary", "expand_contractions", "language_of", "vocabulary"]
 
@@ -46,21 +44,20 @@ _SECTIONS = (
 )
 _CJK_LETTER = re.compile(f"[{CJK}]")
 _PIECE = re.compile(rf"[{CJK}]|[^\W_{CJK}]+|\#|[^\w\s'-]+")
+_AUXILIARIES = "do|does|did|is|are|was|were|has|have|had|would|could|should"
+_SUBJECTS = "it|that|this|he|she|here|there|what|where|who|how"
 _CONTRACTIONS = (
     (re.compile(r"\b(ca|wo|sha)n't\b", re.IGNORECASE), r"\1n not"),
     (re.compile(r"\bcann not\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon not\b", re.IGNORECASE), "will not"),
     (re.compile(r"\bcan not\b|\bcannot\b|\bcant\b", re.IGNORECASE), "can not"),
     (re.compile(r"n't\b", re.IGNORECASE), " not"),
-    (
-        re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should)nt\b", re.I),
-        r"\1 not",
-    ),
+    (re.compile(rf"\b({_AUXILIARIES})nt\b", re.IGNORECASE), r"\1 not"),
     (re.compile(r"\b(i)(m)\b|\b(i|you|we|they)'(m|re)\b", re.IGNORECASE), r"\1\3 am"),
     (re.compile(r"\b(i|you|we|they)'?ve\b", re.IGNORECASE), r"\1 have"),
     (re.compile(r"\b(i|you|he|she|it|we|they|that|this)'d\b", re.IGNORECASE), r"\1 would"),
     (re.compile(r"\b(i|you|he|she|it|we|they|that|this)'ll\b", re.IGNORECASE), r"\1 will"),
-    (re.compile(r"\b(it|that|this|he|she|here|there|what|where|who|how)'s\b", re.I), r"\1 is"),
+    (re.compile(rf"\b({_SUBJECTS})'s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"\b(?:let's|lets)\b", re.IGNORECASE), "let us"),
     (re.compile(r"\bgonna\b", re.IGNORECASE), "going to"),
     (re.compile(r"\bwanna\b", re.IGNORECASE), "want to"),
@@ -117,6 +114,8 @@ class Stemmer:
 
     def __init__(self, language: str, forms: Mapping[str, str]) -> None:
         self._forms = forms
+        import snowballstemmer  # noqa: PLC0415 - loads 30 languages, and most runs need no judge
+
         algorithm = _ALGORITHMS.get(language)
         self._stemmer = snowballstemmer.stemmer(algorithm) if algorithm else None
         self._known: dict[str, str] = {}
@@ -212,8 +211,8 @@ def vocabulary(language: str) -> Vocabulary:
     request = sections["request"].fields("request")
     talk = sections["talk"].fields("talk")
 
-    def stems(place: Place) -> frozenset[str]:
-        return frozenset(map(stem, place.text("a list").split()))
+    def stems(node: YamlNode) -> frozenset[str]:
+        return frozenset(map(stem, node.text("a list").split()))
 
     return Vocabulary(
         language=language,
@@ -235,7 +234,7 @@ def vocabulary(language: str) -> Vocabulary:
     )
 
 
-def _phrases(sections: Mapping[str, Place], stem: Stemmer) -> dict[tuple[str, ...], Entry]:
+def _phrases(sections: Mapping[str, YamlNode], stem: Stemmer) -> dict[tuple[str, ...], Entry]:
     known: dict[tuple[str, ...], Entry] = {}
 
     def entry(phrase: str) -> Entry:
@@ -261,14 +260,14 @@ def _phrases(sections: Mapping[str, Place], stem: Stemmer) -> dict[tuple[str, ..
     return known
 
 
-def _pairs(sections: Mapping[str, Place]) -> Iterator[tuple[str, str]]:
+def _pairs(sections: Mapping[str, YamlNode]) -> Iterator[tuple[str, str]]:
     for line in _split(sections["forms"].text("forms")) if "forms" in sections else ():
         form, base = line.split()
         yield form, base
 
 
 def _rewrites(
-    sections: Mapping[str, Place], stem: Stemmer
+    sections: Mapping[str, YamlNode], stem: Stemmer
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     for line in _lines(sections["rewrite"]) if "rewrite" in sections else ():
         was, _, now = line.partition("=")
@@ -276,15 +275,15 @@ def _rewrites(
 
 
 def _joint(
-    sections: Mapping[str, Place], stem: Stemmer
+    sections: Mapping[str, YamlNode], stem: Stemmer
 ) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
     for line in _lines(sections["joint"]) if "joint" in sections else ():
         one, _, other = line.partition("=")
         yield frozenset(stem.phrase(one)), frozenset(stem.phrase(other))
 
 
-def _lines(place: Place) -> list[str]:
-    return place.text("a list").splitlines()
+def _lines(node: YamlNode) -> list[str]:
+    return node.text("a list").splitlines()
 
 
 def _split(text: str) -> list[str]:
