@@ -76,7 +76,7 @@ def test_gates_measure_what_was_deselected(run):
 def test_a_wording_can_run_without_its_original(run):
     result = run("-k", "d0.2 and not elasticity", *REFERENCE)
     result.assert_outcomes(passed=1, deselected=7)
-    result.stdout.fnmatch_lines(["*1 of 4 wordings*"])
+    result.stdout.fnmatch_lines(["*1 of 4 variants*"])
 
 
 def test_verbose_shows_passes_of_every_wording(run):
