@@ -197,8 +197,10 @@ class _FunctionCheck:
     def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item
         item.stash[_TASK] = task
-        if self._has_own_fixtures and self._set_up_for is not task:
-            _set_up_again(item)
+        if self._set_up_for is not task:
+            _renew_instance(item)
+            if self._has_own_fixtures:
+                _set_up_again(item)
         self._set_up_for = None
         if "task" in item.funcargs:
             item.funcargs["task"] = task
@@ -219,6 +221,14 @@ def _fixture_definitions(item: pytest.Function) -> dict[str, Any]:
     return dict(item._fixtureinfo.name2fixturedefs)  # noqa: SLF001 - no public way
 
 
+def _renew_instance(item: pytest.Function) -> None:
+    """Give a test method a new instance of its class, as each test of a class has."""
+    if isinstance(item.parent, pytest.Class):
+        # pytest creates both attributes again when they are used.
+        vars(item).pop("_instance", None)
+        vars(item).pop("_obj", None)
+
+
 def _set_up_again(item: pytest.Function) -> None:
     """Tear down and set up the item's function-scoped fixtures.
 
@@ -226,7 +236,12 @@ def _set_up_again(item: pytest.Function) -> None:
     https://github.com/pytest-dev/pytest/issues/12596
     """
     state = item.session._setupstate  # noqa: SLF001
+    # Fixtures may delete at teardown what a hook has put into the stash once per item. tmp_path
+    # does so with the results of the phases.
+    before = dict(item.stash._storage)  # noqa: SLF001
     state.teardown_exact(item.parent)  # type: ignore[arg-type]
+    for key, value in before.items():
+        item.stash.setdefault(key, value)
     item._initrequest()  # noqa: SLF001
     state.setup(item)
 
@@ -257,6 +272,11 @@ def _run_body(
             f"the check skipped ({skipped.msg}); a check must pass or fail for every program"
         ) from None
     except (AssertionError, pytest.fail.Exception) as failed:
+        if not proxy._was_used:  # noqa: SLF001 - both classes work together
+            failed.add_note(
+                "raised before the test used candidate, so the check or a fixture is broken"
+            )
+            raise
         return CheckResult("wrong_answer", f"{_line(failed, path)}{failed}")
     except Exception as error:  # a check may raise anything
         if candidate.raised(error):

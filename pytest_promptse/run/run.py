@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from pytest_promptse.errors import NotScoredError
 from pytest_promptse.run.judge import CompletionJudge, variant_row
 from pytest_promptse.run.plan import plan_suite
 from pytest_promptse.run.rounds import Rounds
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.errors import NotScoredError
     from pytest_promptse.models.base import Backend, Usage
     from pytest_promptse.record.schema import InvocationRecord, Record
     from pytest_promptse.run.gates import Scores
@@ -330,7 +330,7 @@ class PromptseRun:
         Raises
         ------
         NotScoredError
-            As `measure`.
+            As `measure`, and if the gate has a threshold but no original is solved.
         """
         if self._stops_early(suite):
             decided = partial(self._all_decided, suite, check, node_of)
@@ -338,6 +338,10 @@ class PromptseRun:
         else:
             needed = suite.needed_by(gate)
         self._measure_missing(suite, needed, check, node_of)
+        if gate.threshold is not None:
+            reason = self.scores.why_nothing_is_solved(suite, gate)
+            if reason is not None:
+                raise NotScoredError(reason)
         found = self.scores.decide(suite, gate)
         self.run_log.add(
             GateRow(
@@ -428,6 +432,9 @@ class PromptseRun:
         if score is None:
             return False
         with_threshold = [gate for gate in suite.gates if gate.threshold is not None]
+        if self.scores.why_nothing_is_solved(suite, with_threshold[-1]) is not None:
+            # More variants of prompts that are never solved decide nothing.
+            return True
         # The gates of the suite come last. They share one score, so they are cheaper to try first.
         gates = (self.scores.decide(suite, gate) for gate in reversed(with_threshold))
         return may_stop(gates, mode=score.mode)
