@@ -123,9 +123,9 @@ def test_with_pytest_cov(check):
 def test_double(candidate, tmp_path):
     assert candidate(2) == 4
 """,
-        *("-p", "pytest_cov", "--cov", "."),
+        *("-p", "pytest_cov.plugin", "--cov", "."),
     )
-    result.stdout.fnmatch_lines(["*test_double.py*100%*"])
+    result.stdout.fnmatch_lines(["TOTAL*100%"])
 
 
 def test_with_pytest_asyncio(check):
@@ -216,5 +216,5 @@ def test_double(candidate, settings, client):
     User.objects.create(username="a")
     settings.DEBUG = True
 """,
-        *("-p", "pytest_django", "--ds", "project_settings"),
+        *("-p", "pytest_django.plugin", "--ds", "project_settings"),
     )
