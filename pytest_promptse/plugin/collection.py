@@ -18,6 +18,7 @@ from pytest_promptse.plugin.items import (
     run_suite_file_item,
     targets_of,
 )
+from pytest_promptse.plugin.pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin.session import promptse_session
 from pytest_promptse.run.plan import PlannedGate, check_ids
 from pytest_promptse.tasks.suitefile import load_suite
@@ -78,7 +79,7 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
     where = item.nodeid
     marks = list(item.iter_markers("promptse"))
     if not marks:
-        definitions = metafunc._arg2fixturedefs.get("candidate", ())  # noqa: SLF001 - no public way
+        definitions = collected_fixture_definitions(metafunc, "candidate")
         if definitions and definitions[-1].func.__module__ == fixtures.__name__:
             raise TaskError(
                 f"{where}: takes 'candidate' but has no promptse mark; "

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_promptse.errors import NotScoredError, TaskError
 from pytest_promptse.plugin.check_digest import source_digest
+from pytest_promptse.plugin.pytest_private import argument_names, fixture_definitions, set_up_again
 from pytest_promptse.run.judge import Check, CheckResult
 from pytest_promptse.run.plan import PlannedGate, PlannedVariant
 from pytest_promptse.sandbox.candidate import ProgramStopped
@@ -187,7 +188,7 @@ class _FunctionCheck:
         self._item = item
         # pytest has set up the fixtures for the first program.
         self._set_up_for: Task | None = task_of(item)
-        definitions = _fixture_definitions(item)
+        definitions = fixture_definitions(item)
         self._has_own_fixtures = any(
             own[-1].scope == "function"
             for name, own in definitions.items()
@@ -198,7 +199,7 @@ class _FunctionCheck:
         item = self._item
         item.stash[_TASK] = task
         if self._has_own_fixtures and self._set_up_for is not task:
-            _set_up_again(item)
+            set_up_again(item)
         self._set_up_for = None
         if "task" in item.funcargs:
             item.funcargs["task"] = task
@@ -207,28 +208,8 @@ class _FunctionCheck:
             raise TaskError(
                 f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
             )
-        arguments = {
-            name: item.funcargs[name]
-            for name in item._fixtureinfo.argnames  # noqa: SLF001 - as pytest itself calls it
-        }
+        arguments = {name: item.funcargs[name] for name in argument_names(item)}
         return _run_body(lambda: item.obj(**arguments), candidate, proxy, str(item.path))
-
-
-def _fixture_definitions(item: pytest.Function) -> dict[str, Any]:
-    """Return the definitions of all fixtures that an item uses, the one in effect last."""
-    return dict(item._fixtureinfo.name2fixturedefs)  # noqa: SLF001 - no public way
-
-
-def _set_up_again(item: pytest.Function) -> None:
-    """Tear down and set up the item's function-scoped fixtures.
-
-    pytest-rerunfailures does the same, since pytest has no public way:
-    https://github.com/pytest-dev/pytest/issues/12596
-    """
-    state = item.session._setupstate  # noqa: SLF001
-    state.teardown_exact(item.parent)  # type: ignore[arg-type]
-    item._initrequest()  # noqa: SLF001
-    state.setup(item)
 
 
 _is_judging: ContextVar[bool] = ContextVar("is_judging", default=False)
@@ -305,7 +286,7 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
     if target is None:
         return None
     modules = {item.obj.__module__} | {
-        own[-1].func.__module__ for own in _fixture_definitions(item).values()
+        own[-1].func.__module__ for own in fixture_definitions(item).values()
     }
     sources = source_digest(modules, item.config.rootpath)
     own_key = (item.originalname, target.suite.id.partition("::")[2], sources)

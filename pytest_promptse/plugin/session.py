@@ -323,11 +323,12 @@ class PromptseSession:
     # -- summary --------------------------------------------------------------------------------
 
     def _summarise(self, record: Record, terminal: Any) -> None:
+        writer = self._config.get_terminal_writer()
         terminal.section("promptse")
         text = render(
             record,
-            width=terminal._tw.fullwidth,  # noqa: SLF001 - no public way
-            colours=terminal._tw.hasmarkup,  # noqa: SLF001
+            width=writer.fullwidth,
+            colours=writer.hasmarkup,
             verbosity=self._config.option.verbose,
         )
         terminal.write_line(text)
@@ -340,11 +341,12 @@ class PromptseSession:
     def _summarise_comparison(self, record: Record, terminal: Any) -> None:
         if record.comparisons:
             about = record.comparisons[0].baseline
+            writer = self._config.get_terminal_writer()
             terminal.section(f"promptse: compared with {about.name}")
             text = render_comparisons(
                 record.comparisons,
-                width=terminal._tw.fullwidth,  # noqa: SLF001 - no public way
-                colours=terminal._tw.hasmarkup,  # noqa: SLF001
+                width=writer.fullwidth,
+                colours=writer.hasmarkup,
                 verbosity=self._config.option.verbose,
             )
             terminal.write_line(text)

@@ -93,14 +93,25 @@ class Scores:
         return replaced(gate, excess=figure.excess)
 
 
-def to_samples(row: OutcomeRow) -> Samples:
-    """Return the samples of one variant as the arrays that the formulas take."""
-    has_logprobs = row.has_logprobs
+def to_samples(
+    *, causes: Sequence[str], logprobs: Sequence[float | None], n_tokens: Sequence[int | None]
+) -> Samples:
+    """Return the samples of one prompt as the arrays that the formulas take.
+
+    Parameters
+    ----------
+    causes
+        Why each sample failed, in sample order; empty for one that passed.
+    logprobs, n_tokens
+        Log-probability and number of tokens of each sample. The result has neither if one is
+        missing.
+    """
+    has_logprobs = None not in logprobs and None not in n_tokens
     return Samples(
-        passed=np.array([cause == "" for cause in row.causes]),
-        logprob=np.array(row.logprobs, dtype=float) if has_logprobs else None,
-        n_tokens=np.array(row.n_tokens, dtype=int) if has_logprobs else None,
-        causes=tuple(row.causes),
+        passed=np.array([cause == "" for cause in causes]),
+        logprob=np.array(logprobs, dtype=float) if has_logprobs else None,
+        n_tokens=np.array(n_tokens, dtype=int) if has_logprobs else None,
+        causes=tuple(causes),
     )
 
 
@@ -151,8 +162,12 @@ def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
 def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamples:
     variants: dict[float, list[Samples]] = {distance: [] for distance in distances}
     for row in rows[1:]:
-        variants[row.distance].append(to_samples(row))
-    return TaskSamples(task_id=rows[0].task, original=to_samples(rows[0]), variants=variants)
+        variants[row.distance].append(_samples_of(row))
+    return TaskSamples(task_id=rows[0].task, original=_samples_of(rows[0]), variants=variants)
+
+
+def _samples_of(row: OutcomeRow) -> Samples:
+    return to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
 
 
 def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:

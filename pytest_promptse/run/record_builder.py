@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
     SCHEMA,
+    DrawRecord,
     EmotionRecord,
     ErrorRecord,
     GateRecord,
@@ -35,6 +37,7 @@ from pytest_promptse.record.schema import (
     UsageRecord,
     VariantRecord,
 )
+from pytest_promptse.run.gates import to_samples
 from pytest_promptse.run.provenance import environment, git_state
 from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
 from pytest_promptse.scoring.robustness import task_robustness
@@ -186,7 +189,17 @@ def _suites(
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         measured: list[MeasuredPrompt] = []
         for rows in run_log.measured(suite, VariantRow):
-            own = [MeasuredPrompt.of(row) for row in rows]
+            own = [
+                MeasuredPrompt.of(
+                    to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens),
+                    suite=row.suite,
+                    task=row.task,
+                    distance=row.distance,
+                    emotion=row.emotion,
+                    personality=row.personality,
+                )
+                for row in rows
+            ]
             measured += own
             tasks.append(_task(suite, by_id.get(rows[0].task), rows, own))
         decided, end = gates[suite.key], ends.get(suite.key)
@@ -333,15 +346,14 @@ def _task(
     places: Counter[float] = Counter()
     for row, outcome in zip(rows, measured, strict=True):
         if row.distance == 0.0:
-            original = PromptRecord(
-                **_prompt_fields(row, outcome, score.original if score else None)
-            )
+            plain = score.original if score else None
+            original = PromptRecord(**_prompt_fields(row, outcome, plain, suite.settings))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_prompt_fields(row, outcome, own),
+                **_prompt_fields(row, outcome, own, suite.settings),
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
@@ -373,8 +385,12 @@ def _task(
 
 
 def _prompt_fields(
-    row: VariantRow, outcome: MeasuredPrompt, score: PromptScore | None
+    row: VariantRow,
+    outcome: MeasuredPrompt,
+    score: PromptScore | None,
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
+    """Return the fields that the original and the variants of a task have in common."""
     return {
         "node": row.node,
         "prompt": row.text,
@@ -397,11 +413,20 @@ def _prompt_fields(
             )
             for sample in row.samples
         ],
+        "draws": _draws(row) if settings["record_samples"] == "all" else [],
     }
 
 
+def _draws(row: VariantRow) -> list[DrawRecord]:
+    draws = zip(row.causes, row.logprobs, row.n_tokens, strict=True)
+    return [
+        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens)
+        for cause, logprob, n_tokens in draws
+    ]
+
+
 def _key(text: str) -> str:
-    return text_hash(text)[:_KEY_DIGITS]
+    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def test_a_pattern_that_the_shell_took_apart_is_explained(prompts, run):
 def test_a_dry_run_tells_what_each_template_would_ask(prompts, run):
     result = run(*MODEL, *BOTH, "--promptse-dry-run")
     result.stdout.fnmatch_lines(
-        ["*reference with template plain: 4 wordings*", "*reference with template wordy: 4 wor*"]
+        ["*reference with template plain: 4 variants*", "*reference with template wordy: 4 var*"]
     )
 
 
@@ -229,7 +229,7 @@ def test_a_template_without_a_sentence_cannot_be_reworded(prompts, run):
         ((), "*--promptse-perturb: there is no template to reword; add --promptse-template*"),
         (
             (*BOTH, "--promptse-variants-dir", "frozen"),
-            "*--promptse-perturb: the frozen wordings of --promptse-variants-dir are those of *",
+            "*--promptse-perturb: the frozen variants of --promptse-variants-dir reword *",
         ),
     ],
 )
