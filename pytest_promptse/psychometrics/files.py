@@ -66,7 +66,7 @@ def load_settings(path: Path) -> tuple[Settings, int]:
         raise place.error(str(error)) from None
 
 
-def _check(kind: type[Settings], name: str, place: plainyaml.Place) -> None:
+def _check(kind: type[Settings], name: str, place: plainyaml.YamlNode) -> None:
     """Raise for a value of another type, naming its own line."""
     wanted = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
     try:
