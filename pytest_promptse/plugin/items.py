@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.task import Task
 
 _TASK: pytest.StashKey[Task] = pytest.StashKey()
-_RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
 _OWN_FIXTURES = ("candidate", "task", "request")
@@ -373,7 +373,7 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
     except NotScoredError as error:
         run.log_error(item.nodeid, error)
         raise
-    _report_gate(item, gate, target.suite.settings.inconclusive)
+    report_gate(item, gate, target.suite.settings.inconclusive)
 
 
 def _measure(
@@ -389,7 +389,7 @@ def _measure(
         reason = f"not needed: decided after {end.completions} of {end.most} completions"
         raise pytest.skip.Exception(reason, _use_item_location=True)
     count = run.measure(target.suite, planned, check, node_of=node_of)
-    item.stash[_RESULT_WORD] = f"({count.passes}/{count.n})"
+    item.stash[RESULT_WORD] = f"({count.passes}/{count.n})"
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
     floor = target.suite.settings.min_pass_rate
@@ -400,8 +400,9 @@ def _measure(
         )
 
 
-def _report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
-    item.stash[_RESULT_WORD] = f"({gate.message})"
+def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
+    """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
+    item.stash[RESULT_WORD] = f"({gate.message})"
     item.user_properties.extend(_properties(gate))
     for warning in gate.warnings:
         warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {warning}"), stacklevel=2)
@@ -437,9 +438,9 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     The report gets the pass rate or the gate's figure. An item that could not be scored becomes
     an error instead of a failure, with its message instead of a traceback.
     """
-    if TARGET not in item.stash:
+    if TARGET not in item.stash and RESULT_WORD not in item.stash:
         return
-    report.promptse = item.stash.get(_RESULT_WORD, "")  # type: ignore[attr-defined]
+    report.promptse = item.stash.get(RESULT_WORD, "")  # type: ignore[attr-defined]
     if call.excinfo is None or not isinstance(call.excinfo.value, NotScoredError | TaskError):
         return
     message = call.excinfo.getrepr(style="value")

@@ -25,6 +25,7 @@ from pytest_promptse.store.run_log import (
     LookRow,
     RunLog,
     SuiteKey,
+    SuiteRow,
 )
 from pytest_promptse.store.store import Store
 from pytest_promptse.tasks.template import load_templates
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.models.base import Backend, Usage
+    from pytest_promptse.models.base import Backend, Completion, Usage
     from pytest_promptse.record.schema import InvocationRecord, Record
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import PlannedGate, PlannedVariant, Suite
+    from pytest_promptse.sampling.job import Job
     from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.store.run_log import Progress
@@ -207,9 +209,11 @@ class PromptseRun:
             self._templates[settings.template] = load_templates(settings.template, self.root)
         return self._templates[settings.template]
 
-    def estimate(self, selected: Sequence[tuple[Suite, PlannedVariant]]) -> list[str]:
-        """Return one line per model that says what sampling `selected` would request and cost."""
-        jobs = [planned.job for _, planned in selected]
+    def estimate(
+        self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
+    ) -> list[str]:
+        """Return one line per model: what sampling `selected` and `jobs` would request and cost."""
+        jobs = [*(planned.job for _, planned in selected), *jobs]
         estimates = estimate_cost(jobs, self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
         return [each.line(at_most=each.model in in_rounds) for each in estimates]
@@ -220,6 +224,8 @@ class PromptseRun:
         *,
         only_process: bool,
         suites_with_gates: Collection[SuiteKey] = (),
+        jobs: Sequence[Job] = (),
+        models: Collection[str] = (),
     ) -> None:
         """Start to sample in the background.
 
@@ -233,6 +239,10 @@ class PromptseRun:
         suites_with_gates
             The suites of which a gate is selected. Such a suite in rounds is sampled round by
             round; any other suite is sampled as a whole.
+        jobs
+            Further prompts to sample, whose completions no program is made of.
+        models
+            Models that are sampled beside those of the settings.
 
         Raises
         ------
@@ -247,15 +257,16 @@ class PromptseRun:
             for suite, planned in selected
             if not self._stops_early(suite) or suite.round_of(planned) == 0
         ]
-        self.sandbox  # noqa: B018 - opened before any request: without it nothing can be judged
+        if selected:
+            self.sandbox  # noqa: B018 - opened before any request, since it may not be available
         if self.rewording_usage.requests:
             self.store.add_usage(self._rewording_id, self.rewording_usage)
         for suite in {id(suite): suite for suite, _ in selected}.values():
             self.run_log.add(suite.row)
         self._sampler = Sampler(
             self.store,
-            [planned.job for _, planned in selected],
-            {model: partial(self.backend, model) for model in self.settings.model},
+            [*(planned.job for _, planned in selected), *jobs],
+            {model: partial(self.backend, model) for model in (*self.settings.model, *models)},
             run=self.id,
             concurrency=self.settings.concurrency,
             budget=Budget(
@@ -359,6 +370,18 @@ class PromptseRun:
         )
         return found
 
+    def wait(self, jobs: Sequence[Job]) -> dict[str, Completion]:
+        """Sample `jobs` of one sample each and return their completions by key.
+
+        Raises
+        ------
+        NotScoredError
+            If a completion is missing.
+        """
+        self.sampler.request(jobs)
+        with self._show_progress(self.sampler.progress) as tick:
+            return {job.key: self.sampler.wait(job, tick=tick)[0] for job in jobs}
+
     def log_error(self, where: str, error: NotScoredError) -> None:
         """Log that the item `where` could not be measured."""
         self.run_log.add(ErrorRow(where=where, message=str(error)))
@@ -373,7 +396,7 @@ class PromptseRun:
         facts = RunFacts(
             started=self.started,
             root=self.root,
-            sandbox=self.sandbox.isolation_level,
+            sandbox=self._isolation_level,
             settings=self.settings,
             invocation=invocation,
             backends={spec: self.backend(spec) for spec in self.settings.model},
@@ -409,6 +432,12 @@ class PromptseRun:
             opened = self.__dict__.pop(name, None)
             if opened is not None:
                 opened.close()
+
+    @property
+    def _isolation_level(self) -> str:
+        """The isolation level of programs; ``unused`` in a run that has none."""
+        judges = "sandbox" in self.__dict__ or any(True for _ in self.run_log.rows(SuiteRow))
+        return self.sandbox.isolation_level if judges else "unused"
 
     @property
     def _rewording_id(self) -> str:
