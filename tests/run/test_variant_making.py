@@ -75,14 +75,16 @@ def test_a_frozen_one_that_became_another_task_is_refused(tmp_path):
         reworded(tmp_path, variants_dir="frozen")
 
 
-TALK = """I am tired and it was another day for all of us over here and my eyes hurt and I really
-want to go home now and sleep""".split()
+TALK = (
+    "I am tired and it was another day for all of us over here and my eyes hurt and I really want "
+    "to go home now and sleep"
+)
 
 
 def talked(prompt):
     """Put talk before `prompt`: eight words for each tenth of distance, two texts for each."""
     return [
-        f"{mood}! {' '.join(TALK[: 8 * level])}.\n\n{prompt}"
+        f"{mood}! {' '.join(TALK.split()[: 8 * level])}.\n\n{prompt}"
         for level in (1, 2, 3)
         for mood in ("Ugh", "Phew")
     ]
