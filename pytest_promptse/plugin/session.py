@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
 import pytest
 from msgspec.structs import replace as replace_fields
 
@@ -21,6 +22,11 @@ from pytest_promptse.models.registry import ModelOptions, create_backend
 from pytest_promptse.plugin.invocation import REFUSAL, given_settings, invocation, run_id
 from pytest_promptse.plugin.items import TARGET, annotate, explain_comparison, run_function
 from pytest_promptse.plugin.progress import TerminalProgress, WorkerProgress
+from pytest_promptse.plugin.psychometric_items import (
+    PsychometricItem,
+    log_suites,
+    psychometrics_record,
+)
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
@@ -148,7 +154,7 @@ class PromptseSession:
         planned = [target for target in targets.values() if target is not None]
         gates = [(t.suite, t.subject) for t in planned if isinstance(t.subject, PlannedGate)]
         self._shard = plan_shard(shard, _needed(planned), gates)
-        others = {item for item, target in targets.items() if not self._is_own(target)}
+        others = {item for item, target in targets.items() if not self._is_own(item, target)}
         if others:
             self._config.hook.pytest_deselected(items=[i for i in items if i in others])
             items[:] = [item for item in items if item not in others]
@@ -168,13 +174,18 @@ class PromptseSession:
             for suite, planned in _needed(targets)
             if self._shard is None or self._shard.measures(suite.id, planned.task.id)
         ]
-        if not selected and self._shard is None:
+        measured = [
+            item
+            for item in session.items
+            if isinstance(item, PsychometricItem) and item.suite is not None
+        ]
+        if not selected and not measured and self._shard is None:
             return
         suites_with_gates = {
             target.suite.key for target in targets if isinstance(target.subject, PlannedGate)
         }
         try:
-            self._start(selected, suites_with_gates)
+            self._start(selected, suites_with_gates, measured)
         except PromptseError as error:
             self._refuse(str(error))
 
@@ -223,10 +234,12 @@ class PromptseSession:
 
     # -- start ----------------------------------------------------------------------------------
 
-    def _is_own(self, target: ItemTarget | None) -> bool:
-        """Whether this shard runs an item with this target."""
-        if target is None or self._shard is None:
+    def _is_own(self, item: pytest.Item, target: ItemTarget | None) -> bool:
+        """Whether this shard runs an item; the first shard runs psychometric items."""
+        if self._shard is None:
             return True
+        if target is None:
+            return self._shard.row.index == 1 or not isinstance(item, PsychometricItem)
         task = target.subject.task
         return self._shard.measures(target.suite.id, None if task is None else task.id)
 
@@ -246,20 +259,29 @@ class PromptseSession:
         return found or rewriter_named(spec, backend=self._create_backend, library=library)
 
     def _start(
-        self, selected: list[tuple[Suite, PlannedVariant]], suites_with_gates: set[SuiteKey]
+        self,
+        selected: list[tuple[Suite, PlannedVariant]],
+        suites_with_gates: set[SuiteKey],
+        measured: list[PsychometricItem],
     ) -> None:
         run = self.run
+        jobs = list({job.key: job for item in measured for job in item.jobs}.values())
         if run.settings.dry_run:
-            self._headlines = [f"promptse would ask {line}" for line in run.estimate(selected)]
+            lines = run.estimate(selected, jobs)
+            self._headlines = [f"promptse would ask {line}" for line in lines]
             return
+        log_suites(run, measured)
         run.start(
             selected,
             only_process=not self._is_worker,
             suites_with_gates=suites_with_gates,
             shard=self._shard,
+            jobs=jobs,
+            models={model for item in measured for model in item.models},
         )
         models = ", ".join(run.settings.model)
-        self._headlines = [f"promptse: {models}; sandbox {run.sandbox.description}"]
+        sandbox = f"; sandbox {run.sandbox.description}" if selected else ""
+        self._headlines = [f"promptse: {models}{sandbox}"]
         if self._shard is not None:
             n_own = sum(map(len, self._shard.own_tasks.values()))
             self._headlines.append(
@@ -284,8 +306,10 @@ class PromptseSession:
 
     def _finish(self, *, interrupted: bool) -> None:
         record = self.run.record(invocation(self._config))
+        record = replace_fields(record, psychometrics=psychometrics_record(self.run))
         # A shard without a task writes its record too, so that the merge misses none.
-        if not record.suites and record.shard is None:
+        is_shard = record.shard is not msgspec.UNSET
+        if not record.suites and not record.psychometrics and not is_shard:
             return
         self._record = compared = self._compared(record)
         for report in self.run.settings.report:
@@ -344,11 +368,12 @@ class PromptseSession:
     # -- summary --------------------------------------------------------------------------------
 
     def _summarise(self, record: Record, terminal: Any) -> None:
+        writer = self._config.get_terminal_writer()
         terminal.section("promptse")
         text = render(
             record,
-            width=terminal._tw.fullwidth,  # noqa: SLF001 - no public way
-            colours=terminal._tw.hasmarkup,  # noqa: SLF001
+            width=writer.fullwidth,
+            colours=writer.hasmarkup,
             verbosity=self._config.option.verbose,
         )
         terminal.write_line(text)
@@ -361,11 +386,12 @@ class PromptseSession:
     def _summarise_comparison(self, record: Record, terminal: Any) -> None:
         if record.comparisons:
             about = record.comparisons[0].baseline
+            writer = self._config.get_terminal_writer()
             terminal.section(f"promptse: compared with {about.name}")
             text = render_comparisons(
                 record.comparisons,
-                width=terminal._tw.fullwidth,  # noqa: SLF001 - no public way
-                colours=terminal._tw.hasmarkup,  # noqa: SLF001
+                width=writer.fullwidth,
+                colours=writer.hasmarkup,
                 verbosity=self._config.option.verbose,
             )
             terminal.write_line(text)

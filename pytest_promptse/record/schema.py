@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record.psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
 from pytest_promptse.store.run_log import ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
@@ -489,7 +490,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []
     emotions: dict[str, EmotionRecord] = {}
-    shard: ShardRow | None = None
+    psychometrics: PsychometricsRecord | msgspec.UnsetType = msgspec.UNSET
+    shard: ShardRow | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def load(cls, path: str | Path) -> Record:

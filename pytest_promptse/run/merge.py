@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from pytest_promptse import __version__
@@ -98,7 +99,7 @@ class _Merge:
 
     def add(self, name: str, record: Record) -> None:
         shard = record.shard
-        if shard is None:
+        if shard is msgspec.UNSET:
             raise RecordError(
                 f"{name}: not the record of a shard; run pytest with --promptse-shard INDEX/COUNT"
             )
@@ -151,13 +152,13 @@ class _Merge:
         for planned in plan.suites:
             for gate in planned.gates:
                 self._decide(planned, gate, scores)
-        return replace(fill_record(replace(head, shard=None), self._run_log, scores), shard=None)
+        return fill_record(replace(head, shard=msgspec.UNSET), self._run_log, scores)
 
     def _decide(self, planned: ShardSuiteRow, gate: GatePlanRow, scores: Scores) -> None:
         suite = planned.suite
         try:
             self._require_measured(planned, gate)
-            found = scores.decide(suite, gate)
+            found = scores.decide_measured(suite, gate)
         except NotScoredError as error:
             self._run_log.add(ErrorRow(where=f"{suite.id}[{gate.name}]", message=str(error)))
             return
@@ -234,6 +235,7 @@ def _joined(ours: Record, theirs: Record) -> Record:
         started=min(ours.started, theirs.started),
         finished=max(ours.finished, theirs.finished),
         models=models,
+        psychometrics=ours.psychometrics or theirs.psychometrics,
         usage=_sum(ours.usage, theirs.usage),
         rewording=(
             _sum(ours.rewording, theirs.rewording)

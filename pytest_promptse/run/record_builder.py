@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 from scipy.stats import false_discovery_control
 
@@ -36,6 +38,7 @@ from pytest_promptse.record.schema import (
     UsageRecord,
     VariantRecord,
 )
+from pytest_promptse.run.gates import to_samples
 from pytest_promptse.run.provenance import environment, git_state
 from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
 from pytest_promptse.scoring.robustness import task_robustness
@@ -136,7 +139,7 @@ def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts)
             name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
             for name, emotion in facts.emotions.items()
         },
-        shard=next(run_log.rows(ShardRow), None),
+        shard=next(run_log.rows(ShardRow), msgspec.UNSET),
     )
     return fill_record(head, run_log, scores)
 
@@ -154,7 +157,9 @@ def fill_record(head: Record, run_log: RunLog, scores: Scores) -> Record:
     quadrants = {
         name: quadrant(emotion.valence, emotion.arousal) for name, emotion in head.emotions.items()
     }
-    suites, tasks, subgroups = _suites(run_log, scores, quadrants, all_draws=head.shard is not None)
+    suites, tasks, subgroups = _suites(
+        run_log, scores, quadrants, all_draws=head.shard is not msgspec.UNSET
+    )
     record = replace(
         head,
         templates=_templates(run_log),
@@ -212,7 +217,17 @@ def _suites(
         measured: list[MeasuredPrompt] = []
         draws = all_draws or suite.settings["record_samples"] == "all"
         for rows in run_log.measured(suite, VariantRow):
-            own = [MeasuredPrompt.of(row) for row in rows]
+            own = [
+                MeasuredPrompt.of(
+                    to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens),
+                    suite=row.suite,
+                    task=row.task,
+                    distance=row.distance,
+                    emotion=row.emotion,
+                    personality=row.personality,
+                )
+                for row in rows
+            ]
             measured += own
             tasks.append(_task(suite, by_id.get(rows[0].task), rows, own, all_draws=draws))
         decided, end = gates[suite.key], ends.get(suite.key)
@@ -445,7 +460,7 @@ def _draws(row: VariantRow) -> list[DrawRecord]:
 
 
 def _key(text: str) -> str:
-    return text_hash(text)[:_KEY_DIGITS]
+    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:
