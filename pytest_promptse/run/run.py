@@ -473,7 +473,8 @@ class PromptseRun:
         if score is None:
             return False
         with_threshold = [gate for gate in suite.gates if gate.threshold is not None]
-        if self.scores.why_nothing_is_solved(suite, with_threshold[-1]) is not None:
+        last = suite.gate_row(with_threshold[-1])
+        if self.scores.why_nothing_is_solved(suite.row, last) is not None:
             # More variants of prompts that are never solved decide nothing.
             return True
         # The gates of the suite come last. They share one score, so they are cheaper to try first.
