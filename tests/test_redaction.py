@@ -206,7 +206,7 @@ def test_the_time_limit_covers_an_answer_that_drips(monkeypatch):
 def test_user_and_query_of_the_address_are_sent(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     told = []
-    server = Echo(lambda header: told.append(header.lower()) or ECHOES["a reason"](b"Authorization"))
+    server = Echo(lambda header: told.append(header.lower()) or ECHOES["a reason"](b"X"))
     complain(f"http://user:{PASSWORD}@127.0.0.1:{server.port}/v1?token={QUERY_KEY}")
     assert {told[0]} == {*told} == {b"authorization: basic dxnlcjpwnhnzd2q5oq=="}
 
