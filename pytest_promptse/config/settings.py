@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_promptse._redaction import redact, redact_argument
 from pytest_promptse.config.option_types import Auto
 from pytest_promptse.config.options import OPTIONS
 from pytest_promptse.errors import SettingsError, nearest
@@ -88,12 +89,15 @@ class Settings:
         return floors.get(distance, floors.get(None))
 
     def as_json_values(self) -> dict[str, Any]:
-        """Return the settings as values that JSON can represent.
+        """Return the settings as values that JSON can represent, without credentials.
 
         The shard is left out: the suites of all shards of a run have the same settings.
         """
         values = asdict(self)
         del values["shard"]
+        if self.base_url is not None:
+            values["base_url"] = redact_argument(self.base_url)
+        values["vllm_args"] = {name: redact(value) for name, value in self.vllm_args.items()}
         if self.min_elasticity is not None:
             values["min_elasticity"] = {
                 "*" if distance is None else f"{distance:g}": floor
