@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -229,6 +231,8 @@ class PromptseSession:
             self._summarise(self._record, terminalreporter)
 
     def pytest_unconfigure(self) -> None:
+        if signal.getsignal(signal.SIGTERM) is _interrupt:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # A worker whose items are done may still sample for the other workers.
         self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
 
@@ -296,6 +300,8 @@ class PromptseSession:
                 f"{paid.prompt_tokens} + {paid.completion_tokens} tokens"
             )
         self._reports = not self._is_worker
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
+            signal.signal(signal.SIGTERM, _interrupt)
 
     def _refuse(self, reason: str) -> NoReturn:
         if self._is_worker:
@@ -406,6 +412,18 @@ def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]
         for planned in target.needed():
             needed.setdefault((target.suite.key, planned.job.key), (target.suite, planned))
     return list(needed.values())
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    """End the session as Ctrl-C does, so that the store is closed and in one file.
+
+    CI services send SIGTERM when they cancel a job, and may save a cache afterwards.
+    """
+    raise KeyboardInterrupt
 
 
 def _write_lines(terminal: Any, lines: Sequence[str], **markup: bool) -> None:
