@@ -21,6 +21,8 @@ from pytest_promptse.models.registry import ModelOptions, create_backend
 from pytest_promptse.plugin.invocation import REFUSAL, given_settings, invocation, run_id
 from pytest_promptse.plugin.items import TARGET, annotate, explain_comparison, run_function
 from pytest_promptse.plugin.progress import TerminalProgress, WorkerProgress
+from pytest_promptse.record.files import LAST_RUN
+from pytest_promptse.record.files import write as write_record
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
@@ -250,6 +252,11 @@ class PromptseSession:
                 write(compared, self._config.invocation_params.dir / path)
             except PromptseError as error:
                 self._problems.append(str(error))
+        try:
+            # For `promptse show`.
+            write_record(compared, self.run.store.folder / LAST_RUN)
+        except RecordError as error:
+            self._problems.append(str(error))
         # A baseline does not contain what its run was compared with.
         self._save(record, interrupted=interrupted)
         self.run.forget()

@@ -23,6 +23,11 @@ _ACTING = re.compile(
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])")
 
 
+def escape_text(text: str) -> str:
+    """Return `text` with every such character replaced by its Python escape sequence."""
+    return _ACTING.sub(_escape, text)
+
+
 def escaped(record: Record) -> Record:
     """Return `record` with every such character replaced by its Python escape sequence."""
     rest = replace(record, tasks=[])
@@ -50,7 +55,7 @@ def _written(part: Part, kind: type[Part]) -> Part:
 
 def _written_out(value: Any) -> Any:
     if isinstance(value, str):
-        return _ACTING.sub(_escape, value)
+        return escape_text(value)
     if isinstance(value, dict):
         return {_written_out(name): _written_out(own) for name, own in value.items()}
     if isinstance(value, list | tuple):
