@@ -86,21 +86,21 @@ def _measured(record: Record) -> Iterator[_Measured]:
 
 
 def _list(found: list[_Measured]) -> None:
-    from pytest_promptse.reports.escaping import escape_text  # noqa: PLC0415 - as above
+    from pytest_promptse._redaction import escape_controls  # noqa: PLC0415 - as above
 
     for one in found:
         passes = round(one.prompt.pass_rate * one.prompt.n)
-        sys.stdout.write(f"{passes:>4} of {one.prompt.n} pass  {escape_text(one.node)}\n")
+        sys.stdout.write(f"{passes:>4} of {one.prompt.n} pass  {escape_controls(one.node)}\n")
 
 
 def _print(one: _Measured, record: Record) -> None:
-    from pytest_promptse.reports.escaping import escape_text  # noqa: PLC0415 - as above
+    from pytest_promptse._redaction import escape_controls  # noqa: PLC0415 - as above
     from pytest_promptse.reports.terminal.details import render_variant  # noqa: PLC0415
 
     passes = round(one.prompt.pass_rate * one.prompt.n)
     sys.stdout.write(
-        f"{escape_text(one.node)}\n"
-        f"{escape_text(one.model)}: {passes} of {one.prompt.n} completions pass\n\n"
+        f"{escape_controls(one.node)}\n"
+        f"{escape_controls(one.model)}: {passes} of {one.prompt.n} completions pass\n\n"
     )
     text = render_variant(
         one.original,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config.settings import Settings
 
-_NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
+NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
 _TASK_KEYWORDS = ("entry_point", "reference")
 
 
@@ -166,7 +166,7 @@ def set_target(item: pytest.Item) -> None:
                 f"{item.nodeid}: a promptse mark needs a plain pytest function or method; "
                 "unittest.TestCase cannot take 'candidate'"
             )
-        item.add_marker(pytest.mark.skip(reason=_NO_MODEL))
+        item.add_marker(pytest.mark.skip(reason=NO_MODEL))
         return
     if any(name != "candidate" for name in callspec.params):
         # The user's own parameters make another check, so another suite of the same variants.
@@ -191,7 +191,7 @@ class SuiteFileCollector(pytest.File):
             if not session.has_models:
                 for skipped in file.tasks:
                     item = SuiteFileItem.from_parent(self, name=skipped.id, target=None, line=1)
-                    item.add_marker(pytest.mark.skip(reason=_NO_MODEL))
+                    item.add_marker(pytest.mark.skip(reason=NO_MODEL))
                     yield item
                 return
             suites = session.run.plan(self.nodeid, file.tasks, settings, line=1)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["candidate", "task"]
 
 _REPORTS = ("json", "html", "md", "github", "csv")
+_PSYCHOMETRIC_SUFFIXES = (".csi.yaml", ".csi.yml", ".emotionbench.yaml", ".emotionbench.yml")
 _VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
 _MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "
@@ -88,11 +89,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if not file_path.name.endswith((".promptse.yaml", ".promptse.yml")):
-        return None
-    from pytest_promptse.plugin.collection import SuiteFileCollector
+    if file_path.name.endswith((".promptse.yaml", ".promptse.yml")):
+        from pytest_promptse.plugin.collection import SuiteFileCollector
 
-    return SuiteFileCollector.from_parent(parent, path=file_path)
+        return SuiteFileCollector.from_parent(parent, path=file_path)
+    if file_path.name.endswith(_PSYCHOMETRIC_SUFFIXES):
+        from pytest_promptse.plugin.psychometrics import PsychometricFile
+
+        return PsychometricFile.from_parent(parent, path=file_path)
+    return None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pytest_promptse.reports.escaping import escape_text
+from pytest_promptse._redaction import escape_controls
 from pytest_promptse.reports.formatting import cause_words, console, printed
 from pytest_promptse.reports.terminal.harmful import command, difference
 
@@ -63,24 +63,24 @@ def render_variant(
 
 
 def _prompt(original: str | None, variant: PromptRecord) -> Iterator[Text]:
-    prompt = escape_text(variant.prompt)
+    prompt = escape_controls(variant.prompt)
     if original is None or original == variant.prompt:
         yield Text("prompt", "bold")
         yield Text(prompt)
     else:
         yield Text("prompt, with its changes from the original", "bold")
-        yield difference(escape_text(original), prompt, context=None)
+        yield difference(escape_controls(original), prompt, context=None)
 
 
 def _outcome(sample: SampleRecord, n: int, texts: Mapping[str, str]) -> Iterator[Text]:
     word = "pass" if sample.cause is None else cause_words(sample.cause)
     style = "bold green" if sample.cause is None else "bold red"
     yield Text(f"{sample.n} of {n} completions: {word}", style)
-    for line in escape_text(sample.detail).strip().splitlines():
+    for line in escape_controls(sample.detail).strip().splitlines():
         yield Text(_INDENT + line, "red")
     text = texts.get(sample.text)
     if text is not None:
         kind = "completion without a program" if sample.cause == "no_code" else "program"
         yield Text(f"{_INDENT}the {kind}:", "dim")
-        for line in escape_text(text).splitlines():
+        for line in escape_controls(text).splitlines():
             yield Text(_INDENT * 2 + line)
