@@ -215,7 +215,8 @@ class _Comparison:
                 alone = verb == "lost" or not any(
                     other is not token and other.clause == token.clause for other in tokens
                 )
-                repeated = token.kind == "word" and not token.rule and alone
+                word = token.kind == "word" and " " not in token.text
+                repeated = word and not token.rule and alone
                 if repeated and any(same(token, other) for other in counterpart):
                     continue
                 if token not in heads and not self._is_tolerated(token, others):

@@ -26,9 +26,10 @@ _ADVERBS = frozenset(
 )
 _DETERMINERS = frozenset({"the", "a", "an", "all", "every", "each", "any", "both"})
 _NO_VERBS = frozenset(
-    """what such not quite half love hate loving hating is was were are it in on at by for to of from
-    with after before during through all only just here there and but or so as if when while than
-    about over under same forgive excuse pardon wish thank bless blame picture imagine took had got
+    """what such not quite half love hate loving hating is was were are it in on at by for to of
+    from with after before during through all only just here there and but or so as if when while
+    than about over under same forgive excuse pardon wish thank bless blame picture imagine took had
+    got
     made went felt slept spent lost left woke came i we you been being bit like""".split()  # noqa: SIM905 - a list of words
 )
 _FAVOURS = frozenset(
