@@ -29,6 +29,8 @@ from pytest_promptse.plugin.psychometric_items import (
     log_suites,
     psychometrics_record,
 )
+from pytest_promptse.record.files import LAST_RUN
+from pytest_promptse.record.files import write as write_record
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
@@ -325,6 +327,11 @@ class PromptseSession:
                 write(compared, self._config.invocation_params.dir / path)
             except PromptseError as error:
                 self._problems.append(str(error))
+        try:
+            # For `promptse show`.
+            write_record(compared, self.run.store.folder / LAST_RUN)
+        except RecordError as error:
+            self._problems.append(str(error))
         # A baseline does not contain what its run was compared with.
         self._save(record, interrupted=interrupted)
         self.run.forget()
