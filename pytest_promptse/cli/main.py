@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
 from pytest_promptse.cli import (
+    batch,
     compare,
     csi,
     emotionbench,
@@ -35,6 +36,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     variants.add_parser(commands)
+    batch.add_parser(commands)
     store.add_parser(commands)
     report.add_parser(commands)
     show.add_parser(commands)
