@@ -114,7 +114,7 @@ def test_a_second_run_asks_for_nothing_again(project, run):
 
 def test_one_selected_prompt_asks_only_for_itself(project, run):
     result = run("--promptse-model", "survey:even", "-k", "run1-02", "words.csi.yaml")
-    result.assert_outcomes(passed=1, deselected=8)
+    result.assert_outcomes(passed=1, deselected=9)
     assert requests(result) == 1
     result.stdout.fnmatch_lines(["1 of 4 prompts answered"])
 
@@ -122,7 +122,7 @@ def test_one_selected_prompt_asks_only_for_itself(project, run):
 def test_lf_repeats_the_failed_gates(project, run):
     run("--promptse-model", "survey:refusing", "words.csi.yaml")
     result = run("--promptse-model", "survey:refusing", "words.csi.yaml", "--lf")
-    result.assert_outcomes(failed=4, deselected=5)
+    result.assert_outcomes(failed=4, deselected=6)
     assert requests(result) == 0
 
 

@@ -64,6 +64,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
 
     record = escaped(record)
     series = series_of(record)
+    affect = psychometrics.sections(record)
     harmful, n_harmful = losses(record.tasks, most=_HARMFUL)
     return standalone_page.rendered(
         standalone_page.FOLDER / "page.html.j2",
@@ -79,7 +80,9 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         rankings=[_ranking(ranking) for ranking in record.rankings],
         curves=figures.curves(record, series),
         voices=figures.voices(record),
-        affect=psychometrics.sections(record),
+        affect=affect,
+        # A run without any suite is shown as one of stability that measured nothing.
+        stability=bool(record.suites) or not (affect["csi"] or affect["emotionbench"]),
         causes=_causes(record),
         harmful=harmful,
         n_harmful=n_harmful,
