@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    import pytest
 
 
 def ini_names(config: pytest.Config) -> Iterable[str]:
@@ -46,13 +46,30 @@ def argument_names(item: pytest.Function) -> Sequence[str]:
     return tuple(item._fixtureinfo.argnames)  # noqa: SLF001
 
 
+def renew_instance(item: pytest.Function) -> None:
+    """Give a test method a new instance of its class, as every test of a class has.
+
+    pytest creates the instance once per item and has no public way to renew it. It creates both
+    attributes again when they are used.
+    """
+    if isinstance(item.parent, pytest.Class):
+        vars(item).pop("_instance", None)
+        vars(item).pop("_obj", None)
+
+
 def set_up_again(item: pytest.Function) -> None:
     """Tear down and set up the item's function-scoped fixtures.
 
     pytest-rerunfailures does the same, since pytest has no public way:
     https://github.com/pytest-dev/pytest/issues/12596
+
+    Some fixtures delete at teardown what a hook has put into the item's stash once. tmp_path does
+    so with the outcomes of the phases. These entries are put back.
     """
     state = item.session._setupstate  # noqa: SLF001
+    before = dict(item.stash._storage)  # noqa: SLF001
     state.teardown_exact(item.parent)  # type: ignore[arg-type]
+    for key, value in before.items():
+        item.stash.setdefault(key, value)
     item._initrequest()  # noqa: SLF001
     state.setup(item)
