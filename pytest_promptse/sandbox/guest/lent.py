@@ -53,8 +53,6 @@ def _special(name: str) -> Callable[..., Any]:
             return found[0]
         if name == "__await__":
             return _awaited(self._lent_ask, number)
-        if name == "__iter__":
-            return iter(self._lent_ask(number, name, args, kwargs))
         return self._lent_ask(number, name, args, kwargs)
 
     method.__name__ = name
