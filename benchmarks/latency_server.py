@@ -27,7 +27,7 @@ _NUMBER = re.compile(rb'"(n|seed)": ?(\d+)')
 
 
 @dataclass
-class Desk:
+class DispatcherContext:
     """What all connections share, and what was seen."""
 
     programs: dict[str, str]
@@ -91,7 +91,7 @@ class Desk:
 class Connection(asyncio.Protocol):
     """One kept-alive connection; requests come one after another."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: DispatcherContext) -> None:
         self._desk = desk
         self._received = bytearray()
 
@@ -115,7 +115,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(head % len(content) + content)
 
 
-async def serve(desk: Desk) -> None:
+async def serve(desk: DispatcherContext) -> None:
     """Serve until the input ends."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(desk), "127.0.0.1", 0, backlog=256)
@@ -139,7 +139,7 @@ def main() -> None:
     programs = json.loads(chosen.programs.read_text())
     asyncio.run(
         serve(
-            Desk(
+            DispatcherContext(
                 programs=programs,
                 latency=chosen.latency,
                 room=chosen.room,

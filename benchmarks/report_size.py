@@ -18,10 +18,9 @@ from time import perf_counter
 
 import msgspec
 
-from pytest_promptse.record.schema import Record, SampleRecord, TaskRecord, WordingRecord
+from pytest_promptse.record.schema import PromptRecord, Record, SampleRecord, TaskRecord, decode
 from pytest_promptse.reports.html.embedded_data import embed
 from pytest_promptse.reports.html.html import render
-from pytest_promptse.reports.reading import decode
 
 _SAMPLES = 8
 _WORDS = [a + b for a in ("new", "cur", "my", "all", "the") for b in ("item", "val", "res", "tmp")]
@@ -45,7 +44,7 @@ def spread(task: TaskRecord, rng: Random) -> TaskRecord:
     [program] = task.texts.values()
     texts: dict[str, str] = {}
 
-    def own(wording: WordingRecord) -> list[SampleRecord]:
+    def own(wording: PromptRecord) -> list[SampleRecord]:
         samples = []
         for number in range(min(wording.n, _SAMPLES)):
             key = f"{rng.getrandbits(48):012x}"

@@ -22,12 +22,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pytest_promptse.models.base import (
-    Answer,
-    Ask,
     Capabilities,
     Completion,
     Decoding,
     Prompt,
+    Request,
+    Response,
     Usage,
     completion_key,
     derive_seed,
@@ -58,12 +58,12 @@ class SimulatedServer:
         """Need no starting."""
         return Capabilities(form="chat", logprobs="raw")
 
-    async def complete(self, ask: Ask) -> Answer:
+    async def complete(self, ask: Request) -> Response:
         """Return completions of the usual size, each a text of its own."""
         async with self._room:
             await asyncio.sleep(self._latency)
         numbers = range(ask.first, ask.first + ask.n)
-        return Answer(
+        return Response(
             completions=tuple(
                 Completion(
                     index=number,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from pytest_promptse.scoring.elasticity import auc_e, elasticity, light_elasticity
-from pytest_promptse.scoring.noise import null_gap
+from pytest_promptse.scoring.noise_floor import null_gap
 from pytest_promptse.scoring.samples import Samples, TaskSamples
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from pytest_promptse.models.base import Ask, Decoding, Prompt
+from pytest_promptse.models.base import Decoding, Prompt, Request
 from pytest_promptse.models.ct2 import tiny_backend
 from pytest_promptse.tasks.suitefile import load_suite
 
@@ -29,7 +29,7 @@ async def main() -> None:
     print(f"start: {(time.perf_counter() - began) * 1000:.0f} ms")
 
     async def seconds(prompt: str, *, n: int, seed: int) -> tuple[float, float]:
-        ask = Ask(prompt=Prompt(user=prompt), decoding=Decoding(max_tokens=60), n=n, seed=seed)
+        ask = Request(prompt=Prompt(user=prompt), decoding=Decoding(max_tokens=60), n=n, seed=seed)
         began, used = time.perf_counter(), time.process_time()
         await backend.complete(ask)
         return time.perf_counter() - began, time.process_time() - used

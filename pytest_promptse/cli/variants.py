@@ -1,9 +1,9 @@
-"""``promptse templates`` and ``promptse variants``: look at, make, check and freeze wordings."""
+"""``promptse templates`` and ``promptse variants``: show the library; make and check variants."""
 
 from __future__ import annotations
 
+import argparse
 import sys
-from argparse import ArgumentTypeError
 from collections import Counter
 from pathlib import Path
 from statistics import mean
@@ -20,7 +20,6 @@ from pytest_promptse.variants.registry import REWRITERS
 from pytest_promptse.variants.show import described, difference
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
@@ -31,28 +30,28 @@ _CACHE = Path(".promptse/variants")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add both commands; each sets ``func`` to what returns the exit code."""
+    """Add both commands. Each sets ``func``, which returns the exit code."""
     _add_templates(subparsers)
     variants = subparsers.add_parser(
-        "variants", help="make, show, measure, check and freeze wordings"
+        "variants", help="make, show, measure, check and freeze variants"
     )
     actions = variants.add_subparsers(title="actions", metavar="ACTION", required=True)
-    make = actions.add_parser("make", help="make wordings of tasks and keep them in files")
+    make = actions.add_parser("make", help="make variants of tasks and write them to files")
     _add_making(make)
     make.add_argument("--into", type=Path, default=_CACHE, help="folder (default: %(default)s)")
     make.set_defaults(func=_make)
-    freeze = actions.add_parser("freeze", help="make wordings into a folder that a team commits")
+    freeze = actions.add_parser("freeze", help="make variants in a folder to commit")
     _add_making(freeze)
-    freeze.add_argument("into", type=Path, help="folder, to be named by promptse_variants_dir")
+    freeze.add_argument("into", type=Path, help="the folder; promptse_variants_dir names it later")
     freeze.set_defaults(func=_make)
-    show = actions.add_parser("show", help="show wordings with what differs from the original")
+    show = actions.add_parser("show", help="show variants and their differences from the original")
     _add_making(show)
-    show.add_argument("--plain", action="store_true", help="print the wordings without colour")
+    show.add_argument("--plain", action="store_true", help="print the variants without colour")
     show.set_defaults(func=_show)
     stats = actions.add_parser("stats", help="print bands, measured distances and rejections")
     _add_making(stats)
     stats.set_defaults(func=_stats)
-    audit = actions.add_parser("audit", help="check wordings in files; exit 1 on a broken one")
+    audit = actions.add_parser("audit", help="check variants in files; exit 1 if one is invalid")
     audit.add_argument("folder", type=Path, nargs="?", default=_CACHE)
     _add_library(audit)
     audit.set_defaults(func=_audit)
@@ -60,12 +59,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_library(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--templates-dir", type=Path, help="folder with entries laid over the shipped templates"
+        "--library-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of your own emotions and personalities, laid over the shipped library",
     )
+    # The name until 0.1.
+    parser.add_argument("--templates-dir", type=Path, dest="library_dir", help=argparse.SUPPRESS)
 
 
 def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subparsers.add_parser("templates", help="list and show emotions, personalities, …")
+    parser = subparsers.add_parser("templates", help="list emotions, personalities and contexts")
     parser.add_argument("name", nargs="?", help="an emotion, trait, context or strength to show")
     _add_library(parser)
     parser.set_defaults(func=_templates)
@@ -91,7 +95,7 @@ def _numbers(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise ArgumentTypeError(f"{text!r}: write distances like 0.1,0.2,0.3") from None
+        raise argparse.ArgumentTypeError(f"{text!r}: write distances like 0.1,0.2,0.3") from None
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -133,10 +137,10 @@ def _backend(spec: str) -> Backend:
 
 
 class _Maker:
-    """What the making commands share: tasks, library, rewriter and settings."""
+    """Tasks, library, rewriter and settings of the commands that make variants."""
 
     def __init__(self, chosen: argparse.Namespace) -> None:
-        self.library = Library.load(chosen.templates_dir)
+        self.library = Library.load(chosen.library_dir)
         self.rewriter = rewriter_named(chosen.rewriter, backend=_backend, library=self.library)
         self.tasks = _tasks(chosen)
         self._chosen = chosen
@@ -159,7 +163,7 @@ class _Maker:
             )
 
     def make(self, task: Task) -> VariantSet:
-        """Return the wordings of `task` that the arguments ask for."""
+        """Return the variants of `task` that the arguments request."""
         chosen = self._chosen
         return generate(
             task,
@@ -226,14 +230,14 @@ def _stats(chosen: argparse.Namespace) -> int:
             f"{distance:<8g}  [{low:.2f}, {high:.2f})  {len(values):>8}  {min(values):.3f}   "
             f"{mean(values):.3f}  {max(values):.3f}\n"
         )
-    sys.stdout.write(f"voices: {_counts(emotions)}\n")
+    sys.stdout.write(f"emotions: {_counts(emotions)}\n")
     sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected) or 'none'}\n")
     return 0
 
 
 def _audit(chosen: argparse.Namespace) -> int:
     broken = count = 0
-    for place, problem in audit(chosen.folder, Library.load(chosen.templates_dir)):
+    for place, problem in audit(chosen.folder, Library.load(chosen.library_dir)):
         count += 1
         if problem is not None:
             broken += 1
@@ -243,7 +247,7 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _templates(chosen: argparse.Namespace) -> int:
-    library = Library.load(chosen.templates_dir)
+    library = Library.load(chosen.library_dir)
     entries = described(library)
     if chosen.name is None:
         for kind, names in entries.items():

@@ -1,4 +1,4 @@
-"""The ground on which entries are compared: what all of them have, scored in one way.
+"""The subset on which entries are compared: what all of them have, scored in one way.
 
 Whatever is not the same for all is either left out or said in a line; nothing is mixed in silence.
 """
@@ -16,7 +16,7 @@ from pytest_promptse.scoring.pairing import RecordedTask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pytest_promptse.compare.entry import Entry, TaskKey
+    from pytest_promptse.compare.entry import ComparedEntry, TaskKey
     from pytest_promptse.record.schema import TaskRecord, VariantRecord
     from pytest_promptse.scoring.samples import Mode
 
@@ -24,14 +24,14 @@ _NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class CommonSubset:
     """What all entries have.
 
     ``wordings`` are the ids of a task's variants that every entry measured; None where they were
     worded anew in between, so that each entry keeps its own. ``mode`` is how all are scored.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ComparedEntry, ...]
     tasks: tuple[TaskKey, ...]
     distances: tuple[float, ...]
     mode: Mode
@@ -46,7 +46,7 @@ class Ground:
             return f"{entries} models side by side"
         return f"{entries} entries of {_counted(models, 'model')} side by side"
 
-    def variants(self, entry: Entry, key: TaskKey) -> list[VariantRecord]:
+    def variants(self, entry: ComparedEntry, key: TaskKey) -> list[VariantRecord]:
         """Return the variants of a task that take part."""
         ids = self.wordings[key]
         return [
@@ -55,7 +55,7 @@ class Ground:
             if variant.distance in self.distances and (ids is None or variant.id in ids)
         ]
 
-    def recorded(self, entry: Entry, key: TaskKey, *, mode: Mode) -> RecordedTask:
+    def recorded(self, entry: ComparedEntry, key: TaskKey, *, mode: Mode) -> RecordedTask:
         """Return a task as `mode` scores it."""
         light = mode == "light"
         original = entry.tasks[key].original
@@ -67,7 +67,7 @@ class Ground:
         )
 
 
-def ground_of(entries: Sequence[Entry]) -> Ground:
+def common_subset_of(entries: Sequence[ComparedEntry]) -> CommonSubset:
     """Find what all of `entries`, at least two, have in common.
 
     Raises
@@ -88,7 +88,7 @@ def ground_of(entries: Sequence[Entry]) -> Ground:
         raise RecordError(f"no distance was measured for all: {said}")
     wordings = {key: _shared([entry.tasks[key] for entry in entries], distances) for key in tasks}
     same = _scored_alike(entries, tasks)
-    return Ground(
+    return CommonSubset(
         entries=tuple(entries),
         tasks=tuple(tasks),
         distances=tuple(distances),
@@ -106,7 +106,7 @@ def _shared(tasks: Sequence[TaskRecord], distances: Sequence[float]) -> frozense
     return ids if left >= measured & set(distances) else None
 
 
-def _scored_alike(entries: Sequence[Entry], tasks: Sequence[TaskKey]) -> bool:
+def _scored_alike(entries: Sequence[ComparedEntry], tasks: Sequence[TaskKey]) -> bool:
     used = {key[0] for key in tasks}
     suites = [suite for entry in entries for id_, suite in entry.suites.items() if id_ in used]
     return {suite.mode for suite in suites} == {"promptse"} and len(
@@ -115,7 +115,7 @@ def _scored_alike(entries: Sequence[Entry], tasks: Sequence[TaskKey]) -> bool:
 
 
 def _notes(
-    entries: Sequence[Entry],
+    entries: Sequence[ComparedEntry],
     tasks: Sequence[TaskKey],
     distances: Sequence[float],
     wordings: Mapping[TaskKey, frozenset[str] | None],
@@ -163,7 +163,7 @@ def _notes(
         yield f"wordings that were not measured: {_few(partly)}"
 
 
-def _is_edited(entries: Sequence[Entry], key: TaskKey) -> bool:
+def _is_edited(entries: Sequence[ComparedEntry], key: TaskKey) -> bool:
     prompts: dict[str | None, set[str]] = defaultdict(set)
     for entry in entries:
         if (original := entry.tasks[key].original) is not None:
@@ -172,12 +172,12 @@ def _is_edited(entries: Sequence[Entry], key: TaskKey) -> bool:
 
 
 def _differences(
-    entries: Sequence[Entry], tasks: Sequence[TaskKey]
+    entries: Sequence[ComparedEntry], tasks: Sequence[TaskKey]
 ) -> Iterator[tuple[str, dict[str, list[str]]]]:
     """Yield what figures depend on and is not the same for all: its name and who has what."""
     used = {key[0] for key in tasks}
 
-    def setting(name: str) -> Callable[[Entry], Any]:
+    def setting(name: str) -> Callable[[ComparedEntry], Any]:
         return lambda entry: ", ".join(
             sorted(
                 {
@@ -189,18 +189,18 @@ def _differences(
             )
         )
 
-    def attribute(name: str) -> Callable[[Entry], Any]:
+    def attribute(name: str) -> Callable[[ComparedEntry], Any]:
         return lambda entry: ", ".join(
             sorted({str(getattr(s, name)) for id_, s in entry.suites.items() if id_ in used})
         )
 
-    looked_at: dict[str, Callable[[Entry], Any]] = {
+    looked_at: dict[str, Callable[[ComparedEntry], Any]] = {
         name.replace("_", " "): setting(name) for name in (*DECISIVE, "aa")
     }
     for name in ("mode", "weighting"):
         looked_at[name] = attribute(name)
     looked_at["rewriter"] = lambda entry: entry.rewriters
-    looked_at["pytest-promptse"] = lambda entry: entry.run.record.tool.get("version")
+    looked_at["pytest-promptse"] = lambda entry: entry.source.record.tool.get("version")
     for name, value in looked_at.items():
         values: dict[str, list[str]] = defaultdict(list)
         for entry in entries:
@@ -212,13 +212,13 @@ def _differences(
     yield from _templates(entries)
 
 
-def _identities(entries: Sequence[Entry]) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    by_model: dict[str, list[Entry]] = defaultdict(list)
+def _identities(entries: Sequence[ComparedEntry]) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    by_model: dict[str, list[ComparedEntry]] = defaultdict(list)
     for entry in entries:
         by_model[entry.model].append(entry)
     for model, own in by_model.items():
         known = [
-            (entry, next((m.identity for m in entry.run.record.models if m.spec == model), {}))
+            (entry, next((m.identity for m in entry.source.record.models if m.spec == model), {}))
             for entry in own
         ]
         for key in sorted({key for _, identity in known for key in identity}):
@@ -229,7 +229,7 @@ def _identities(entries: Sequence[Entry]) -> Iterator[tuple[str, dict[str, list[
                 yield f"{key} of {model}", dict(values)
 
 
-def _templates(entries: Sequence[Entry]) -> Iterator[tuple[str, dict[str, list[str]]]]:
+def _templates(entries: Sequence[ComparedEntry]) -> Iterator[tuple[str, dict[str, list[str]]]]:
     by_template: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         for sha in sorted({s.template_sha256 for s in entry.suites.values() if s.template_sha256}):
@@ -237,14 +237,14 @@ def _templates(entries: Sequence[Entry]) -> Iterator[tuple[str, dict[str, list[s
     yield from ((name, values) for name, values in by_template.items() if len(values) > 1)
 
 
-def _suites_said(entries: Sequence[Entry]) -> str:
+def _suites_said(entries: Sequence[ComparedEntry]) -> str:
     by_suites: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for entry in entries:
         by_suites[tuple(dict.fromkeys(suite for suite, _ in entry.tasks))].append(entry.label)
     return "; ".join(f"{_few(who)} answered {_few(suites)}" for suites, who in by_suites.items())
 
 
-def _distances_said(entry: Entry, tasks: Sequence[TaskKey]) -> str:
+def _distances_said(entry: ComparedEntry, tasks: Sequence[TaskKey]) -> str:
     found = sorted({v.distance for key in tasks for v in entry.tasks[key].variants})
     return ", ".join(f"{d:g}" for d in found) or "none"
 

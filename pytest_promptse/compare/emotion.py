@@ -17,14 +17,14 @@ from pytest_promptse.scoring.regression import LEAST_CLUSTERS, increment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_promptse.compare.common_subset import Ground
-    from pytest_promptse.compare.entry import Entry, TaskKey
-    from pytest_promptse.compare.leaderboard import Standing
+    from pytest_promptse.compare.common_subset import CommonSubset
+    from pytest_promptse.compare.entry import ComparedEntry, TaskKey
+    from pytest_promptse.compare.leaderboard import LeaderboardRow
     from pytest_promptse.record.schema import (
         CalibrationRecord,
         EmotionRecord,
+        PromptRecord,
         VariantRecord,
-        WordingRecord,
     )
     from pytest_promptse.scoring.groups import Pairwise
     from pytest_promptse.scoring.regression import Increment
@@ -35,15 +35,15 @@ _TERM = re.compile(r"[`_(){}\[\]<>=\d]")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mood:
+class EmotionGroup:
     """The wordings of one entry in one quadrant or emotion.
 
     ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident``
     and ``underconfident`` are over all samples that the run had of that mood, not over the common
-    ground alone; None without log-probabilities.
+    subset alone; None without log-probabilities.
     """
 
-    entry: Entry
+    entry: ComparedEntry
     kind: str
     value: str
     n: int
@@ -60,7 +60,7 @@ class Mood:
 class Distributions:
     """Quadrants of one entry against each other, by a figure of their wordings."""
 
-    entry: Entry
+    entry: ComparedEntry
     figure: str
     pairs: tuple[Pairwise, ...]
 
@@ -69,26 +69,26 @@ class Distributions:
 class Explained:
     """What valence and arousal explain of a figure, beyond the controls, for one entry."""
 
-    entry: Entry
+    entry: ComparedEntry
     figure: str
     increment: Increment
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moods:
+class EmotionAnalysis:
     """The answer to RQ4."""
 
-    moods: tuple[Mood, ...]
+    emotions: tuple[EmotionGroup, ...]
     distributions: tuple[Distributions, ...]
     explained: tuple[Explained, ...]
     missing: tuple[str, ...]
 
 
-class _Worded(NamedTuple):
+class _EmotionVariant(NamedTuple):
     """One wording in a mood, with its task and original."""
 
     key: TaskKey
-    original: WordingRecord
+    original: PromptRecord
     variant: VariantRecord
     emotion: EmotionRecord
 
@@ -102,9 +102,11 @@ class _Worded(NamedTuple):
         return f"{sign}-{'active' if self.emotion.arousal >= 0 else 'calm'}"
 
 
-def moods_of(ground: Ground, standings: Sequence[Standing]) -> Moods:
+def emotion_analysis(
+    subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]
+) -> EmotionAnalysis:
     """Answer RQ4."""
-    moods: list[Mood] = []
+    emotions: list[EmotionGroup] = []
     distributions: list[Distributions] = []
     explained: list[Explained] = []
     missing: list[str] = []
@@ -112,18 +114,18 @@ def moods_of(ground: Ground, standings: Sequence[Standing]) -> Moods:
     short: list[str] = []
     unsure: list[str] = []
     can_regress = find_spec("statsmodels") is not None
-    for standing in standings:
-        entry = standing.entry
-        worded = list(_worded(ground, entry))
-        if not worded:
+    for row in leaderboard:
+        entry = row.entry
+        variants = list(_emotion_variants(subset, entry))
+        if not variants:
             without.append(entry.label)
             continue
-        moods += _moods(entry, worded, light=ground.mode == "light")
-        distributions += _distributions(entry, worded)
-        if not _is_sure(worded):
+        emotions += _emotion_groups(entry, variants, light=subset.mode == "light")
+        distributions += _distributions(entry, variants)
+        if not _is_sure(variants):
             unsure.append(entry.label)
         if can_regress:
-            own = list(_explained(entry, worded))
+            own = list(_explained(entry, variants))
             explained += own
             if not own:
                 short.append(entry.label)
@@ -142,8 +144,8 @@ def moods_of(ground: Ground, standings: Sequence[Standing]) -> Moods:
             f"the regression needs {LEAST_CLUSTERS} tasks, pass rates that change and emotions "
             f"that differ in valence and arousal: not so for {', '.join(short)}"
         )
-    return Moods(
-        moods=tuple(moods),
+    return EmotionAnalysis(
+        emotions=tuple(emotions),
         distributions=tuple(distributions),
         explained=tuple(explained),
         missing=tuple(missing),
@@ -156,26 +158,29 @@ def term_density(text: str) -> float:
     return sum(_TERM.search(word) is not None for word in words) / len(words) if words else 0.0
 
 
-def _worded(ground: Ground, entry: Entry) -> Iterator[_Worded]:
-    known = entry.run.record.emotions
-    for key in ground.tasks:
+def _emotion_variants(subset: CommonSubset, entry: ComparedEntry) -> Iterator[_EmotionVariant]:
+    known = entry.source.record.emotions
+    for key in subset.tasks:
         original = entry.tasks[key].original
         assert original is not None, "entries hold tasks with their originals"
-        for variant in ground.variants(entry, key):
+        for variant in subset.variants(entry, key):
             if variant.emotion in known:
-                yield _Worded(key, original, variant, known[variant.emotion])
+                yield _EmotionVariant(key, original, variant, known[variant.emotion])
 
 
-def _is_sure(worded: Sequence[_Worded]) -> bool:
+def _is_sure(variants: Sequence[_EmotionVariant]) -> bool:
     return all(
-        one.variant.confidence is not None and one.original.confidence is not None for one in worded
+        one.variant.confidence is not None and one.original.confidence is not None
+        for one in variants
     )
 
 
-def _moods(entry: Entry, worded: Sequence[_Worded], *, light: bool) -> Iterator[Mood]:
-    by_quadrant: dict[str, list[_Worded]] = defaultdict(list)
-    by_emotion: dict[str, list[_Worded]] = defaultdict(list)
-    for one in worded:
+def _emotion_groups(
+    entry: ComparedEntry, variants: Sequence[_EmotionVariant], *, light: bool
+) -> Iterator[EmotionGroup]:
+    by_quadrant: dict[str, list[_EmotionVariant]] = defaultdict(list)
+    by_emotion: dict[str, list[_EmotionVariant]] = defaultdict(list)
+    for one in variants:
         by_quadrant[one.quadrant].append(one)
         by_emotion[one.variant.emotion or ""].append(one)
     voices = entry.voices
@@ -184,40 +189,44 @@ def _moods(entry: Entry, worded: Sequence[_Worded], *, light: bool) -> Iterator[
     for quadrant in QUADRANTS:
         if quadrant in by_quadrant:
             own = by_quadrant[quadrant]
-            yield _mood(entry, ("quadrant", quadrant), own, calibration.get(quadrant), light)
-    for emotion in entry.run.record.emotions:
+            yield _emotion_group(
+                entry, ("quadrant", quadrant), own, calibration.get(quadrant), light
+            )
+    for emotion in entry.source.record.emotions:
         if emotion in by_emotion:
             own = by_emotion[emotion]
-            yield _mood(entry, ("emotion", emotion), own, emotions.get(emotion), light)
+            yield _emotion_group(entry, ("emotion", emotion), own, emotions.get(emotion), light)
 
 
-def _mood(
-    entry: Entry,
+def _emotion_group(
+    entry: ComparedEntry,
     group: tuple[str, str],
-    worded: Sequence[_Worded],
+    variants: Sequence[_EmotionVariant],
     calibration: CalibrationRecord | None,
     light: bool,
-) -> Mood:
-    deltas = [one.change if light else one.variant.delta for one in worded]
+) -> EmotionGroup:
+    deltas = [one.change if light else one.variant.delta for one in variants]
     known = [abs(delta) for delta in deltas if delta is not None]
-    sure = [c for one in worded if (c := one.variant.confidence) is not None]
-    return Mood(
+    sure = [c for one in variants if (c := one.variant.confidence) is not None]
+    return EmotionGroup(
         entry=entry,
         kind=group[0],
         value=group[1],
-        n=len(worded),
-        pass_rate=float(np.mean([one.variant.pass_rate for one in worded])),
-        change=float(np.mean([one.change for one in worded])),
+        n=len(variants),
+        pass_rate=float(np.mean([one.variant.pass_rate for one in variants])),
+        change=float(np.mean([one.change for one in variants])),
         elasticity=1.0 - float(np.mean(known)) if known else None,
-        confidence=float(np.mean(sure)) if len(sure) == len(worded) else None,
+        confidence=float(np.mean(sure)) if len(sure) == len(variants) else None,
         ece=calibration.ece if calibration else None,
         overconfident=calibration.overconfident if calibration else None,
         underconfident=calibration.underconfident if calibration else None,
     )
 
 
-def _distributions(entry: Entry, worded: Sequence[_Worded]) -> Iterator[Distributions]:
-    groups = {q: [one for one in worded if one.quadrant == q] for q in QUADRANTS}
+def _distributions(
+    entry: ComparedEntry, variants: Sequence[_EmotionVariant]
+) -> Iterator[Distributions]:
+    groups = {q: [one for one in variants if one.quadrant == q] for q in QUADRANTS}
     groups = {quadrant: own for quadrant, own in groups.items() if own}
     if len(groups) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
         return
@@ -225,35 +234,35 @@ def _distributions(entry: Entry, worded: Sequence[_Worded]) -> Iterator[Distribu
     yield Distributions(
         entry=entry, figure="change of the pass rate", pairs=tuple(kolmogorov_smirnov(changes))
     )
-    if _is_sure(worded):
+    if _is_sure(variants):
         sure = {q: np.array([one.variant.confidence for one in own]) for q, own in groups.items()}
         yield Distributions(entry=entry, figure="confidence", pairs=tuple(kolmogorov_smirnov(sure)))
 
 
-def _explained(entry: Entry, worded: Sequence[_Worded]) -> Iterator[Explained]:
-    valence = np.array([one.emotion.valence for one in worded])
-    arousal = np.array([one.emotion.arousal for one in worded])
+def _explained(entry: ComparedEntry, variants: Sequence[_EmotionVariant]) -> Iterator[Explained]:
+    valence = np.array([one.emotion.valence for one in variants])
+    arousal = np.array([one.emotion.arousal for one in variants])
     controls = {
-        "length": np.array([math.log(max(1, len(one.variant.prompt.split()))) for one in worded]),
-        "edit magnitude": np.array([one.variant.measured_distance for one in worded]),
-        "term density": np.array([term_density(one.variant.prompt) for one in worded]),
-        "distance": np.array([one.variant.distance for one in worded]),
+        "length": np.array([math.log(max(1, len(one.variant.prompt.split()))) for one in variants]),
+        "edit magnitude": np.array([one.variant.measured_distance for one in variants]),
+        "term density": np.array([term_density(one.variant.prompt) for one in variants]),
+        "distance": np.array([one.variant.distance for one in variants]),
     }
     further = {"valence": valence, "arousal": arousal, "valence by arousal": valence * arousal}
     outcomes: Mapping[str, Sequence[float]] = {
-        "change of the pass rate": [one.change for one in worded],
+        "change of the pass rate": [one.change for one in variants],
         **(
             {
                 "change of confidence": [
                     (one.variant.confidence or 0.0) - (one.original.confidence or 0.0)
-                    for one in worded
+                    for one in variants
                 ]
             }
-            if _is_sure(worded)
+            if _is_sure(variants)
             else {}
         ),
     }
-    clusters = ["\x1f".join(one.key) for one in worded]
+    clusters = ["\x1f".join(one.key) for one in variants]
     for figure, outcome in outcomes.items():
         found = increment(np.array(outcome), controls, further, clusters)
         if found is not None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record.queries import asked, series_of
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord, VoicesRecord
+    from pytest_promptse.record.schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
 
 TaskKey: TypeAlias = tuple[str, str]
 """Suite and task."""
@@ -36,7 +36,7 @@ _ALIASES = {"codestral": "mistral", "mixtral": "mistral", "ds-coder": "deepseek"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class NamedRecord:
     """A record with what it was asked for by, and the name that was given to it, if any."""
 
     path: str
@@ -45,7 +45,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ComparedEntry:
     """One model, through one template, in one run.
 
     ``size`` is in billions of parameters; it and ``family`` are None where the model's name does
@@ -55,12 +55,12 @@ class Entry:
     label: str
     model: str
     template: str | None
-    run: Run
+    source: NamedRecord
     family: str | None
     size: float | None
     suites: Mapping[str, SuiteRecord]
     tasks: Mapping[TaskKey, TaskRecord]
-    voices: VoicesRecord | None
+    voices: SubgroupsRecord | None
 
     @property
     def size_group(self) -> str | None:
@@ -77,11 +77,11 @@ class Entry:
 
 
 def entries_of(
-    runs: Sequence[Run],
+    runs: Sequence[NamedRecord],
     *,
     families: Mapping[str, str] | None = None,
     sizes: Mapping[str, float] | None = None,
-) -> list[Entry]:
+) -> list[ComparedEntry]:
     """Return everything that takes part, in the order of `runs`, each with a label of its own.
 
     Parameters
@@ -94,9 +94,9 @@ def entries_of(
     RecordError
         If a record holds nothing that was measured, or a named model is in none.
     """
-    found: list[Entry] = []
+    found: list[ComparedEntry] = []
     for run in runs:
-        record = visible(run.record)
+        record = escaped(run.record)
         own = []
         for series in series_of(record):
             model, template = series
@@ -105,11 +105,11 @@ def entries_of(
                 continue
             voices = (v for v in record.voices if (v.model, v.template) == (model, template))
             own.append(
-                Entry(
+                ComparedEntry(
                     label="",
                     model=model,
                     template=template,
-                    run=run,
+                    source=run,
                     family=(families or {}).get(model) or family_of(model),
                     size=(sizes or {}).get(model) or size_of(model),
                     suites={
@@ -145,16 +145,16 @@ def family_of(model: str) -> str | None:
     return family or next((own for alias, own in _ALIASES.items() if alias in name), None)
 
 
-def _labelled(entries: list[Entry]) -> list[Entry]:
+def _labelled(entries: list[ComparedEntry]) -> list[ComparedEntry]:
     """Label by model and template, and by date, time and file as far as that is needed."""
     plain = [_plain(entry) for entry in entries]
-    dates = [entry.run.record.finished for entry in entries]
+    dates = [entry.source.record.finished for entry in entries]
     longer = [
         plain,
         [f"{name} {date[:10]}" for name, date in zip(plain, dates, strict=True)],
         [f"{n} {d[:16].replace('T', ' ')}" for n, d in zip(plain, dates, strict=True)],
-        [f"{name} {Path(e.run.path).stem}" for name, e in zip(plain, entries, strict=True)],
-        [f"{name} {e.run.path}" for name, e in zip(plain, entries, strict=True)],
+        [f"{name} {Path(e.source.path).stem}" for name, e in zip(plain, entries, strict=True)],
+        [f"{name} {e.source.path}" for name, e in zip(plain, entries, strict=True)],
     ]
     labels = list(plain)
     for candidates in longer[1:]:
@@ -174,9 +174,9 @@ def _labelled(entries: list[Entry]) -> list[Entry]:
     return named
 
 
-def _plain(entry: Entry) -> str:
+def _plain(entry: ComparedEntry) -> str:
     model = entry.model if entry.template is None else f"{entry.model} · {entry.template}"
-    if entry.run.name is None:
+    if entry.source.name is None:
         return model
-    several = len({(s.model, s.template) for s in entry.run.record.suites}) > 1
-    return f"{entry.run.name} · {model}" if several else entry.run.name
+    several = len({(s.model, s.template) for s in entry.source.record.suites}) > 1
+    return f"{entry.source.name} · {model}" if several else entry.source.name

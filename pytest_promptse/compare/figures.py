@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_promptse.compare import plots
 from pytest_promptse.compare.entry import SIZES
-from pytest_promptse.compare.overview_tables import ranked
+from pytest_promptse.compare.sections import ranked
 from pytest_promptse.reports.html.plots import Cell, heat_map
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Plot(NamedTuple):
 
 def numbers_of(study: Study) -> dict[str, int]:
     """Return the number of each entry's label in all plots: its rank on the leaderboard."""
-    return {s.entry.label: n for n, s in enumerate(ranked(study.standings), start=1)}
+    return {s.entry.label: n for n, s in enumerate(ranked(study.leaderboard), start=1)}
 
 
 def figures_of(study: Study) -> dict[str, list[Plot]]:
@@ -45,14 +45,14 @@ def figures_of(study: Study) -> dict[str, list[Plot]]:
         "quadrants": _stability(study, numbers),
         "rq2": _sensitivity(study, numbers),
         "rq3": _screening(study, numbers),
-        "rq4": _moods(study, numbers),
+        "rq4": _emotion_groups(study, numbers),
     }
 
 
 def _stability(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     if study.cut is None:
         return []
-    known = [(s, s.auc_e) for s in study.standings if s.auc_e is not None]
+    known = [(s, s.auc_e) for s in study.leaderboard if s.auc_e is not None]
     plane = plots.scatter(
         [
             plots.Point(numbers[s.entry.label], s.pass_at_1, area, s.pass_ci95, s.auc_ci95)
@@ -93,7 +93,7 @@ def _sensitivity(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
             return []
         where = [float(g.value) if g.distance is None else g.distance for g in own]
         series.append(
-            plots.Line(
+            plots.Series(
                 number,
                 [(d, g.sensitivity) for d, g in zip(where, own, strict=True)],
                 [g.spread for g in own],
@@ -115,9 +115,9 @@ def _sensitivity(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
         drawn = {key: Cell(area - 1.0, text=f"{area:.2f}") for key, area in cells.items()}
         svg = heat_map(drawn, sizes, families, name="cells", title="AUC-E by size and family")
         found.append(Plot("AUC-E by size and family", svg))
-    curves = {s.entry.label: s.elasticity for s in study.standings}
+    curves = {s.entry.label: s.elasticity for s in study.leaderboard}
     found += _by_distance(curves, numbers, "Elasticity", "E(d)", name="curves")
-    soft = {s.entry.label: s.soft for s in study.standings}
+    soft = {s.entry.label: s.soft for s in study.leaderboard}
     found += _by_distance(soft, numbers, "Change of SoftExec", "Δ SoftExec", name="soft", zero=True)
     return found
 
@@ -135,7 +135,7 @@ def _by_distance(
     for entry, number in numbers.items():
         points = [(d, value) for d, value in curves[entry].items() if value is not None]
         if points:
-            series.append(plots.Line(number, points, [None] * len(points)))
+            series.append(plots.Series(number, points, [None] * len(points)))
     if not series:
         return []
     title = f"{heading} by distance"
@@ -143,11 +143,11 @@ def _by_distance(
 
 
 def _screening(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
-    if study.ground.mode == "light":
+    if study.subset.mode == "light":
         return []
     points = [
         plots.Point(numbers[s.entry.label], s.light, s.auc_e)
-        for s in study.standings
+        for s in study.leaderboard
         if s.light is not None and s.auc_e is not None
     ]
     if not points:
@@ -162,9 +162,9 @@ def _screening(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     return [Plot("AUC-E, light and full", svg)]
 
 
-def _moods(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
+def _emotion_groups(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     found = []
-    by_emotion = [m for m in study.moods.moods if m.kind == "emotion"]
+    by_emotion = [m for m in study.emotions.emotions if m.kind == "emotion"]
     rated = [m for m in by_emotion if m.ece is not None]
     if rated and len(numbers) <= _MODELS_MAPPED:
         cells = {
@@ -180,12 +180,12 @@ def _moods(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
         svg = heat_map(cells, rows, columns, name="ece", title="ECE by model and emotion")
         found.append(Plot("ECE by model and emotion", svg))
     points = []
-    for standing in study.standings:
-        own = [m for m in by_emotion if m.entry is standing.entry]
-        if own and standing.sensitivity is not None:
+    for row in study.leaderboard:
+        own = [m for m in by_emotion if m.entry is row.entry]
+        if own and row.sensitivity is not None:
             rate = float(np.average([m.pass_rate for m in own], weights=[m.n for m in own]))
-            number = numbers[standing.entry.label]
-            points.append(plots.Point(number, rate, standing.sensitivity))
+            number = numbers[row.entry.label]
+            points.append(plots.Point(number, rate, row.sensitivity))
     if points:
         svg = plots.scatter(
             points,
@@ -195,11 +195,11 @@ def _moods(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
         )
         found.append(Plot("Performance and sensitivity in a mood", svg))
     biased = []
-    for standing in study.standings:
-        voices = standing.entry.voices
+    for row in study.leaderboard:
+        voices = row.entry.voices
         known = ((voices.calibration if voices else None) or {}).get("all")
         if known is not None:
-            number = numbers[standing.entry.label]
+            number = numbers[row.entry.label]
             biased.append(plots.Point(number, known.underconfident, known.overconfident))
     if biased:
         svg = plots.scatter(

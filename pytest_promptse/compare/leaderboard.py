@@ -1,4 +1,4 @@
-"""The leaderboard: each entry's figures over the common ground, and its changes task by task."""
+"""The leaderboard: each entry's figures over the common subset, and its changes task by task."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pytest_promptse.scoring.intervals import SIGNED, UNIT, generator, mean_inte
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_promptse.compare.common_subset import Ground
-    from pytest_promptse.compare.entry import Entry, TaskKey
+    from pytest_promptse.compare.common_subset import CommonSubset
+    from pytest_promptse.compare.entry import ComparedEntry, TaskKey
     from pytest_promptse.scoring.compare import Metric
     from pytest_promptse.scoring.samples import Floats, Mode
     from pytest_promptse.scoring.scores import Curve, Interval
@@ -53,8 +53,8 @@ class TaskFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """One entry over the common ground; figures are means over its tasks.
+class LeaderboardRow:
+    """One entry over the common subset; figures are means over its tasks.
 
     ``light`` is AUC-E by PromptSELight, ``ceiling`` what sampling alone leaves of 1 and ``excess``
     the rest of what is lost. ``sensitivity`` is the mean of `|ΔPass|` over tasks and distances.
@@ -62,7 +62,7 @@ class Standing:
     p-values are Wilcoxon's over tasks, adjusted by Benjamini and Hochberg over all entries.
     """
 
-    entry: Entry
+    entry: ComparedEntry
     tasks: tuple[TaskFigures, ...]
     pass_at_1: float
     pass_ci95: Interval | None
@@ -96,7 +96,7 @@ class Cut:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class TaskChange:
     """One task of an entry against the same task of the first entry.
 
     ``p_value`` is Fisher's exact test of the original's passes, ``p_adjusted`` that by Benjamini
@@ -104,7 +104,7 @@ class Change:
     """
 
     key: TaskKey
-    entry: Entry
+    entry: ComparedEntry
     pass_before: float
     pass_now: float
     auc_before: float | None
@@ -113,13 +113,13 @@ class Change:
     p_adjusted: float
 
 
-def standings_of(ground: Ground) -> tuple[list[Standing], Cut | None]:
+def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | None]:
     """Return the entries' figures in the order of the entries, and where the quadrants are cut."""
-    figures = [tuple(_figures(ground, e, key) for key in ground.tasks) for e in ground.entries]
+    figures = [tuple(_figures(subset, e, key) for key in subset.tasks) for e in subset.entries]
     plain = _tested(
         [
-            _standing(ground, entry, own, figures[0])
-            for entry, own in zip(ground.entries, figures, strict=True)
+            _leaderboard_row(subset, entry, own, figures[0])
+            for entry, own in zip(subset.entries, figures, strict=True)
         ]
     )
     known = [(s.pass_at_1, s.auc_e) for s in plain if s.auc_e is not None]
@@ -140,16 +140,18 @@ def area(curve: Curve, distances: Sequence[float]) -> float | None:
     return None if values is None else float(values[0])
 
 
-def changes_of(standings: Sequence[Standing], distances: Sequence[float]) -> list[Change]:
+def changes_of(
+    leaderboard: Sequence[LeaderboardRow], distances: Sequence[float]
+) -> list[TaskChange]:
     """Compare every task of every later entry with the first's, the largest changes first."""
-    first, *others = standings
+    first, *others = leaderboard
     before = {task.key: task for task in first.tasks}
     rows = [(s, task, before[task.key]) for s in others for task in s.tasks]
     p_values = [_fisher(task, was) for _, task, was in rows]
     changes = [
-        Change(
+        TaskChange(
             key=task.key,
-            entry=standing.entry,
+            entry=row.entry,
             pass_before=was.pass_rate,
             pass_now=task.pass_rate,
             auc_before=area(was.curve, distances),
@@ -157,12 +159,12 @@ def changes_of(standings: Sequence[Standing], distances: Sequence[float]) -> lis
             p_value=p,
             p_adjusted=q,
         )
-        for (standing, task, was), p, q in zip(rows, p_values, adjusted(p_values), strict=True)
+        for (row, task, was), p, q in zip(rows, p_values, adjusted(p_values), strict=True)
     ]
     return sorted(changes, key=_size, reverse=True)
 
 
-def _size(change: Change) -> float:
+def _size(change: TaskChange) -> float:
     known = change.auc_before is not None and change.auc_now is not None
     stability = abs(change.auc_now - change.auc_before) if known else 0.0  # type: ignore[operator]
     return round(max(abs(change.pass_now - change.pass_before), stability), 9)
@@ -173,19 +175,19 @@ def _fisher(now: TaskFigures, was: TaskFigures) -> float:
     return float(stats.fisher_exact(np.array(table)).pvalue)
 
 
-def _figures(ground: Ground, entry: Entry, key: TaskKey) -> TaskFigures:
-    task = ground.recorded(entry, key, mode=ground.mode)
+def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFigures:
+    task = subset.recorded(entry, key, mode=subset.mode)
     original = entry.tasks[key].original
     assert original is not None, "entries hold tasks with their originals"
 
     def curve(metric: Metric, mode: Mode) -> Curve:
-        light = ground.recorded(entry, key, mode=mode) if mode != ground.mode else task
-        return task_curve(light, metric, mode, ground.distances, SEED)
+        light = subset.recorded(entry, key, mode=mode) if mode != subset.mode else task
+        return task_curve(light, metric, mode, subset.distances, SEED)
 
-    variants = ground.variants(entry, key)
+    variants = subset.variants(entry, key)
     changes: Curve = {}
     soft: Curve = {}
-    for d in ground.distances:
+    for d in subset.distances:
         own = [variant for variant in variants if variant.distance == d]
         rates = [variant.pass_rate for variant in own]
         changes[d] = float(np.mean(rates)) - original.pass_rate if own else None
@@ -196,27 +198,30 @@ def _figures(ground: Ground, entry: Entry, key: TaskKey) -> TaskFigures:
         key=key,
         n=original.n,
         pass_rate=original.pass_rate,
-        curve=curve("auc_e", ground.mode),
+        curve=curve("auc_e", subset.mode),
         light=curve("auc_e", "light"),
-        excess=curve("excess", ground.mode),
+        excess=curve("excess", subset.mode),
         changes=changes,
         soft=soft,
     )
 
 
-def _standing(
-    ground: Ground, entry: Entry, tasks: Sequence[TaskFigures], first: Sequence[TaskFigures]
-) -> Standing:
-    distances = ground.distances
+def _leaderboard_row(
+    subset: CommonSubset,
+    entry: ComparedEntry,
+    tasks: Sequence[TaskFigures],
+    first: Sequence[TaskFigures],
+) -> LeaderboardRow:
+    distances = subset.distances
     rates = np.array([task.pass_rate for task in tasks])
     areas = task_values([task.curve for task in tasks], distances)
     light = task_values([task.light for task in tasks], distances)
     excess = task_values([task.excess for task in tasks], distances)
     sizes = [abs(c) for task in tasks for c in task.changes.values() if c is not None]
-    is_first = entry is ground.entries[0]
+    is_first = entry is subset.entries[0]
     pass_gaps = rates - np.array([task.pass_rate for task in first])
     auc_gaps = None if is_first else _area_gaps(tasks, first, distances)
-    return Standing(
+    return LeaderboardRow(
         entry=entry,
         tasks=tuple(tasks),
         pass_at_1=round(float(rates.mean()), _DIGITS),
@@ -250,7 +255,10 @@ def _area_gaps(
 
 
 def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
-    found = mean_interval(values, bounds=bounds, rng=generator(SEED, "study", purpose))
+    # A paired difference is shown as it is, also where all tasks agree.
+    widen = bounds == UNIT
+    rng = generator(SEED, "study", purpose)
+    found = mean_interval(values, bounds=bounds, widen=widen, rng=rng)
     return None if found is None else (round(found[0], _DIGITS), round(found[1], _DIGITS))
 
 
@@ -274,23 +282,23 @@ def _wilcoxon(gaps: Floats) -> float | None:
     return float(stats.wilcoxon(rounded).pvalue) if rounded.any() else 1.0
 
 
-def _tested(standings: Sequence[Standing]) -> list[Standing]:
+def _tested(leaderboard: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Adjust the p-values over all entries and both figures."""
-    raw = [p for s in standings for p in (s.gap_pass_p, s.gap_auc_p) if p is not None]
+    raw = [p for s in leaderboard for p in (s.gap_pass_p, s.gap_auc_p) if p is not None]
     together = iter(adjusted(raw))
     return [
         replace(
-            standing,
-            gap_pass_p=None if standing.gap_pass_p is None else next(together),
-            gap_auc_p=None if standing.gap_auc_p is None else next(together),
+            row,
+            gap_pass_p=None if row.gap_pass_p is None else next(together),
+            gap_auc_p=None if row.gap_auc_p is None else next(together),
         )
-        for standing in standings
+        for row in leaderboard
     ]
 
 
-def _quadrant(standing: Standing, cut: Cut) -> Quadrant | None:
-    if standing.auc_e is None:
+def _quadrant(row: LeaderboardRow, cut: Cut) -> Quadrant | None:
+    if row.auc_e is None:
         return None
-    strong = standing.pass_at_1 >= cut.pass_at_1
-    stable = standing.auc_e >= cut.auc_e
+    strong = row.pass_at_1 >= cut.pass_at_1
+    stable = row.auc_e >= cut.auc_e
     return QUADRANTS[2 * (not strong) + (not stable)]

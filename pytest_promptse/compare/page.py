@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.compare.sections import sections_of
 from pytest_promptse.compare.table import sort_value, written
+from pytest_promptse.record.files import write_chunks
 from pytest_promptse.reports.html import standalone_page
 
 if TYPE_CHECKING:
@@ -37,14 +38,14 @@ def write(study: Study, path: Path) -> None:
         If the extra is not installed.
     """
     check_installed()
-    standalone_page.save(render(study), path, what=f"--html {path}")
+    write_chunks([render(study).encode()], path, what=f"--html {path}")
 
 
 def render(study: Study) -> str:
     """Return the page of a study."""
     from pytest_promptse.compare.figures import figures_of, numbers_of  # noqa: PLC0415 - the extra
 
-    days = sorted({entry.run.record.finished[:10] for entry in study.ground.entries})
+    days = sorted({entry.source.record.finished[:10] for entry in study.subset.entries})
     return standalone_page.rendered(
         _FOLDER / "compare.html.j2",
         [standalone_page.FOLDER / "sort.js", _FOLDER / "compare.js"],

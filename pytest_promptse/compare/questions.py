@@ -21,9 +21,9 @@ from pytest_promptse.scoring.groups import kruskal, mann_whitney, repeated
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pytest_promptse.compare.common_subset import Ground
-    from pytest_promptse.compare.entry import Entry
-    from pytest_promptse.compare.leaderboard import Standing
+    from pytest_promptse.compare.common_subset import CommonSubset
+    from pytest_promptse.compare.entry import ComparedEntry
+    from pytest_promptse.compare.leaderboard import LeaderboardRow
     from pytest_promptse.scoring.association import Agreement, Correlation
     from pytest_promptse.scoring.groups import Overall, Pairwise
     from pytest_promptse.scoring.samples import Floats
@@ -90,7 +90,7 @@ class Approximation:
 class Drift:
     """An entry's ranks by full and light AUC-E, 1 the most stable; equal ones share a rank."""
 
-    entry: Entry
+    entry: ComparedEntry
     full: float
     light: float
     full_rank: float
@@ -106,9 +106,9 @@ class Screening:
     missing: tuple[str, ...]
 
 
-def trade_off(standings: Sequence[Standing]) -> TradeOff:
+def trade_off(leaderboard: Sequence[LeaderboardRow]) -> TradeOff:
     """Answer RQ1."""
-    known = [(s.pass_at_1, s.auc_e) for s in standings if s.auc_e is not None]
+    known = [(s.pass_at_1, s.auc_e) for s in leaderboard if s.auc_e is not None]
     found = correlations([rate for rate, _ in known], [auc for _, auc in known], seed=SEED)
     missing = []
     if len(known) < LEAST:
@@ -122,33 +122,33 @@ def trade_off(standings: Sequence[Standing]) -> TradeOff:
 class _Seen:
     """One task of one entry at one distance."""
 
-    standing: Standing
+    row: LeaderboardRow
     distance: float
     change: float
     elasticity: float | None
     soft: float | None
 
 
-def moderation(ground: Ground, standings: Sequence[Standing]) -> Moderation:
+def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Moderation:
     """Answer RQ2."""
     seen = [
         _Seen(
-            standing=standing,
+            row=row,
             distance=d,
             change=change,
             elasticity=task.curve[d],
             soft=task.soft[d],
         )
-        for standing in standings
-        for task in standing.tasks
+        for row in leaderboard
+        for task in row.tasks
         for d, change in task.changes.items()
         if change is not None
     ]
     sizes = [name for name, _ in SIZES]
     factors: dict[str, Callable[[_Seen], str | None]] = {
         "distance": lambda one: f"{one.distance:g}",
-        "size": lambda one: one.standing.entry.size_group,
-        "family": lambda one: one.standing.entry.family,
+        "size": lambda one: one.row.entry.size_group,
+        "family": lambda one: one.row.entry.family,
     }
     groups: list[Group] = []
     tests: list[Test] = []
@@ -161,27 +161,27 @@ def moderation(ground: Ground, standings: Sequence[Standing]) -> Moderation:
         if factor == "size":
             values = {name: values[name] for name in sizes if name in values}
         if factor != "distance":
-            missing += _unknown(factor, standings)
+            missing += _unknown(factor, leaderboard)
             if len(values) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
                 continue
         groups += _groups(factor, values)
         tests += _tests(factor, values)
-    if len(ground.distances) < 2:  # noqa: PLR2004 - likewise
+    if len(subset.distances) < 2:  # noqa: PLR2004 - likewise
         missing.append("an effect of distance needs two distances that all have")
     else:
-        tests += _repeated(ground, standings)
+        tests += _repeated(subset, leaderboard)
     return Moderation(
-        groups=tuple(groups), tests=tuple(tests), cells=_cells(standings), missing=tuple(missing)
+        groups=tuple(groups), tests=tuple(tests), cells=_cells(leaderboard), missing=tuple(missing)
     )
 
 
-def screening(ground: Ground, standings: Sequence[Standing]) -> Screening:
+def screening(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Screening:
     """Answer RQ3."""
-    if ground.mode == "light":
+    if subset.mode == "light":
         said = "PromptSE needs log-probabilities and one weighting in every run compared"
         return Screening(approximations=(), drifts=(), missing=(said,))
     found, missing, drifts = [], [], []
-    both = [(s, s.light, s.auc_e) for s in standings]
+    both = [(s, s.light, s.auc_e) for s in leaderboard]
     known = [(s, a, b) for s, a, b in both if a is not None and b is not None]
     if len(known) >= LEAST:
         found.append(_approximation("models", [b for _, b, _ in known], [c for *_, c in known]))
@@ -193,17 +193,17 @@ def screening(ground: Ground, standings: Sequence[Standing]) -> Screening:
         ]
     else:
         missing.append(f"agreement over models needs {LEAST}, there are {len(known)}")
-    for standing in standings:
+    for row in leaderboard:
         pairs = [
-            (area(task.light, ground.distances), area(task.curve, ground.distances))
-            for task in standing.tasks
+            (area(task.light, subset.distances), area(task.curve, subset.distances))
+            for task in row.tasks
         ]
         tasks = [(a, b) for a, b in pairs if a is not None and b is not None]
         if len(tasks) >= LEAST:
-            units = f"tasks of {standing.entry.label}"
+            units = f"tasks of {row.entry.label}"
             found.append(_approximation(units, *zip(*tasks, strict=True), intervals=False))
-    if len(ground.tasks) < LEAST:
-        missing.append(f"agreement over tasks needs {LEAST}, there are {len(ground.tasks)}")
+    if len(subset.tasks) < LEAST:
+        missing.append(f"agreement over tasks needs {LEAST}, there are {len(subset.tasks)}")
     return Screening(approximations=tuple(found), drifts=tuple(drifts), missing=tuple(missing))
 
 
@@ -223,8 +223,8 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [float(rank) for rank in rankdata(-np.array(values).round(9))]
 
 
-def _unknown(factor: str, standings: Sequence[Standing]) -> Iterator[str]:
-    entries = [standing.entry for standing in standings]
+def _unknown(factor: str, leaderboard: Sequence[LeaderboardRow]) -> Iterator[str]:
+    entries = [row.entry for row in leaderboard]
     values = [(e, e.size_group if factor == "size" else e.family) for e in entries]
     unknown = list(dict.fromkeys(e.model for e, value in values if value is None))
     known = {value for _, value in values if value is not None}
@@ -282,25 +282,25 @@ def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
             )
 
 
-def _repeated(ground: Ground, standings: Sequence[Standing]) -> Iterator[Test]:
+def _repeated(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Iterator[Test]:
     """Test distances within tasks: the same tasks are measured at each of them."""
     for figure in ("|ΔPass|", "E(d)"):
         blocks = []
-        for standing in standings:
-            for task in standing.tasks:
+        for row in leaderboard:
+            for task in row.tasks:
                 curve = task.changes if figure == "|ΔPass|" else task.curve
-                row = [curve[d] for d in ground.distances]
-                if None not in row:
-                    blocks.append(np.abs(np.array(row, dtype=np.float64)))
+                values = [curve[d] for d in subset.distances]
+                if None not in values:
+                    blocks.append(np.abs(np.array(values, dtype=np.float64)))
         overall = repeated(np.array(blocks)) if blocks else None
         if overall is not None:
             yield Test(factor="distance", figure=figure, overall=overall, pairs=())
 
 
-def _cells(standings: Sequence[Standing]) -> dict[tuple[str, str], float]:
+def _cells(leaderboard: Sequence[LeaderboardRow]) -> dict[tuple[str, str], float]:
     cells: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for standing in standings:
-        size, family = standing.entry.size_group, standing.entry.family
-        if size is not None and family is not None and standing.auc_e is not None:
-            cells[size, family].append(standing.auc_e)
+    for row in leaderboard:
+        size, family = row.entry.size_group, row.entry.family
+        if size is not None and family is not None and row.auc_e is not None:
+            cells[size, family].append(row.auc_e)
     return {key: float(np.mean(values)) for key, values in cells.items()}

@@ -5,39 +5,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_promptse.compare.common_subset import ground_of
-from pytest_promptse.compare.emotion import moods_of
+from pytest_promptse.compare.common_subset import common_subset_of
+from pytest_promptse.compare.emotion import emotion_analysis
 from pytest_promptse.compare.entry import entries_of
-from pytest_promptse.compare.leaderboard import changes_of, standings_of
+from pytest_promptse.compare.leaderboard import changes_of, leaderboard_of
 from pytest_promptse.compare.questions import moderation, screening, trade_off
 from pytest_promptse.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.compare.common_subset import Ground
-    from pytest_promptse.compare.emotion import Moods
-    from pytest_promptse.compare.entry import Run
-    from pytest_promptse.compare.leaderboard import Change, Cut, Standing
+    from pytest_promptse.compare.common_subset import CommonSubset
+    from pytest_promptse.compare.emotion import EmotionAnalysis
+    from pytest_promptse.compare.entry import NamedRecord
+    from pytest_promptse.compare.leaderboard import Cut, LeaderboardRow, TaskChange
     from pytest_promptse.compare.questions import Moderation, Screening, TradeOff
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Several entries on common ground: the leaderboard, and what RQ1 to RQ4 come to."""
+    """Several entries on common subset: the leaderboard, and what RQ1 to RQ4 come to."""
 
-    ground: Ground
-    standings: tuple[Standing, ...]
+    subset: CommonSubset
+    leaderboard: tuple[LeaderboardRow, ...]
     cut: Cut | None
-    changes: tuple[Change, ...]
+    changes: tuple[TaskChange, ...]
     trade_off: TradeOff
     moderation: Moderation
     screening: Screening
-    moods: Moods
+    emotions: EmotionAnalysis
 
 
 def study_of(
-    runs: Sequence[Run],
+    runs: Sequence[NamedRecord],
     *,
     families: Mapping[str, str] | None = None,
     sizes: Mapping[str, float] | None = None,
@@ -62,15 +62,15 @@ def study_of(
             f"{runs[0].path} holds one model, {entries[0].label}, and nothing to compare it with; "
             "give the record of another model or of another day"
         )
-    ground = ground_of(entries)
-    standings, cut = standings_of(ground)
+    subset = common_subset_of(entries)
+    leaderboard, cut = leaderboard_of(subset)
     return Study(
-        ground=ground,
-        standings=tuple(standings),
+        subset=subset,
+        leaderboard=tuple(leaderboard),
         cut=cut,
-        changes=tuple(changes_of(standings, ground.distances)),
-        trade_off=trade_off(standings),
-        moderation=moderation(ground, standings),
-        screening=screening(ground, standings),
-        moods=moods_of(ground, standings),
+        changes=tuple(changes_of(leaderboard, subset.distances)),
+        trade_off=trade_off(leaderboard),
+        moderation=moderation(subset, leaderboard),
+        screening=screening(subset, leaderboard),
+        emotions=emotion_analysis(subset, leaderboard),
     )

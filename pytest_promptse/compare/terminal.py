@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def render(study: Study, *, width: int, colours: bool) -> str:
     """Return a study as text of at most `width` columns, with ANSI colours if asked for."""
     out = console(width=width, colours=colours)
-    entries = study.ground.entries
-    records = len({id(entry.run.record) for entry in entries})
+    entries = study.subset.entries
+    records = len({id(entry.source.record) for entry in entries})
     source = f", from {records} records" if records > 1 else ""
-    out.print(Text(f"{study.ground.title}{source}", "bold"))
-    for note in study.ground.notes:
+    out.print(Text(f"{study.subset.title}{source}", "bold"))
+    for note in study.subset.notes:
         out.print(Text(note, "yellow"))
     for section in sections_of(study):
         _print(out, section)

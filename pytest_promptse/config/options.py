@@ -1,4 +1,4 @@
-"""Every option once: its flag, its ini twin, its marker keyword, its check, its default."""
+"""The table of all options: flag, ini key, mark keyword, type, default and help."""
 
 from __future__ import annotations
 
@@ -12,9 +12,41 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def flag_of(name: str) -> str:
+    """Return the command-line flag of a setting."""
+    return "--promptse-" + name.replace("_", "-")
+
+
+def ini_of(name: str) -> str:
+    """Return the ini key of a setting."""
+    return "promptse_" + name
+
+
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One setting as the user meets it."""
+    """A setting: its flag, its key in the ini file and its keyword on the mark.
+
+    Attributes
+    ----------
+    name
+        The keyword on the mark. Flag and ini key derive from it.
+    parse
+        Checks and converts a raw value; raises ValueError or TypeError.
+    default
+        The value if none is given.
+    help
+        One line for ``--help``, with ``%`` written as ``%%``.
+    metavar
+        What ``--help`` shows for the value.
+    marker
+        Whether a mark or suite file may set it.
+    repeatable
+        Whether the flag may be given several times.
+    flag_only
+        Whether it has no key in the ini file.
+    old_name
+        The name until the previous release. It still works, with a warning.
+    """
 
     name: str
     parse: option_types.Parse
@@ -24,23 +56,40 @@ class Option:
     marker: bool = False
     repeatable: bool = False
     flag_only: bool = False
+    old_name: str | None = None
 
     @property
     def flag(self) -> str:
-        return "--promptse-" + self.name.replace("_", "-")
+        """The command-line flag."""
+        return flag_of(self.name)
 
     @property
     def ini(self) -> str:
-        return "promptse_" + self.name
+        """The key in the ini file."""
+        return ini_of(self.name)
 
     @property
     def is_switch(self) -> bool:
+        """Whether the flag takes no value."""
         return self.parse is option_types.switch
 
     def read(self, value: object, where: str) -> Any:
-        """Check `value`, naming `where` it came from in the error."""
+        """Return the checked value.
+
+        Parameters
+        ----------
+        value
+            The raw value.
+        where
+            The place that it comes from, for errors.
+
+        Raises
+        ------
+        SettingsError
+            If the value cannot be used.
+        """
         if isinstance(value, list) and len(value) == 1:
-            # As it was typed, for the error: flags that can be repeated come as lists.
+            # A repeatable flag comes as a list; the error shows the value as it was typed.
             [value] = value
         try:
             return self.parse(value)
@@ -52,7 +101,7 @@ class Option:
 
 
 def _joined(reason: str) -> str:
-    """Let a reason that is a clause of its own follow 'is' as a remark."""
+    """Make a reason that is a clause of its own follow the word "is"."""
     clauses = ("names ", "the ", "'")
     return f"unusable: {reason}" if reason.startswith(clauses) else reason
 
@@ -68,8 +117,8 @@ OPTIONS: Mapping[str, Option] = {
             "model",
             option_types.texts,
             (),
-            "the model to test, BACKEND:NAME: tiny, openai:NAME, vllm:NAME, ct2:PATH, reference, "
-            "replay:FILE.jsonl; repeat it to test several",
+            "model to test: tiny, openai:NAME, vllm:NAME, ct2:PATH, reference or "
+            "replay:FILE.jsonl; repeatable",
             metavar="BACKEND:NAME",
             repeatable=True,
         ),
@@ -84,28 +133,29 @@ OPTIONS: Mapping[str, Option] = {
             "api",
             option_types.choice("chat", "completions", "responses"),
             None,
-            "API to speak to the model; found out by asking when not given",
+            "API of the server (default: detected with a first request)",
             metavar="NAME",
         ),
         _option(
             "vllm_args",
             option_types.engine_args,
             {},
-            "engine arguments of vllm: models, named as for `vllm serve`",
+            "engine arguments of vllm: models, with the names that `vllm serve` uses",
             metavar="'NAME=VALUE …'",
         ),
         _option(
             "preset",
             option_types.choice("smoke", "ci", "paper"),
             "ci",
-            "how much to sample: smoke, ci (default) or paper",
+            "amount of sampling: smoke, ci (default) or paper",
             metavar="NAME",
         ),
         _option(
             "mode",
             option_types.choice("auto", "promptse", "light"),
             "auto",
-            "promptse needs log-probabilities, light none, auto takes what the model gives",
+            "promptse uses log-probabilities, light does not; auto (default) uses them if the "
+            "model returns them",
             metavar="NAME",
             marker=True,
         ),
@@ -113,7 +163,7 @@ OPTIONS: Mapping[str, Option] = {
             "weighting",
             option_types.choice("sum", "mean", "uniform"),
             "sum",
-            "what SoftExec weighs samples by: sum or mean of the log-probabilities, or uniform",
+            "weight of a sample in SoftExec: sum or mean of its log-probabilities, or uniform",
             metavar="NAME",
             marker=True,
         ),
@@ -121,7 +171,7 @@ OPTIONS: Mapping[str, Option] = {
             "samples",
             option_types.samples,
             8,
-            "completions per wording; auto draws the wordings in rounds and stops once the gates "
+            "completions per variant; auto samples the variants in rounds and stops when the gates "
             "are decided (auto:M with M completions each)",
             metavar="M|auto",
             marker=True,
@@ -130,7 +180,7 @@ OPTIONS: Mapping[str, Option] = {
             "original_samples",
             option_types.whole(1),
             None,
-            "completions of the original wording (default: 4 times samples, at most 64)",
+            "completions of the original prompt (default: 4 times samples, at most 64)",
             metavar="M",
             marker=True,
         ),
@@ -138,7 +188,7 @@ OPTIONS: Mapping[str, Option] = {
             "variants",
             option_types.whole(1),
             4,
-            "wordings per distance and task",
+            "variants per distance and task",
             metavar="K",
             marker=True,
         ),
@@ -146,7 +196,7 @@ OPTIONS: Mapping[str, Option] = {
             "distances",
             option_types.distances,
             (0.1, 0.2, 0.3),
-            "perturbation distances, sorted, in (0, 1)",
+            "perturbation distances in (0, 1), in ascending order",
             metavar="D,D,…",
             marker=True,
         ),
@@ -154,7 +204,7 @@ OPTIONS: Mapping[str, Option] = {
             "emotions",
             option_types.names,
             None,
-            "emotions to draw from (default: all eight)",
+            "emotions of the variants (default: all eight)",
             metavar="NAME,…",
             marker=True,
         ),
@@ -162,7 +212,7 @@ OPTIONS: Mapping[str, Option] = {
             "personalities",
             option_types.names,
             None,
-            "personality profiles to draw from, as in expert.senior.logic (default: all 32)",
+            "personality profiles of the variants, such as expert.senior.logic (default: all 32)",
             metavar="T.L.C,…",
             marker=True,
         ),
@@ -178,7 +228,7 @@ OPTIONS: Mapping[str, Option] = {
             "top_p",
             option_types.between(0.01, 1),
             1.0,
-            "nucleus sampling mass",
+            "probability mass of nucleus sampling",
             metavar="P",
             marker=True,
         ),
@@ -186,7 +236,7 @@ OPTIONS: Mapping[str, Option] = {
             "max_tokens",
             option_types.whole(1),
             512,
-            "most tokens of one completion",
+            "maximum number of tokens in a completion",
             metavar="N",
             marker=True,
         ),
@@ -194,7 +244,7 @@ OPTIONS: Mapping[str, Option] = {
             "seed",
             option_types.whole(0),
             0,
-            "seed of wordings, samples and intervals",
+            "seed of variants, samples and confidence intervals",
             metavar="N",
             marker=True,
         ),
@@ -202,7 +252,7 @@ OPTIONS: Mapping[str, Option] = {
             "rewriter",
             option_types.text,
             "rules",
-            "who words the variants: rules, llm:BACKEND:NAME, or a control arm",
+            "rewriter of the variants: rules (default), llm:BACKEND:NAME or a control condition",
             metavar="SPEC",
             marker=True,
         ),
@@ -210,15 +260,15 @@ OPTIONS: Mapping[str, Option] = {
             "variants_dir",
             option_types.text,
             None,
-            "folder of frozen wordings to use instead of making them",
+            "folder of frozen variants to use instead of making them",
             metavar="DIR",
         ),
         _option(
             "template",
             option_types.texts,
             (),
-            "prompt templates to ask through, a file or a quoted glob such as 'prompts/*.j2', or "
-            "shipped:NAME; the suites are asked once through each; repeat it for several",
+            "prompt template around the task: a file, a quoted glob such as 'prompts/*.j2', or "
+            "shipped:NAME; every suite is run once with each template; repeatable",
             metavar="FILE|GLOB",
             marker=True,
             repeatable=True,
@@ -227,22 +277,23 @@ OPTIONS: Mapping[str, Option] = {
             "perturb",
             option_types.choice("task", "template", "both"),
             "task",
-            "what is reworded: the task (default), the template around it, or both",
+            "part of the prompt to reword: task (default), template or both",
             metavar="WHAT",
             marker=True,
         ),
         _option(
-            "templates_dir",
+            "library_dir",
             option_types.text,
             None,
-            "folder of your own emotion and personality templates",
+            "folder of your own emotions and personalities, laid over the shipped library",
             metavar="DIR",
+            old_name="templates_dir",
         ),
         _option(
             "min_auc_e",
             option_types.between(0, 1),
             None,
-            "AUC-E under which a suite fails",
+            "minimum AUC-E of a suite",
             metavar="X",
             marker=True,
         ),
@@ -250,7 +301,7 @@ OPTIONS: Mapping[str, Option] = {
             "min_elasticity",
             option_types.elasticities,
             None,
-            "elasticity under which a suite fails: 0.8, or per distance 0.1=0.9,0.3=0.7",
+            "minimum elasticity of a suite: 0.8, or per distance 0.1=0.9,0.3=0.7",
             metavar="X",
             marker=True,
         ),
@@ -258,7 +309,7 @@ OPTIONS: Mapping[str, Option] = {
             "min_pass_rate",
             option_types.between(0, 1),
             None,
-            "pass rate under which a single wording fails",
+            "minimum pass rate of each variant",
             metavar="X",
             marker=True,
         ),
@@ -266,7 +317,7 @@ OPTIONS: Mapping[str, Option] = {
             "min_task_auc_e",
             option_types.between(0, 1),
             None,
-            "AUC-E under which a single task fails",
+            "minimum AUC-E of each task",
             metavar="X",
             marker=True,
         ),
@@ -274,7 +325,7 @@ OPTIONS: Mapping[str, Option] = {
             "max_excess",
             option_types.between(0, 1),
             None,
-            "excess sensitivity (beyond sampling noise) above which a suite fails",
+            "maximum excess sensitivity (beyond sampling noise) of a suite",
             metavar="X",
             marker=True,
         ),
@@ -282,8 +333,8 @@ OPTIONS: Mapping[str, Option] = {
             "gate",
             option_types.choice("point", "confident"),
             None,
-            "compare the point estimate (default) or the whole 95 %% interval (default with "
-            "samples auto) with a threshold",
+            "what to compare with a threshold: the point estimate (default), or with confident the "
+            "whole 95 %% interval (default if samples is auto)",
             metavar="NAME",
             marker=True,
         ),
@@ -291,7 +342,7 @@ OPTIONS: Mapping[str, Option] = {
             "inconclusive",
             option_types.choice("pass", "fail", "skip"),
             "pass",
-            "what an inconclusive gate becomes in pytest; pass comes with a warning",
+            "outcome of an inconclusive gate: pass (default, with a note), fail or skip",
             metavar="NAME",
             marker=True,
         ),
@@ -299,40 +350,44 @@ OPTIONS: Mapping[str, Option] = {
             "aa",
             option_types.switch,
             False,
-            "A/A run: every variant is the original prompt under another seed",
+            "A/A run: every variant is the original prompt with another seed",
         ),
         _option(
             "concurrency",
             option_types.whole(1),
             None,
-            "most requests under way at once (default: finds its own level)",
+            "maximum number of concurrent requests (default: adapts to the server)",
             metavar="N",
         ),
         _option(
-            "max_requests", option_types.whole(1), None, "requests this run may send", metavar="N"
+            "max_requests",
+            option_types.whole(1),
+            None,
+            "maximum number of requests of a run",
+            metavar="N",
         ),
         _option(
             "max_cost",
             option_types.above(0),
             None,
-            "what this run may cost, in the currency of the price",
+            "maximum cost of a run, in the currency of the price",
             metavar="X",
         ),
         _option(
-            "price", option_types.price, None, "price of a million tokens", metavar="INPUT,OUTPUT"
+            "price", option_types.price, None, "prices of a million tokens", metavar="INPUT,OUTPUT"
         ),
         _option(
             "sandbox",
             option_types.choice("auto", "bwrap", "docker", "podman", "none"),
             "auto",
-            "where programs run; auto takes the strongest that works here",
-            metavar="TIER",
+            "isolation level of programs; auto (default) takes the strongest that works here",
+            metavar="LEVEL",
         ),
         _option(
             "timeout",
             option_types.above(0),
             3.0,
-            "seconds a program may take",
+            "time limit of a program in seconds",
             metavar="SECONDS",
             marker=True,
         ),
@@ -340,7 +395,7 @@ OPTIONS: Mapping[str, Option] = {
             "memory",
             option_types.size,
             512 * 2**20,
-            "memory a program and its children may take",
+            "memory limit of a program and its child processes",
             metavar="SIZE",
             marker=True,
         ),
@@ -348,37 +403,45 @@ OPTIONS: Mapping[str, Option] = {
             "store",
             option_types.text,
             ".promptse",
-            "folder that completions and verdicts are kept in",
+            "folder that keeps completions and verdicts",
             metavar="DIR",
         ),
         _option(
             "report",
             option_types.reports,
             (),
-            "write a report: json:PATH, html:PATH, md:PATH or github; repeat it for several",
+            "write a report: json:PATH, html:PATH, md:PATH, csv:FOLDER or github; repeatable",
             metavar="KIND:PATH",
             repeatable=True,
+        ),
+        _option(
+            "record_samples",
+            option_types.choice("outcomes", "all"),
+            "outcomes",
+            "record the most frequent outcomes of each variant, or each completion with its "
+            "log-probability as well",
+            metavar="WHICH",
         ),
         _option(
             "save",
             option_types.baseline_name,
             None,
-            "keep this run as a baseline, in .promptse/baselines/NAME.json",
+            "save this run as a baseline in .promptse/baselines/NAME.json",
             metavar="NAME",
         ),
         _option(
             "compare",
             option_types.text,
             None,
-            "compare this run with a baseline, or with any record written by a json report",
+            "compare this run with a baseline, or with a record that a json report wrote",
             metavar="NAME|PATH",
         ),
         _option(
             "compare_fail",
             option_types.margins,
             (),
-            "loss against the baseline that fails the run, as in auc_e:0.02 or auc_e:5%%; auc_e, "
-            "elasticity (every distance), pass_at_1 or excess; repeat it for several",
+            "loss against the baseline that fails the run, such as auc_e:0.02 or auc_e:5%%; "
+            "figures: auc_e, elasticity (every distance), pass_at_1, excess; repeatable",
             metavar="FIGURE:LOSS",
             repeatable=True,
         ),
@@ -386,7 +449,7 @@ OPTIONS: Mapping[str, Option] = {
             "compare_missing",
             option_types.choice("fail", "warn"),
             None,
-            "what a missing baseline does, or one without the suite: fail (default with "
+            "outcome if the baseline is missing or lacks a suite: fail (default with "
             "--promptse-compare-fail) or warn",
             metavar="NAME",
         ),
@@ -394,7 +457,7 @@ OPTIONS: Mapping[str, Option] = {
             "dry_run",
             option_types.switch,
             False,
-            "print what would be asked and what it might cost, and ask nothing",
+            "print the requests that a run would send and their cost, and send none",
             flag_only=True,
         ),
     )

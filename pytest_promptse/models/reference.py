@@ -1,23 +1,23 @@
-"""The model that is always right: it answers with the task's own solution."""
+"""The ``reference`` backend, which answers with the reference solution of the task."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Answer, Capabilities, Completion, Usage
+from pytest_promptse.models.base import Capabilities, Completion, Response, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_promptse.models.base import Ask
+    from pytest_promptse.models.base import Request
 
 
 class ReferenceBackend:
-    """Answers every wording of a task with its reference.
+    """Answers every variant of a task with the reference solution.
 
-    A suite that does not pass in full with this model has an unsound check or reference. The
-    answer goes through extraction and sandbox like any other model's.
+    If a suite does not pass completely with this model, a check or a reference is wrong. The
+    completion passes through extraction and the sandbox like that of any model.
     """
 
     spec = "reference"
@@ -25,23 +25,23 @@ class ReferenceBackend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """The backend alone: what it says comes with each request."""
+        """The backend alone; the reference is part of each request."""
         return {"backend": "reference"}
 
     async def start(self) -> Capabilities:
         """Nothing to load."""
         return Capabilities(form="chat")
 
-    async def complete(self, ask: Ask) -> Answer:
-        """Return the reference ``ask.n`` times, in a code fence as a chat model would."""
-        if ask.reference is None:
+    async def complete(self, request: Request) -> Response:
+        """Return the reference ``request.n`` times, in a code fence as a chat model would."""
+        if request.reference is None:
             raise ModelError(
-                f"task {ask.task_id!r} has no reference to answer with; "
+                f"task {request.task_id!r} has no reference to answer with; "
                 "give the task reference='...' or choose another model"
             )
-        text = f"```python\n{ask.reference.rstrip()}\n```\n"
-        samples = range(ask.first, ask.first + ask.n)
-        return Answer(
+        text = f"```python\n{request.reference.rstrip()}\n```\n"
+        samples = range(request.first, request.first + request.n)
+        return Response(
             completions=tuple(Completion(index=index, text=text) for index in samples),
             usage=Usage(requests=1),
         )

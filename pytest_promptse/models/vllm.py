@@ -1,4 +1,4 @@
-"""Models run by vLLM from within the test session."""
+"""The ``vllm`` backend: models in a vLLM engine of the test session."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import (
-    Answer,
     Capabilities,
     Completion,
     FatalError,
+    Response,
     TransientError,
     Usage,
 )
@@ -24,29 +24,28 @@ from pytest_promptse.models.base import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_promptse.models.base import Ask, FinishReason, Prompt
+    from pytest_promptse.models.base import FinishReason, Prompt, Request
 
 _FINISH: Mapping[str | None, FinishReason] = {"stop": "stop", "length": "length"}
 
 
 class VllmBackend:
-    """One model in vLLM's engine.
+    """One model in a vLLM engine.
 
-    The engine schedules in a process of its own, which `close` ends, and with it go the weights
-    and whatever else it held of the GPU's memory. All requests join its continuous batch as they
-    come; the samples of one request share its prompt's cache.
+    The engine runs in its own process, which `close` ends to release the GPU memory. All requests
+    join its continuous batch. The samples of one request share the prefix cache of the prompt.
 
     Parameters
     ----------
     spec
-        What the user wrote: ``vllm:NAME-or-PATH``.
+        ``vllm:NAME-or-PATH``.
     model
-        A model's name on the Hugging Face hub, or the folder it lies in.
+        Name of the model on the Hugging Face hub, or its folder.
     api
-        ``chat`` applies the tokenizer's chat template, ``completions`` does not; None applies it
-        where there is one.
+        ``chat`` applies the chat template of the tokenizer, ``completions`` does not; None
+        applies it if there is one.
     engine_args
-        Arguments of ``vllm serve`` without their dashes; an empty value is a bare flag.
+        Options of ``vllm serve`` without the dashes; an empty value stands for a flag.
     """
 
     concurrency = 256
@@ -67,7 +66,10 @@ class VllmBackend:
         self._loading: asyncio.Future[Capabilities] | None = None
         self._tokenizer: Any = None
         self._is_chat = False
+        self._takes_seeds = True
         self._asked = 0
+        self._restart = asyncio.Lock()
+        self._restarted = False
 
     @property
     def spec(self) -> str:
@@ -76,7 +78,7 @@ class VllmBackend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Model, engine arguments and API; of a folder, its files with sizes and times."""
+        """Model, engine arguments and API. A folder is identified by its files, sizes and times."""
         return {
             "backend": "vllm",
             "model": _folder_state(Path(self._model)) or self._model,
@@ -95,16 +97,17 @@ class VllmBackend:
         """
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._load))
-        # A load cannot be broken off: `close` waits for it, to end the engine that it makes.
+        # Loading cannot be cancelled. `close` waits for it and then ends the engine.
         return await asyncio.shield(self._loading)
 
     def _load(self) -> Capabilities:
-        """Load the model in a thread, while the event loop serves other models."""
+        """Load the model. Runs in a thread, so that the event loop can serve other models."""
         # vLLM reads its environment when it is first imported.
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
         import vllm
         from vllm.exceptions import VLLMError
+        from vllm.platforms import current_platform
         from vllm.v1.engine.async_llm import AsyncLLM
 
         arguments = self._parsed_arguments()
@@ -123,81 +126,98 @@ class VllmBackend:
                 f"{self._spec}: its tokenizer has no chat template; use --promptse-api completions"
             )
         self._is_chat = has_template and self._api != "completions"
+        # On a CPU a seeded request whose prefill is cut at the token budget ends the engine: vLLM
+        # resets the offset of the request's generator, which torch refuses for CPU generators.
+        self._takes_seeds = not current_platform.is_cpu()
         return Capabilities(
             form="chat" if self._is_chat else "completion",
             logprobs="processed" if "processed" in arguments.logprobs_mode else "raw",
+            seeded=self._takes_seeds,
             details={"vllm": vllm.__version__},
         )
 
-    async def complete(self, ask: Ask) -> Answer:
+    async def complete(self, request: Request) -> Response:
         """Answer one request.
 
         A completion's ``logprob`` and ``n_tokens`` count every generated token, the end token
         included where the model wrote one.
         """
         from vllm.exceptions import VLLMError
+        from vllm.v1.engine.exceptions import EngineDeadError
 
+        engine = self._engine
+        death, failure = "", ModelError("")
         try:
-            result = await self._generate(ask)
+            return _answer(await self._generate(engine, request), first=request.first)
+        except EngineDeadError as error:
+            death = f"{self._spec}: {_first_line(error)}"
         except (ValueError, VLLMError) as error:
-            failure = self._meaning(error, ask)
-        else:
-            return _answer(result, first=ask.first)
-        # Raised out here it carries no traceback of the engine's, which would keep that alive.
-        raise failure
+            failure = self._meaning(error, request)
+        # Raised outside of `except`: the engine's traceback would keep the engine alive.
+        raise await self._start_again(engine, death) if death else failure
+
+    async def _start_again(self, dead: Any, message: str) -> ModelError:
+        """Replace an engine that died, once, and return what its requests fail with."""
+        async with self._restart:
+            if self._engine is dead:
+                if self._restarted:
+                    return FatalError(
+                        f"{message}; the engine ended a second time. Run again with "
+                        "VLLM_LOGGING_LEVEL=DEBUG to see why"
+                    )
+                self._restarted = True
+                await self.close()
+                await self.start()
+        return TransientError(f"{message}; the engine was started anew")
 
     async def close(self) -> None:
-        """End the engine's process, after its load if that is under way."""
+        """End the process of the engine. Wait first if it is still loading."""
         if self._loading is not None:
             await asyncio.wait({self._loading})
             self._loading = None
         if self._engine is None:
             return
-        # The engine leaves its messaging context to the garbage collector, which would warn of it
-        # later, in the midst of somebody's tests.
+        # The engine leaves its messaging context to the garbage collector, which would show a
+        # ResourceWarning during a later test.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             self._engine.shutdown()
             self._engine = None
-            # The tasks that it has cancelled hold on to it until they have had their turn.
+            # Cancelled tasks of the engine refer to it until they have run.
             await asyncio.sleep(0.1)
             gc.collect()
 
-    async def _generate(self, ask: Ask) -> Any:
+    async def _generate(self, engine: Any, request: Request) -> Any:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
-        assert self._engine is not None, "start() comes first"
         parameters = SamplingParams(
-            n=ask.n,
-            temperature=ask.decoding.temperature,
-            top_p=ask.decoding.top_p,
-            max_tokens=ask.decoding.max_tokens,
-            seed=ask.seed,
+            n=request.n,
+            temperature=request.decoding.temperature,
+            top_p=request.decoding.top_p,
+            max_tokens=request.decoding.max_tokens,
+            seed=request.seed if self._takes_seeds else None,
             logprobs=0,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         self._asked += 1
-        prompt = {"prompt_token_ids": self._encode(ask.prompt)}
-        results = self._engine.generate(prompt, parameters, f"promptse-{self._asked}")
+        prompt = {"prompt_token_ids": self._encode(request.prompt)}
+        results = engine.generate(prompt, parameters, f"promptse-{self._asked}")
         return [result async for result in results][-1]
 
-    def _meaning(self, error: Exception, ask: Ask) -> ModelError:
+    def _meaning(self, error: Exception, request: Request) -> ModelError:
         from vllm.exceptions import VLLMServerError
-        from vllm.v1.engine.exceptions import EngineDeadError
 
         said = f"{self._spec}: {_first_line(error)}"
-        if isinstance(error, EngineDeadError):
-            return FatalError(f"{said}; run again with VLLM_LOGGING_LEVEL=DEBUG to see why")
         if isinstance(error, VLLMServerError):
             return TransientError(said)
         return ModelError(
-            f"{said} (asking {ask.task_id}[{ask.variant_id}]); shorten the prompt or lower "
+            f"{said} (asking {request.task_id}[{request.variant_id}]); shorten the prompt or lower "
             "max_tokens"
         )
 
     def _parsed_arguments(self) -> Any:
-        """Return the engine arguments as vLLM's own command line reads them."""
+        """Parse the engine arguments with the parser of vLLM."""
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.utils.argparse_utils import FlexibleArgumentParser
 
@@ -226,14 +246,14 @@ class VllmBackend:
         text = self._tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True
         )
-        # The template has written the special tokens itself.
+        # The chat template contains the special tokens already.
         encoded: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
         return encoded
 
 
-def _answer(result: Any, *, first: int) -> Answer:
+def _answer(result: Any, *, first: int) -> Response:
     outputs = sorted(result.outputs, key=lambda output: output.index)
-    return Answer(
+    return Response(
         completions=tuple(
             Completion(
                 index=first + number,
@@ -253,7 +273,7 @@ def _answer(result: Any, *, first: int) -> Answer:
 
 
 def _folder_state(folder: Path) -> str:
-    """Return a digest of the names, sizes and times of a folder's files, empty if it is none."""
+    """Return a digest of the names, sizes and times of the files in `folder`, or ``""``."""
     if not folder.is_dir():
         return ""
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""The tasks of a record that is too large to be held as it is."""
+"""Compressed task records, for records that do not fit into memory otherwise."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pytest_promptse.record.schema import TaskRecord
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# The wordings of a task have most of their text in common, which the quickest level finds too.
+# The variants of a task share most of their text, which the fastest level compresses well.
 _LEVEL = 1
 
 
-class Packed(Sequence[TaskRecord]):
-    """Tasks in a tenth of their room, each unpacked whenever it is looked at.
+class CompressedTasks(Sequence[TaskRecord]):
+    """Task records in about a tenth of their memory. Each access decompresses one task.
 
     Parameters
     ----------
     tasks
-        Packed one after the other, so that they need not be there at once.
+        CompressedTasks one after the other, so that they need not be there at once.
     """
 
     def __init__(self, tasks: Iterable[TaskRecord] = ()) -> None:
         self._packed = [_pack(task) for task in tasks]
 
     def append(self, task: TaskRecord) -> None:
-        """Add one more, which the caller need not hold any longer."""
+        """Compress and append one task."""
         self._packed.append(_pack(task))
 
     @overload

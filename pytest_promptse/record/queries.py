@@ -1,84 +1,61 @@
-"""What a record holds for its readers: which wordings did harm, what differs in them, and why."""
+"""Queries over a record, shared by all reports."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from difflib import SequenceMatcher
 from heapq import nsmallest
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from pytest_promptse.record.schema import Record, TaskRecord, VariantRecord, WordingRecord
-    from pytest_promptse.reports.compared import ComparedRecord
-
-_WORD = re.compile(r"\s*\S+|\s+$")
-
-
-class Change(NamedTuple):
-    """A stretch of words that two texts share, or that only one of them has."""
-
-    kind: Literal["same", "gone", "new"]
-    text: str
-
-
-def changes(before: str, after: str) -> tuple[Change, ...]:
-    """Compare two texts word by word; but for what is gone the stretches make up `after`.
-
-    Words that differ only in the white space before them count as the same.
-    """
-    old, new = _WORD.findall(before), _WORD.findall(after)
-    matcher = SequenceMatcher(
-        None, [word.strip() for word in old], [word.strip() for word in new], autojunk=False
+    from pytest_promptse.record.schema import (
+        ComparedRecord,
+        Figure,
+        PromptRecord,
+        RankingRecord,
+        Record,
+        TaskRecord,
+        VariantRecord,
     )
-    found = []
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        gone, now = "".join(old[i1:i2]).strip(), "".join(new[j1:j2])
-        if tag == "equal":
-            found.append(Change("same", now))
-            continue
-        space = now[: len(now) - len(now.lstrip())]
-        found += [Change("same", space), Change("gone", gone), Change("new", now[len(space) :])]
-    return tuple(change for change in found if change.text)
 
 
 class Loss(NamedTuple):
-    """A wording that passed less often than its original.
+    """A variant that passed less often than its original.
 
-    ``place`` is the task's among those looked at, ``number`` the wording's, the original's being 0.
+    ``place`` is the position of the task in the query; ``number`` is that of the variant in its
+    task, where the original has 0.
     """
 
     place: int
     number: int
     task: TaskRecord
-    original: WordingRecord
+    original: PromptRecord
     variant: VariantRecord
 
     @property
     def change(self) -> float:
-        """Of the pass rate."""
+        """The change of the pass rate, in [-1, 0)."""
         return self.variant.pass_rate - self.original.pass_rate
 
 
 class Losses(NamedTuple):
-    """The ``worst`` of ``n`` wordings that passed less often than their original."""
+    """The ``worst`` of ``n`` variants that passed less often than their original."""
 
     worst: list[Loss]
     n: int
 
 
 def losses(tasks: Iterable[TaskRecord], *, most: int) -> Losses:
-    """Return the wordings that passed less often than their original, the worst `most` of them."""
+    """Return the worst `most` variants that passed less often than their original."""
     n = 0
-    # Kept by what it is ranked by, of which the last two parts tell any two apart.
+    # Kept with its sort key, whose last two parts are unique.
     kept: list[tuple[float, int, int, int, Loss]] = []
     for place, task in enumerate(tasks):
         own = sorted(_losses(task, place), key=lambda loss: (round(loss.change, 9), loss.number))
         n += len(own)
-        # Of wordings that fell as far, those of tasks not yet seen come first: they show more.
+        # Among equal losses, variants of tasks that are not shown yet come first.
         ranked = [
             (round(loss.change, 9), seen, place, loss.number, loss) for seen, loss in enumerate(own)
         ]
@@ -95,7 +72,7 @@ def _losses(task: TaskRecord, place: int) -> Iterator[Loss]:
 
 
 class Series(NamedTuple):
-    """A model, asked through a prompt template of the team's or plainly."""
+    """A model with a prompt template (None without one)."""
 
     model: str
     template: str | None
@@ -106,17 +83,17 @@ class Series(NamedTuple):
 
 
 def series_of(record: Record) -> list[Series]:
-    """Return the models and templates of a run, in its order."""
+    """Return the series of a record, in the order of its suites."""
     return list(dict.fromkeys(Series(suite.model, suite.template) for suite in record.suites))
 
 
 def asked(record: Record, *series: Series) -> Iterator[TaskRecord]:
-    """Yield the tasks that one of `series` was asked, in the record's order."""
+    """Yield the tasks of `series`, in the order of the record."""
     return (task for task in record.tasks if (task.model, task.template) in series)
 
 
 def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
-    """Return the mean change of pass rate over the wordings of each personality."""
+    """Return the mean change of the pass rate over the variants of each personality."""
     found: dict[str, list[float]] = defaultdict(list)
     for task in tasks:
         for variant in task.variants:
@@ -126,7 +103,7 @@ def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
 
 
 class Causes(NamedTuple):
-    """Of ``n`` samples at a distance, how many failed for each cause."""
+    """Number of failed samples by cause, among ``n`` samples at a distance."""
 
     distance: float
     n: int
@@ -134,7 +111,7 @@ class Causes(NamedTuple):
 
 
 def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
-    """Count why samples failed, by distance; the original's is 0."""
+    """Count failed samples by cause and distance. The original has distance 0."""
     samples: Counter[float] = Counter()
     counts: dict[float, Counter[str]] = defaultdict(Counter)
     for task in tasks:
@@ -146,7 +123,7 @@ def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
 
 
 def unscored(record: Record) -> dict[str, list[str]]:
-    """Return what could not be measured: each reason once, with all places it was met in."""
+    """Return the errors of a record: each message once, with all its places."""
     found: dict[str, list[str]] = defaultdict(list)
     for error in record.errors:
         found[error.message].append(error.where)
@@ -154,17 +131,35 @@ def unscored(record: Record) -> dict[str, list[str]]:
 
 
 def worst_change(task: TaskRecord) -> float | None:
-    """Return the change of pass rate under the wording that did worst."""
+    """Return the change of the pass rate under the worst variant, None without one."""
     if task.original is None or not task.variants:
         return None
     return min(variant.pass_rate for variant in task.variants) - task.original.pass_rate
 
 
-_NAMES = {"auc_e": "AUC-E", "pass_at_1": "pass@1"}
+METRIC_LABELS: Mapping[str, str] = {
+    "pass_at_1": "pass@1",
+    "auc_e": "AUC-E",
+    "excess": "excess",
+}
+"""How reports name the metrics of suites. Elasticity is named by `metric_label`."""
+_ALWAYS_COMPARED = ("pass_at_1", "auc_e")
+_VERDICTS = ("fail", "inconclusive", "pass")
+
+
+def metric_label(metric: str, distance: float | None = None) -> str:
+    """Return the name of a metric in reports: ``AUC-E``, ``pass@1``, ``excess`` or ``E(0.3)``."""
+    return METRIC_LABELS.get(metric, metric) if distance is None else f"E({distance:g})"
+
+
+def worst_verdict(verdicts: Iterable[str | None]) -> str | None:
+    """Return the worst of `verdicts`: fail, inconclusive, pass, or None without any."""
+    known = set(verdicts)
+    return next((verdict for verdict in _VERDICTS if verdict in known), None)
 
 
 class Compared(NamedTuple):
-    """A figure that both this run and a baseline have."""
+    """A metric that both this run and a baseline have."""
 
     suite: str
     model: str
@@ -173,25 +168,138 @@ class Compared(NamedTuple):
 
 
 def compared(record: Record) -> list[Compared]:
-    """Return what was compared with a baseline: figures with a margin, pass@1 and AUC-E."""
+    """Return the comparisons with a baseline: pass@1, AUC-E and each figure with a margin."""
     return [
         Compared(
             one.suite,
             Series(one.model or "", one.template).label,
-            _NAMES.get(figure.metric, figure.metric)
-            if figure.distance is None
-            else f"E({figure.distance:g})",
+            metric_label(figure.metric, figure.distance),
             figure,
         )
         for one in record.comparisons
         if one.model is not None and one.baseline_model is not None
         for figure in one.figures
-        if figure.margin is not None or figure.metric in _NAMES
+        if figure.margin is not None or figure.metric in _ALWAYS_COMPARED
     ]
 
 
 def overall(record: Record) -> str | None:
-    """Return the worst verdict of all gates and comparisons, or None where there were none."""
-    verdicts = {suite.verdict for suite in record.suites}
-    verdicts |= {row.figure.verdict for row in compared(record)}
-    return next((one for one in ("fail", "inconclusive", "pass") if one in verdicts), None)
+    """Return the worst verdict of all gates and comparisons, or None without any."""
+    return worst_verdict(
+        [
+            *(suite.verdict for suite in record.suites),
+            *(row.figure.verdict for row in compared(record)),
+        ]
+    )
+
+
+FIGURES: tuple[Figure, ...] = ("pass_at_1", "auc_e", "excess")
+"""The metrics by which prompt templates are ranked."""
+# A template that solves less than this share of the best template's pass@1 is stable only
+# because it rarely solves anything.
+_RARELY = 0.5
+
+
+class Gap(NamedTuple):
+    """Difference of a template from the best one in a metric; None for the best itself."""
+
+    template: str
+    metric: Figure
+    difference: float | None
+    ci95: tuple[float, float] | None
+    real: bool
+
+
+def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
+    """Return the template with the best value of a metric, None without one.
+
+    Templates that `rarely_solve` are left out, because they can hardly lose anything.
+    """
+    idle = rarely_solve(ranking)
+    known = [
+        (value, one.template)
+        for one in ranking.templates
+        if (value := getattr(one, metric)) is not None and one.template not in idle
+    ]
+    if not known:
+        return None
+    pick = min if metric == "excess" else max
+    return pick(known, key=lambda pair: pair[0])[1]
+
+
+def rarely_solve(ranking: RankingRecord) -> list[str]:
+    """Return the templates whose pass@1 is less than half of the best one."""
+    best = max((one.pass_at_1 or 0.0 for one in ranking.templates), default=0.0)
+    return [
+        one.template
+        for one in ranking.templates
+        if one.pass_at_1 is not None and one.pass_at_1 < _RARELY * best
+    ]
+
+
+def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
+    """Return the difference between a template and the best one in a metric."""
+    best = best_in(ranking, metric)
+    for one in ranking.differences:
+        if one.metric == metric and {one.template, one.other} == {template, best}:
+            if one.template == template:
+                return Gap(template, metric, one.difference, one.ci95, one.real)
+            turned = None if one.ci95 is None else (-one.ci95[1], -one.ci95[0])
+            return Gap(template, metric, -one.difference, turned, one.real)
+    return Gap(template, metric, None, None, real=False)
+
+
+def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], list[str]]]:
+    """Return the significant differences in a metric, as (better templates, worse templates).
+
+    Templates that are better than the same others are grouped, the best first. Templates that
+    `rarely_solve` are never better in AUC-E or excess.
+    """
+    order = [one.template for one in ranking.templates]
+    idle = rarely_solve(ranking) if metric != "pass_at_1" else []
+    beaten = {
+        name: tuple(
+            other
+            for other in order
+            if any(
+                one.real and one.better == name and other in (one.template, one.other)
+                for one in ranking.differences
+                if one.metric == metric
+            )
+            and other != name
+        )
+        for name in order
+        if name not in idle
+    }
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, others in beaten.items():
+        if others:
+            together.setdefault(others, []).append(name)
+    return [(names, list(others)) for others, names in together.items()]
+
+
+def remarks(ranking: RankingRecord) -> list[str]:
+    """Return notes that a reader needs to interpret the ranking."""
+    said = []
+    if not any(one.real for one in ranking.differences):
+        said.append("No difference is significant: each could be due to chance.")
+    if ranking.n_tasks < ranking.fewest_tasks:
+        said.append(
+            f"With {_tasks(ranking.n_tasks)} no difference can be significant: "
+            f"at least {ranking.fewest_tasks} tasks are needed."
+        )
+    if ranking.uneven:
+        said.append(
+            "The templates have different numbers of samples: AUC-E is lower with fewer samples, "
+            "excess is not."
+        )
+    if idle := rarely_solve(ranking):
+        said.append(
+            f"{', '.join(idle)}: pass@1 is less than half of the best. A rarely solved task can "
+            "lose little, so AUC-E, excess and the Pareto set are too favourable."
+        )
+    return said
+
+
+def _tasks(n: int) -> str:
+    return "one task" if n == 1 else f"{n} tasks"

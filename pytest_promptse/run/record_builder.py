@@ -1,90 +1,216 @@
-"""From the ledger to the record: rows of a run, scored and put in the record's words."""
+"""Build the record of a run from the entries of its run log."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from scipy.stats import false_discovery_control
 
+from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError
-from pytest_promptse.record.compressed import Packed
+from pytest_promptse.models.base import token_cost
+from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.queries import worst_verdict
+from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
+    SCHEMA,
+    DrawRecord,
+    EmotionRecord,
     ErrorRecord,
     GateRecord,
     LightRecord,
     LossRecord,
+    ModelRecord,
+    PromptRecord,
+    Record,
     RobustnessRecord,
     RoundsRecord,
     SampleRecord,
     SuiteRecord,
     TaskRecord,
     TemplateRecord,
+    UsageRecord,
     VariantRecord,
-    WordingRecord,
 )
-from pytest_promptse.run.subgroups import Heard, calibrations, voices_of
+from pytest_promptse.run.gates import to_samples
+from pytest_promptse.run.provenance import environment, git_state
+from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
 from pytest_promptse.scoring.robustness import task_robustness
 from pytest_promptse.store.run_log import (
+    CachedRow,
     ErrorRow,
     GateRow,
     LookRow,
     SuiteKey,
     SuiteRow,
-    WordingRow,
+    VariantRow,
 )
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
-    from pytest_promptse.record.schema import Losses, VoicesRecord
+    from pytest_promptse.config.settings import Settings
+    from pytest_promptse.models.base import Backend, Usage
+    from pytest_promptse.record.schema import InvocationRecord, Losses, SubgroupsRecord
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.scoring.causes import CauseShare
-    from pytest_promptse.scoring.scores import Figures, SuiteFigures, SuiteScore, TaskScore
-    from pytest_promptse.scoring.scores import WordingScore as Scored
-    from pytest_promptse.store.run_log import Ledger
+    from pytest_promptse.scoring.scores import (
+        Figures,
+        PromptScore,
+        SuiteFigures,
+        SuiteScore,
+        TaskScore,
+    )
+    from pytest_promptse.store.run_log import RunLog
+    from pytest_promptse.store.store import Store
+    from pytest_promptse.variants.library import Emotion
 
 # Enough to tell one task's texts apart, short enough to repeat for every sample.
 _KEY_DIGITS = 12
 
 
-def suites_of(
-    ledger: Ledger, scores: Scores, quadrants: Mapping[str, str]
-) -> tuple[list[SuiteRecord], Packed, list[VoicesRecord]]:
-    """Turn a run's rows into the record's suites, tasks and voices, a task at a time.
+@dataclass(frozen=True, kw_only=True)
+class RunFacts:
+    """What the record says of a run apart from its run log.
 
-    `quadrants` names the quadrant of each emotion.
+    Attributes
+    ----------
+    started
+        When the run began.
+    root
+        The root directory of the pytest session.
+    sandbox
+        The isolation level that programs ran under.
+    settings
+        Settings of the run.
+    invocation
+        How pytest was called.
+    backends
+        The backends of the models of the run, by ``BACKEND:NAME``.
+    emotions
+        The emotions that variants may have, by name.
+    usage, rewording_usage
+        Requests and tokens spent on sampling and on rewording.
+    """
+
+    started: datetime
+    root: Path
+    sandbox: str
+    settings: Settings
+    invocation: InvocationRecord
+    backends: Mapping[str, Backend]
+    emotions: Mapping[str, Emotion]
+    usage: Usage
+    rewording_usage: Usage
+
+
+def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts) -> Record:
+    """Return the record of what all processes of a run have measured so far."""
+    quadrants = {name: emotion.quadrant for name, emotion in facts.emotions.items()}
+    suites, tasks, subgroups = _suites(run_log, scores, quadrants)
+    # The first process to count saw the fewest samples that this run itself has added.
+    cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
+    cached += sum(row.cached for row in run_log.rows(LookRow))
+    price = facts.settings.price
+    record = Record(
+        schema=SCHEMA,
+        tool={"name": "pytest-promptse", "version": __version__},
+        started=facts.started.isoformat(timespec="seconds"),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment={**environment(), "sandbox": facts.sandbox},
+        git=git_state(facts.root),
+        invocation=facts.invocation,
+        settings=facts.settings.as_json_values(),
+        models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
+        templates=_templates(run_log),
+        suites=suites,
+        tasks=tasks,
+        voices=subgroups,
+        usage=_usage(facts.usage, cached=cached, price=price),
+        rewording=_usage(facts.rewording_usage, cached=0, price=price),
+        errors=[
+            ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
+        ],
+        emotions={
+            name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
+            for name, emotion in facts.emotions.items()
+        },
+    )
+    return replace(record, rankings=rank_templates(record))
+
+
+def _usage(usage: Usage, *, cached: int, price: tuple[float, float] | None) -> UsageRecord:
+    return UsageRecord(
+        requests=usage.requests,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost=price and token_cost(price, usage.prompt_tokens, usage.completion_tokens),
+        cached=cached,
+    )
+
+
+def _model(spec: str, backend: Backend, store: Store) -> ModelRecord:
+    identity = dict(backend.identity)
+    capabilities = store.capabilities(identity)
+    return ModelRecord(
+        spec=spec,
+        identity=identity,
+        capabilities=asdict(capabilities) if capabilities else None,
+    )
+
+
+def _suites(
+    run_log: RunLog, scores: Scores, quadrants: Mapping[str, str]
+) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
+    """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
+
+    One task at a time, so that memory does not grow with the number of tasks.
     """
     gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
-    for gate in ledger.rows(GateRow):
+    for gate in run_log.rows(GateRow):
         gates[gate.key].append(gate)
-    ends = {row.key: row for row in ledger.rows(LookRow) if row.ended}
+    ends = {row.key: row for row in run_log.rows(LookRow) if row.ended}
     suites: list[SuiteRecord] = []
-    tasks = Packed()
-    asked: dict[tuple[str, str | None], list[Heard]] = defaultdict(list)
-    for suite in ledger.rows(SuiteRow):
+    tasks = CompressedTasks()
+    by_model: dict[tuple[str, str | None], list[MeasuredPrompt]] = defaultdict(list)
+    for suite in run_log.rows(SuiteRow):
         try:
             scored = scores.of(suite)
         except NotScoredError:
-            # The gates, which are items, have said so.
+            # The items of the gates have reported it.
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
-        heard: list[Heard] = []
-        for rows in ledger.measured(suite, WordingRow):
-            own = [Heard.of(row) for row in rows]
-            heard += own
+        measured: list[MeasuredPrompt] = []
+        for rows in run_log.measured(suite, VariantRow):
+            own = [
+                MeasuredPrompt.of(
+                    to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens),
+                    suite=row.suite,
+                    task=row.task,
+                    distance=row.distance,
+                    emotion=row.emotion,
+                    personality=row.personality,
+                )
+                for row in rows
+            ]
+            measured += own
             tasks.append(_task(suite, by_id.get(rows[0].task), rows, own))
         decided, end = gates[suite.key], ends.get(suite.key)
-        suites.append(_suite(suite, scored, decided, heard, quadrants, end=end))
-        asked[suite.model, suite.template] += heard
-    voices = [voices_of(*key, own, quadrants) for key, own in asked.items()]
-    return _adjusted(suites), tasks, voices
+        suites.append(_suite(suite, scored, decided, measured, quadrants, end=end))
+        by_model[suite.model, suite.template] += measured
+    subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
+    return _adjust_p_values(suites), tasks, subgroups
 
 
-def _adjusted(suites: list[SuiteRecord]) -> list[SuiteRecord]:
-    """Fill in the p-values adjusted over the suites of the run."""
+def _adjust_p_values(suites: list[SuiteRecord]) -> list[SuiteRecord]:
+    """Fill in the p-values adjusted over all suites of the run (Benjamini and Hochberg)."""
     known = [suite.p_value for suite in suites if suite.p_value is not None]
     adjusted = iter(false_discovery_control(known) if known else ())
     return [
@@ -93,29 +219,24 @@ def _adjusted(suites: list[SuiteRecord]) -> list[SuiteRecord]:
     ]
 
 
-def templates_of(ledger: Ledger) -> list[TemplateRecord]:
-    """Return the templates of a run, each once."""
+def _templates(run_log: RunLog) -> list[TemplateRecord]:
+    """Return each prompt template of a run once."""
     found = {
         (suite.template, place): TemplateRecord(
             name=suite.template, place=place, sha256=text_hash(source), source=source
         )
-        for suite in ledger.rows(SuiteRow)
+        for suite in run_log.rows(SuiteRow)
         if suite.template is not None and suite.template_source is not None
         for place, source in [suite.template_source]
     }
     return list(found.values())
 
 
-def errors_of(ledger: Ledger) -> list[ErrorRecord]:
-    """Return what could not be measured."""
-    return [ErrorRecord(where=row.where, message=row.message) for row in ledger.rows(ErrorRow)]
-
-
 def _suite(
     suite: SuiteRow,
     score: SuiteScore | None,
     gates: Iterable[GateRow],
-    heard: list[Heard],
+    measured: list[MeasuredPrompt],
     quadrants: Mapping[str, str],
     *,
     end: LookRow | None,
@@ -129,7 +250,7 @@ def _suite(
             message=gate.message,
             task=gate.task,
         )
-        # As planned, in whatever order several processes decided them.
+        # In planned order, whatever order several processes decided them in.
         for gate in sorted(gates, key=lambda gate: gate.place)
     ]
     return SuiteRecord(
@@ -140,11 +261,11 @@ def _suite(
         weighting=suite.weighting,
         n_tasks=len(suite.tasks),
         n_wordings=suite.n_wordings,
-        n_measured=len(heard),
+        n_measured=len(measured),
         pass_at_1=score.pass_at_1 if score else None,
         pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
-        **_curves(suite, score),
-        elasticity_ci95=_named(score.elasticity_ci95) if score else _nothing(suite),
+        **_curve_fields(suite, score),
+        elasticity_ci95=_by_distance(score.elasticity_ci95) if score else _no_values(suite),
         auc_e=score.auc_e if score else None,
         ci95=score.ci95 if score else None,
         auc_e_null=score.auc_e_null if score else None,
@@ -156,7 +277,7 @@ def _suite(
         light=_light(score.light) if score else None,
         losses=_losses(score.causes) if score else {},
         robustness=_robustness(score) if score else None,
-        calibration=calibrations(heard, quadrants),
+        calibration=calibrations(measured, quadrants),
         rounds=_rounds(suite, end) if end else None,
         gates=decided,
         verdict=_verdict(decided),
@@ -178,9 +299,11 @@ def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
     )
 
 
-def _curves(suite: SuiteRow, score: Figures | None) -> dict[str, Any]:
+def _curve_fields(suite: SuiteRow, score: Figures | None) -> dict[str, Any]:
     names = ("elasticity", "elasticity_null", "elasticity_excess", "elasticity_p_value")
-    return {name: _named(getattr(score, name)) if score else _nothing(suite) for name in names}
+    return {
+        name: _by_distance(getattr(score, name)) if score else _no_values(suite) for name in names
+    }
 
 
 def _losses(causes: Mapping[float, Mapping[str, CauseShare]]) -> Losses:
@@ -197,18 +320,17 @@ def _robustness(score: SuiteScore) -> RobustnessRecord | None:
     return RobustnessRecord(**vars(found)) if found else None
 
 
-def _nothing(suite: SuiteRow) -> dict[str, Any]:
+def _no_values(suite: SuiteRow) -> dict[str, Any]:
     return {f"{distance:g}": None for distance in suite.distances}
 
 
 def _verdict(gates: list[GateRecord]) -> str | None:
-    verdicts = {gate.verdict for gate in gates}
-    return next((one for one in ("fail", "inconclusive", "pass") if one in verdicts), None)
+    return worst_verdict(gate.verdict for gate in gates)
 
 
 def _light(figures: SuiteFigures) -> LightRecord:
     return LightRecord(
-        elasticity=_named(figures.elasticity),
+        elasticity=_by_distance(figures.elasticity),
         auc_e=figures.auc_e,
         ci95=figures.ci95,
         auc_e_null=figures.auc_e_null,
@@ -217,20 +339,21 @@ def _light(figures: SuiteFigures) -> LightRecord:
 
 
 def _task(
-    suite: SuiteRow, score: TaskScore | None, rows: list[WordingRow], heard: list[Heard]
+    suite: SuiteRow, score: TaskScore | None, rows: list[VariantRow], measured: list[MeasuredPrompt]
 ) -> TaskRecord:
-    original: WordingRecord | None = None
+    original: PromptRecord | None = None
     variants = []
     places: Counter[float] = Counter()
-    for row, outcome in zip(rows, heard, strict=True):
+    for row, outcome in zip(rows, measured, strict=True):
         if row.distance == 0.0:
-            original = WordingRecord(**_wording(row, outcome, score.original if score else None))
+            plain = score.original if score else None
+            original = PromptRecord(**_prompt_fields(row, outcome, plain, suite.settings))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_wording(row, outcome, own),
+                **_prompt_fields(row, outcome, own, suite.settings),
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
@@ -248,7 +371,7 @@ def _task(
         suite=suite.id,
         model=suite.model,
         template=suite.template,
-        **_curves(suite, score),
+        **_curve_fields(suite, score),
         auc_e=score.auc_e if score else None,
         auc_e_null=score.auc_e_null if score else None,
         excess=score.excess if score else None,
@@ -261,7 +384,13 @@ def _task(
     )
 
 
-def _wording(row: WordingRow, outcome: Heard, score: Scored | None) -> dict[str, Any]:
+def _prompt_fields(
+    row: VariantRow,
+    outcome: MeasuredPrompt,
+    score: PromptScore | None,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the fields that the original and the variants of a task have in common."""
     return {
         "node": row.node,
         "prompt": row.text,
@@ -284,12 +413,21 @@ def _wording(row: WordingRow, outcome: Heard, score: Scored | None) -> dict[str,
             )
             for sample in row.samples
         ],
+        "draws": _draws(row) if settings["record_samples"] == "all" else [],
     }
 
 
+def _draws(row: VariantRow) -> list[DrawRecord]:
+    draws = zip(row.causes, row.logprobs, row.n_tokens, strict=True)
+    return [
+        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens)
+        for cause, logprob, n_tokens in draws
+    ]
+
+
 def _key(text: str) -> str:
-    return text_hash(text)[:_KEY_DIGITS]
+    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
-def _named(curve: Mapping[float, Any]) -> dict[str, Any]:
+def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:
     return {f"{distance:g}": value for distance, value in curve.items()}

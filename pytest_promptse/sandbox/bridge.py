@@ -1,13 +1,13 @@
-"""Carries a slot's socket and its descriptors over the two streams of a container engine.
+"""Carries a worker's socket and its descriptors over the two streams of a container engine.
 
 Descriptors cannot enter a container that is reached by ``docker run -i`` alone (on macOS it is in
-a virtual machine). So the near end, run as a script here, takes the zygote's place for the slot;
-the far end, the container's first process, takes the slot's place for the zygote; and both carry
+a virtual machine). So the near end, run as a script here, takes the zygote's place for the worker;
+the far end, the container's first process, takes the worker's place for the zygote; and both carry
 bytes between their descriptors and the streams. Standard library alone: the far end is sent as
 text.
 
-A frame is kind (1 byte), number (4 bytes), size (4 bytes) and payload. Descriptor k of turn t has
-the number 4t + k, in the order channel, input, output, errors.
+A frame is kind (1 byte), number (4 bytes), size (4 bytes) and payload. Descriptor k of
+execution t has the number 4t + k, in the order channel, input, output, errors.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _CONTROL, _DATA, _END = range(3)
 _HEADER = struct.Struct(">BII")
 _CHUNK = 65536
-_PER_TURN = 4
+_PER_EXECUTION = 4
 _PIPE = 2**20
 _PENDING = 16 * 2**20
 
@@ -160,7 +160,7 @@ class _Pump:
     def end(self, number: int) -> None:
         """Pass on that nothing more comes: for a socket's direction, or for the descriptor."""
         self.finished.discard(number)
-        if number % _PER_TURN == 0:
+        if number % _PER_EXECUTION == 0:
             with (
                 contextlib.suppress(OSError),
                 socket.socket(fileno=os.dup(self.files[number])) as s,
@@ -175,13 +175,13 @@ class _Pump:
     def take_control(self, payload: bytes) -> None:
         raise NotImplementedError
 
-    def close_turn(self, turn: int) -> None:
-        for number in range(_PER_TURN * turn, _PER_TURN * (turn + 1)):
+    def close_execution(self, execution: int) -> None:
+        for number in range(_PER_EXECUTION * execution, _PER_EXECUTION * (execution + 1)):
             self.close(number)
 
 
 class _Near(_Pump):
-    """In the zygote's place for the slot."""
+    """In the zygote's place for the worker."""
 
     def __init__(
         self, control: socket.socket, incoming: int, send: Callable[[bytes], None]
@@ -190,27 +190,27 @@ class _Near(_Pump):
         self.ending = 0
 
     def from_control(self) -> None:
-        data, files, _, _ = socket.recv_fds(self.control, _CHUNK, _PER_TURN)
+        data, files, _, _ = socket.recv_fds(self.control, _CHUNK, _PER_EXECUTION)
         if not data:
             raise EOFError
         self.frame(_CONTROL, 0, data)
         if files:
-            first = _PER_TURN * json.loads(data)["turn"]
+            first = _PER_EXECUTION * json.loads(data)["execution"]
             for offset, file in enumerate(files):
                 self.add(first + offset, file, source=offset in (0, 1))
                 if offset in (2, 3) and hasattr(fcntl, "F_SETPIPE_SZ"):
-                    # The slot does not read while it waits for a turn to end.
+                    # The worker does not read while it waits for an execution to end.
                     fcntl.fcntl(file, fcntl.F_SETPIPE_SZ, _PIPE)
         elif data.startswith(b'{"do": "end"'):
-            self.ending = json.loads(data)["turn"]
+            self.ending = json.loads(data)["execution"]
 
     def take_control(self, payload: bytes) -> None:
-        self.close_turn(self.ending)
+        self.close_execution(self.ending)
         self.control.send(payload)
 
 
 class _Far(_Pump):
-    """In the slot's place for the zygote."""
+    """In the worker's place for the zygote."""
 
     def from_control(self) -> None:
         answer = self.control.recv(_CHUNK)
@@ -220,15 +220,15 @@ class _Far(_Pump):
         for number in list(self.sources):
             while number in self.sources and self.drain(number):
                 pass
-        if b'"turn"' in answer:
-            self.close_turn(json.loads(answer)["turn"])
+        if b'"execution"' in answer:
+            self.close_execution(json.loads(answer)["execution"])
         self.frame(_CONTROL, 0, answer)
 
     def take_control(self, payload: bytes) -> None:
         if not payload.startswith(b'{"do": "start"'):
             self.control.send(payload)
             return
-        first = _PER_TURN * json.loads(payload)["turn"]
+        first = _PER_EXECUTION * json.loads(payload)["execution"]
         ours, theirs = socket.socketpair()
         (in_read, in_write), (out_read, out_write), (err_read, err_write) = (
             os.pipe() for _ in range(3)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.sandbox import bootstrap, launch
 
 if TYPE_CHECKING:
-    from pytest_promptse.sandbox.view import View
+    from pytest_promptse.sandbox.mounts import Mounts
 
 # The range that systemd keeps for users made up on the spot (https://systemd.io/UIDS-GIDS/).
 _FIRST_UID, _UIDS = 61184, 4336
@@ -23,18 +23,18 @@ ENVIRONMENT = {
 }
 
 
-def bubblewrap_command(program: str, view: View, *, slot: int) -> list[str]:
-    """Return the command line for the zygote of one slot."""
-    command = _bubblewrap(program, view)
+def bubblewrap_command(program: str, mounts: Mounts, *, worker: int) -> list[str]:
+    """Return the command line for the zygote of one worker."""
+    command = _bubblewrap(program, mounts)
     if os.geteuid() != 0:
         return command
     # Root is not held to the limit on processes, and root's reach shows through a bind mount.
-    uid = _FIRST_UID + (os.getpid() * 16 + slot) % _UIDS
+    uid = _FIRST_UID + (os.getpid() * 16 + worker) % _UIDS
     order = json.dumps({"uid": uid, "command": command})
     return [sys.executable, "-I", "-S", launch.__file__, order]
 
 
-def _bubblewrap(program: str, view: View) -> list[str]:
+def _bubblewrap(program: str, mounts: Mounts) -> list[str]:
     command = [program, "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]
     command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
     command += ["--as-pid-1", "--die-with-parent", "--new-session"]
@@ -43,17 +43,17 @@ def _bubblewrap(program: str, view: View) -> list[str]:
     command += ["--clearenv"]
     for name, value in ENVIRONMENT.items():
         command += ["--setenv", name, value]
-    for source, target in view.binds:
+    for source, target in mounts.binds:
         command += ["--ro-bind", source, target]
-    for text, target in view.links:
+    for text, target in mounts.links:
         command += ["--symlink", text, target]
-    for path in view.hidden:
+    for path in mounts.hidden:
         command += ["--tmpfs", path, "--remount-ro", path]
     for name in ("null", "zero", "full", "random", "urandom"):
         command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     command += ["--symlink", "/tmp", "/dev/shm", "--dir", "/tmp"]  # noqa: S108 - private ones
     command += ["--remount-ro", "/"]
-    return [*command, "--chdir", "/", "--", *python_command(view.python)]
+    return [*command, "--chdir", "/", "--", *python_command(mounts.python)]
 
 
 def python_command(python: str) -> list[str]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pytest_promptse.errors import SandboxError
-    from pytest_promptse.sandbox.turn import Turn
+    from pytest_promptse.sandbox.execution import Execution
 
 __all__ = [
     "Candidate",
@@ -77,7 +77,7 @@ class _ObjectReference(weakref.ref[Any]):
 
 
 class Candidate:
-    # The program's entry point, used in the jail; made by ``Sandbox.load``.
+    # The program's entry point, used in the jail; made by ``SandboxPool.load``.
     #
     # Calling it calls the entry point. Any attribute that is not listed here is the entry point's,
     # or else a name of the program's module: ``candidate.cache_info()``, ``candidate.MyError``.
@@ -89,12 +89,12 @@ class Candidate:
         program: str,
         *,
         entry_point: str,
-        start: Callable[..., Turn],
+        start: Callable[..., Execution],
     ) -> None:
         self._program = program
         self._entry_point = entry_point
         self._start = start
-        self._turn: Turn | None = None
+        self._execution: Execution | None = None
         self._failure: Failure | None = None
         self._raised: list[BaseException] = []
         self._lent = Lent()
@@ -128,7 +128,7 @@ class Candidate:
     @property
     def module(self) -> Any:
         """The program as a module: ``candidate.module.helper(3)``, ``candidate.module.Stack()``."""
-        self._need_turn()
+        self._need_execution()
         return _Module(self)
 
     @property
@@ -186,24 +186,26 @@ class Candidate:
         if self._failure is not None:
             self._stop(self._failure)
         self._was_run = True
-        turn = self._start(stdin=stdin.encode("utf-8", "surrogateescape"), separate=True)
+        execution = self._start(stdin=stdin.encode("utf-8", "surrogateescape"), separate=True)
         try:
-            turn.send(self._encode_program("script", list(args)))
-            problem = turn.receive_to_end()
+            execution.send(self._encode_program("script", list(args)))
+            problem = execution.receive_to_end()
             if problem is not None:
                 self._fail(*read_problem(decode(problem)))
-            code = turn.returncode()
+            code = execution.returncode()
         except ProgramStopped as stop:
             self._stop(stop.failure)
         except wire.WireError as broken:
             self._fail("exception", f"the program broke the protocol: {broken}")
         finally:
-            self._broken = self._broken or turn.broken
-            turn.close()
-            self._script_output += turn.output.text() + turn.errors.text()
-            self._script_seconds += turn.seconds
-            self._script_cpu += turn.cpu
-        return ScriptResult(stdout=turn.output.text(), stderr=turn.errors.text(), returncode=code)
+            self._broken = self._broken or execution.broken
+            execution.close()
+            self._script_output += execution.output.text() + execution.errors.text()
+            self._script_seconds += execution.seconds
+            self._script_cpu += execution.cpu
+        return ScriptResult(
+            stdout=execution.output.text(), stderr=execution.errors.text(), returncode=code
+        )
 
     @property
     def failure(self) -> Failure | None:
@@ -221,7 +223,7 @@ class Candidate:
         program has failed for good: its interface is not the one that the check expects.
         """
         found = any(exc is known for known in self._raised)
-        interface = getattr(exc, "_promptse_interface", None)
+        interface = getattr(exc, "promptse_interface", None)
         if found and isinstance(interface, Failure):
             self._failure = self._failure or interface
         return found
@@ -239,34 +241,34 @@ class Candidate:
     @property
     def output(self) -> str:
         """What the program wrote to its standard output and error so far, up to the limit."""
-        if self._turn is None:
+        if self._execution is None:
             return self._script_output
-        self._turn.drain_output()
-        return self._turn.output.text() + self._script_output
+        self._execution.drain_output()
+        return self._execution.output.text() + self._script_output
 
     @property
     def seconds(self) -> float:
         """Wall-clock seconds that the program itself used; the check's own time is not in it."""
-        return (self._turn.seconds if self._turn else 0.0) + self._script_seconds
+        return (self._execution.seconds if self._execution else 0.0) + self._script_seconds
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU seconds of the program and what it started; known once its turn has ended."""
-        return (self._turn.cpu if self._turn else 0.0) + self._script_cpu
+        """CPU seconds of the program and what it started; known once its execution has ended."""
+        return (self._execution.cpu if self._execution else 0.0) + self._script_cpu
 
-    # -- the life of the turn -------------------------------------------------------------------
+    # -- the life of the execution --------------------------------------------------------------
 
-    def _need_turn(self) -> Turn:
-        """Return the turn in which the program is loaded; it is loaded on first use."""
+    def _need_execution(self) -> Execution:
+        """Return the execution in which the program is loaded; it is loaded on first use."""
         if self._failure is not None:
             self._stop(self._failure)
-        if self._turn is None:
-            self._turn = self._start()
-            self._turn.send(self._encode_program("load", self._entry_point))
-            problem = self._await_result(self._turn, (), {}, stops=False)
+        if self._execution is None:
+            self._execution = self._start()
+            self._execution.send(self._encode_program("load", self._entry_point))
+            problem = self._await_result(self._execution, (), {}, stops=False)
             if problem is not None:
                 self._fail(*read_problem(("result", problem, None)))
-        return self._turn
+        return self._execution
 
     def _encode_program(self, verb: str, detail: Any) -> bytes:
         try:
@@ -283,19 +285,19 @@ class Candidate:
             When the jail failed, even if the check took that for an exception of the program.
         """
         broken = self._broken
-        if broken is None and self._turn is not None:
-            broken = self._turn.broken
+        if broken is None and self._execution is not None:
+            broken = self._execution.broken
         if broken is not None:
             raise broken
-        if self._turn is None and not self._was_run and self._failure is None:
+        if self._execution is None and not self._was_run and self._failure is None:
             with contextlib.suppress(ProgramStopped):
-                self._need_turn()
+                self._need_execution()
 
     def close(self) -> None:
         """End the program and all it started; restore the arguments that it changed."""
         self._originals.restore()
-        if self._turn is not None:
-            self._turn.close()
+        if self._execution is not None:
+            self._execution.close()
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -303,28 +305,28 @@ class Candidate:
         """Have the program do something; its result."""
         stops = verb in ("next", "step")
         with self._lock:
-            turn = self._need_turn()
-            self._send(turn, (verb, *operands))
-            return self._await_result(turn, (), {}, stops=stops)
+            execution = self._need_execution()
+            self._send(execution, (verb, *operands))
+            return self._await_result(execution, (), {}, stops=stops)
 
     def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an object of the program, None for the entry point."""
         with self._lock:
-            turn = self._need_turn()
+            execution = self._need_execution()
             track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
-            self._send(turn, ("call", target, args, kwargs, track))
-            return self._await_result(turn, args, kwargs, stops=False)
+            self._send(execution, ("call", target, args, kwargs, track))
+            return self._await_result(execution, args, kwargs, stops=False)
 
     def call_method(
         self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Call a method of an object of the program."""
         with self._lock:
-            turn = self._need_turn()
+            execution = self._need_execution()
             track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
-            self._send(turn, ("method", target, name, args, kwargs, track))
+            self._send(execution, ("method", target, name, args, kwargs, track))
             stops = name in ("send", "throw") and hasattr(type(target), "__next__")
-            return self._await_result(turn, args, kwargs, stops=stops)
+            return self._await_result(execution, args, kwargs, stops=stops)
 
     def may_suppress(self, error: BaseException, since: int) -> bool:
         """Return whether the program's ``__exit__`` may end `error`, raised in the check.
@@ -361,13 +363,13 @@ class Candidate:
     def _fail(self, cause: Cause, detail: str, traceback: str = "") -> NoReturn:
         self._stop(Failure(cause=cause, detail=detail, traceback=traceback))
 
-    def _send(self, turn: Turn, request: tuple[Any, ...]) -> None:
+    def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
         message = self._encode(request)
         self.requests += 1
         if self._released:
             released, self._released = self._released, []
-            turn.send(encode(("release", released)))
-        turn.send(message)
+            execution.send(encode(("release", released)))
+        execution.send(message)
 
     def _encode(self, request: Any) -> bytes:
         try:
@@ -378,10 +380,10 @@ class Candidate:
             raise CannotCrossError(f"an argument cannot be sent to the program: {error}") from None
 
     def _send_value(self, value: Any) -> wire.Built:
-        if isinstance(value, HandleType) and value._promptse_info.number >= 0:  # noqa: SLF001
-            if value._promptse_owner is self:  # noqa: SLF001
-                return wire.Built(wire.REFERENCE, (value._promptse_info.number,))  # noqa: SLF001
-        elif isinstance(type(value), HandleType) and "_promptse_link" in _dict_of(value):
+        if isinstance(value, HandleType) and value.promptse_info.number >= 0:
+            if value.promptse_owner is self:
+                return wire.Built(wire.REFERENCE, (value.promptse_info.number,))
+        elif isinstance(type(value), HandleType) and "promptse_link" in _dict_of(value):
             link = link_of(value)
             if link.owner is self:
                 return wire.Built(wire.REFERENCE, (link.number,))
@@ -389,21 +391,21 @@ class Candidate:
             return wire.Built(wire.REFERENCE, self._method_reference(value))
         elif type(value) is _Module:
             return wire.Built(wire.REFERENCE, (wire.MODULE_NUMBER,))
-        elif value is self or getattr(type(value), "_promptse_candidate", None):
+        elif value is self or getattr(type(value), "promptse_candidate", None):
             return wire.Built(wire.REFERENCE, (wire.ENTRY_NUMBER,))
         if isinstance(value, HandleType) or isinstance(type(value), HandleType):
             raise CannotCrossError("an object of another program cannot be sent to this one")
         return self._lent.describe(value)
 
     def _method_reference(self, method: BoundMethod) -> tuple[int, str]:
-        target = method._target  # noqa: SLF001
+        target = method.promptse_target
         if isinstance(target, HandleType):
-            return target._promptse_info.number, method._name  # noqa: SLF001
-        return link_of(target).number, method._name  # noqa: SLF001
+            return target.promptse_info.number, method.promptse_name
+        return link_of(target).number, method.promptse_name
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def _build(self, operation: int, parts: list[Any]) -> Any:
+    def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: PLR0911 - one for each
         if operation == wire.REFERENCE:
             return self._build_reference(parts)
         if operation == wire.LENT:
@@ -426,10 +428,11 @@ class Candidate:
         if type(number) is not int or number < 0 or not isinstance(cls, HandleType):
             raise wire.WireError("a reference is malformed")
         self._count(number)
-        known = self._objects.get(number)
+        known: Any = self._objects.get(number)
         if type(known) is _ObjectReference:
             known = known()
-        if known is not None and type(known) is cls:
+        kind: Any = type(known)
+        if kind is cls:
             return self._update(known, content)
         handle = make_handle(self, number, cls, content)
         try:
@@ -441,7 +444,7 @@ class Candidate:
         return handle
 
     def _update(self, handle: Any, content: list[Any]) -> Any:
-        info = type(handle)._promptse_info
+        info = type(handle).promptse_info
         if info.mutable and len(content) == 1 and isinstance(content[0], info.base):
             fill(info.base, handle, content[0])
             link_of(handle).fetched = self.requests
@@ -469,14 +472,16 @@ class Candidate:
         return self._classes[number]
 
     def _await_result(
-        self, turn: Turn, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
+        self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
     ) -> Any:
         """Return the program's answer; `stops` lets ``StopIteration`` through as itself."""
         while True:
             try:
-                match decode(turn.receive(), self._build):
+                match decode(execution.receive(), self._build):
                     case ("callback", number, operation, callback_args, callback_kwargs):
-                        self._call_back(turn, number, operation, callback_args, callback_kwargs)
+                        self._call_back(
+                            execution, number, operation, callback_args, callback_kwargs
+                        )
                         continue
                     case ("result", value, changed):
                         self._apply(args, kwargs, changed)
@@ -525,7 +530,7 @@ class Candidate:
             failure = Failure(
                 cause="interface", detail=f"{self._entry_point}: {words}", traceback=text
             )
-            error.__dict__["_promptse_interface"] = failure
+            error.__dict__["promptse_interface"] = failure
         if text not in getattr(error, "__notes__", ()):
             error.add_note(text)
         self._raised.append(error)
@@ -538,7 +543,7 @@ class Candidate:
             raise error
 
     def _call_back(
-        self, turn: Turn, number: Any, operation: Any, args: Any, kwargs: dict[str, Any]
+        self, execution: Execution, number: Any, operation: Any, args: Any, kwargs: dict[str, Any]
     ) -> None:
         """Use an object of the check for the program, and tell it the result."""
         if operation in ("set", "merge") and type(args) is tuple and args:
@@ -559,7 +564,7 @@ class Candidate:
                 self._failed_assertion = error
                 error = RuntimeError("the check has failed")
             message = self._encode(("raise", error))
-        turn.send(message)
+        execution.send(message)
 
 
 class _Module:
@@ -586,9 +591,9 @@ class _Module:
         return "<the program's module>"
 
 
-_ENTRY_NAMES = frozenset(
+_ENTRY_NAMES = wire.words(
     "__name__ __doc__ __qualname__ __annotations__ __defaults__ __kwdefaults__ __wrapped__"
-    " __members__ __all__ __version__ __author__".split()
+    " __members__ __all__ __version__ __author__"
 )
 
 
@@ -602,10 +607,10 @@ def safe_text(error: BaseException) -> str:
 
 def _dict_of(value: Any) -> dict[str, Any]:
     try:
-        object.__getattribute__(value, "_promptse_link")
+        object.__getattribute__(value, "promptse_link")
     except AttributeError:
         return {}
-    return {"_promptse_link": True}
+    return {"promptse_link": True}
 
 
 _LOAD_CAUSES: tuple[Cause, ...] = ("syntax", "exception", "resource", "interface")

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pytest_promptse.sandbox.causes import ProgramError, ProgramInterrupt
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.objects import BINARY, CONTENT, ORDER, SPECIALS, UNARY
-from pytest_promptse.sandbox.guest.wire import WireError
+from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_ITEMS = 1_000_000
 _MAX_BATCH = 4096
 _SINGLE_ITEMS = 16
-_LINK = "_promptse_link"
+_LINK = "promptse_link"
 _SLICE = 0.02
 
 
@@ -118,8 +118,10 @@ def is_of_program(value: Any) -> bool:
 
 _READ_NAMES = frozenset(
     f"__{name}__"
-    for name in "name qualname dict annotations defaults kwdefaults wrapped self func members"
-    " match_args slots all version author closure type_params cause context traceback notes".split()
+    for name in words(
+        "name qualname dict annotations defaults kwdefaults wrapped self func members"
+        " match_args slots all version author closure type_params cause context traceback notes"
+    )
 )
 # What the results of plain arithmetic have: a check that expects plain data may read these.
 _PLAIN_NAMES = frozenset(
@@ -127,9 +129,9 @@ _PLAIN_NAMES = frozenset(
     for kind in (int, float, complex, Decimal, Fraction, timedelta, datetime, set)
     for name in dir(kind)
     if not name.startswith("_")
-) | frozenset(
+) | words(
     "T all any argmax argmin astype dot dtype flat flatten item max mean min ndim prod ravel"
-    " reshape round shape size squeeze std sum tobytes tolist trace transpose var".split()
+    " reshape round shape size squeeze std sum tobytes tolist trace transpose var"
 )
 _LOOKS_PLAIN = re.compile(
     r"[\s\d.,:+\-()\[\]{}eEjJ'\"]*|(set|frozenset|Counter|Decimal|Fraction|datetime|array|deque"
@@ -137,11 +139,11 @@ _LOOKS_PLAIN = re.compile(
     re.DOTALL,
 )
 _MEASURING = frozenset({"sub", "truediv", "floordiv", "mod", "divmod", "xor"})
-_PREDICATES = frozenset(
-    "count index find rfind rindex startswith endswith issubset issuperset isdisjoint".split()
+_PREDICATES = words(
+    "count index find rfind rindex startswith endswith issubset issuperset isdisjoint"
 )
 _CONVERSIONS = frozenset(
-    "int float complex index round trunc floor ceil bytes bool hash".split()
+    ["int", "float", "complex", "index", "round", "trunc", "floor", "ceil", "bytes", "bool", "hash"]
 )
 _READS = frozenset({"len", "iter", "next", "getitem", "contains", "reversed"})
 _PRESERVING = frozenset({"neg", "pos", "abs", "invert"})
@@ -162,70 +164,68 @@ def _refuse(what: str) -> TypeError:
 class HandleType(type):
     """The type of mirrored classes; using such a class asks the program's class."""
 
-    _promptse_owner: Asks
-    _promptse_info: ClassInfo = _NO_INFO
+    promptse_owner: Asks
+    promptse_info: ClassInfo = _NO_INFO
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls._promptse_owner.call_object(cls, args, kwargs)
+        return cls.promptse_owner.call_object(cls, args, kwargs)
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_promptse") or _is_unread(name):
+        if name.startswith("promptse_") or _is_unread(name):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        if name in cls._promptse_info.methods:
+        if name in cls.promptse_info.methods:
             return BoundMethod(cls, name)
-        return cls._promptse_owner.ask("get", cls, name)
+        return cls.promptse_owner.ask("get", cls, name)
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        if name.startswith(("_promptse", "__", "_abc_")):
+        if name.startswith(("promptse_", "__", "_abc_")):
             type.__setattr__(cls, name, value)
         else:
-            cls._promptse_owner.ask("set", cls, name, value)
+            cls.promptse_owner.ask("set", cls, name, value)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if type.__instancecheck__(cls, instance):
             return True
-        if not is_of_program(instance) or cls._promptse_info is _NO_INFO:
+        if not is_of_program(instance) or cls.promptse_info is _NO_INFO:
             return False
-        return bool(cls._promptse_owner.ask("isinstance", instance, cls))
+        return bool(cls.promptse_owner.ask("isinstance", instance, cls))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         if type.__subclasscheck__(cls, subclass):
             return True
-        if not isinstance(subclass, HandleType) or cls._promptse_info is _NO_INFO:
+        if not isinstance(subclass, HandleType) or cls.promptse_info is _NO_INFO:
             return False
-        if subclass._promptse_info is _NO_INFO:
+        if subclass.promptse_info is _NO_INFO:
             return False
-        return bool(cls._promptse_owner.ask("issubclass", subclass, cls))
+        return bool(cls.promptse_owner.ask("issubclass", subclass, cls))
 
     def __iter__(cls) -> Iterator[Any]:
-        return iter(cls._promptse_owner.ask("operate", "iter", cls))
+        return iter(cls.promptse_owner.ask("operate", "iter", cls))
 
     def __len__(cls) -> int:
-        return int(cls._promptse_owner.ask("operate", "len", cls))
+        return int(cls.promptse_owner.ask("operate", "len", cls))
 
     def __bool__(cls) -> bool:
         return True
 
     def __getitem__(cls, key: Any) -> Any:
-        return cls._promptse_owner.ask("operate", "getitem", cls, key)
+        return cls.promptse_owner.ask("operate", "getitem", cls, key)
 
     def __contains__(cls, item: object) -> bool:
-        return bool(cls._promptse_owner.ask("operate", "contains", cls, item))
+        return bool(cls.promptse_owner.ask("operate", "contains", cls, item))
 
     def __dir__(cls) -> list[str]:
-        return [*cls._promptse_owner.ask("names", cls)]
+        return [*cls.promptse_owner.ask("names", cls)]
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        return signature(cls._promptse_owner, cls)
+        return signature(cls.promptse_owner, cls)
 
     @classmethod
-    def __prepare__(
-        metacls, name: str, bases: tuple[type, ...], /, **kwargs: Any
-    ) -> dict[str, object]:
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **kwargs: Any) -> dict[str, object]:
         """Refuse to derive a class of the check from a class of the program."""
         del kwargs
-        if any(getattr(base, "_promptse_info", _NO_INFO) is not _NO_INFO for base in bases):
+        if any(getattr(base, "promptse_info", _NO_INFO) is not _NO_INFO for base in bases):
             raise TypeError(
                 f"{name}: a class of the check cannot derive from a class of the program; "
                 "pass an object of a class of your own that has the same methods"
@@ -256,11 +256,11 @@ def signature(owner: Asks, target: Any) -> inspect.Signature:
 class BoundMethod:
     # A method of an object of the program; calling it is one request.
 
-    __slots__ = ("_name", "_target")
+    __slots__ = ("promptse_name", "promptse_target")
 
     def __init__(self, target: Any, name: str) -> None:
-        object.__setattr__(self, "_target", target)
-        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "promptse_target", target)
+        object.__setattr__(self, "promptse_name", name)
 
     @property
     def __doc__(self) -> Any:  # type: ignore[override]
@@ -268,18 +268,18 @@ class BoundMethod:
 
     @property
     def _owner(self) -> Asks:
-        target = self._target
+        target = self.promptse_target
         if isinstance(target, HandleType):
-            return target._promptse_owner
+            return target.promptse_owner
         return link_of(target).owner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        result = self._owner.call_method(self._target, self._name, args, kwargs)
-        _refresh_after(self._target)
+        result = self._owner.call_method(self.promptse_target, self.promptse_name, args, kwargs)
+        _refresh_after(self.promptse_target)
         return result
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_promptse") or _is_unread(name):
+        if name.startswith("promptse_") or _is_unread(name):
             raise AttributeError(name)
         return self._owner.ask("get", self, name)
 
@@ -293,15 +293,15 @@ class BoundMethod:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, BoundMethod)
-            and self._target is other._target
-            and self._name == other._name
+            and self.promptse_target is other.promptse_target
+            and self.promptse_name == other.promptse_name
         )
 
     def __hash__(self) -> int:
-        return hash((id(self._target), self._name))
+        return hash((id(self.promptse_target), self.promptse_name))
 
     def __repr__(self) -> str:
-        return f"<method {self._name} of an object of the program>"
+        return f"<method {self.promptse_name} of an object of the program>"
 
 
 # -- handles ---------------------------------------------------------------------------------------
@@ -320,12 +320,12 @@ class Handle(metaclass=HandleType):
     """An object of the program. Its class defines the special methods that the program's has."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_promptse") or _is_unread(name):
+        if name.startswith("promptse_") or _is_unread(name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         link = link_of(self)
         if link.mixed and name in _PLAIN_NAMES:
             raise _refuse(f"a result's {name!r}")
-        if name in type(self)._promptse_info.methods:
+        if name in type(self).promptse_info.methods:
             return BoundMethod(self, name)
         return link.owner.ask("get", self, name)
 
@@ -383,7 +383,7 @@ def _text(self: Any, name: str, *args: str) -> str:
 
 
 def _equals(self: Any, other: object, name: str) -> Any:
-    info = type(self)._promptse_info
+    info = type(self).promptse_info
     if not is_of_program(other):
         if "__eq__" in info.specials and other is not None:
             link_of(self).owner.remark(
@@ -391,7 +391,7 @@ def _equals(self: Any, other: object, name: str) -> Any:
                 "whatever its __eq__ says"
             )
         return name == "ne"
-    theirs = getattr(type(other), "_promptse_info", _NO_INFO)
+    theirs = getattr(type(other), "promptse_info", _NO_INFO)
     if not {"__eq__", "__ne__"} & (info.specials | theirs.specials):
         return (self is other) is (name == "eq")
     return link_of(self).owner.ask("operate", name, self, other)
@@ -420,7 +420,7 @@ def _mark(result: Any, level: int, name: str) -> None:
         return
     if not isinstance(type(result), HandleType):
         raise _refuse(f"the result of {name}")
-    base = type(result)._promptse_info.base
+    base = type(result).promptse_info.base
     if base is not None and (level > 1 or base not in (str, bytes, list, tuple)):
         raise _refuse(f"the result of {name}")
     link = link_of(result)
@@ -566,7 +566,7 @@ def _next(self: Any) -> Any:
 
     At most `MAX_ITEMS` come, so that ``list()`` of an endless generator ends.
     """
-    state = object.__getattribute__(self, "_promptse_state")
+    state = object.__getattribute__(self, "promptse_state")
     if not state.items:
         if state.error is not None:
             raise state.error
@@ -602,7 +602,7 @@ class IteratorState:
 
 def _of_generator(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any) -> Any:
-        state = object.__getattribute__(self, "_promptse_state")
+        state = object.__getattribute__(self, "promptse_state")
         if state.items and name != "close":
             raise RuntimeError(
                 f"{name}() after {state.given} items: the program's generator has been read ahead "
@@ -619,9 +619,7 @@ def _of_generator(name: str) -> Callable[..., Any]:
 _HANDLE_METHODS: dict[str, Any] = {
     **{f"__{name}__": _unary(name) for name in UNARY},
     **{
-        f"__{prefix}{name}__": _binary(name, prefix)
-        for name in BINARY
-        for prefix in ("", "r", "i")
+        f"__{prefix}{name}__": _binary(name, prefix) for name in BINARY for prefix in ("", "r", "i")
     },
     **{f"__{name}__": _order(name) for name in ORDER if name not in ("eq", "ne")},
     "__hash__": _hash,
@@ -638,16 +636,16 @@ _HANDLE_METHODS: dict[str, Any] = {
 }
 for _name in ("__str__", "__repr__", "__format__", "__eq__", "__ne__"):
     _HANDLE_METHODS.pop(_name, None)
-_AWAITABLE = {"send": _async_send, "throw": _async_throw, "close": _async_close}
-_GENERATOR = {name: _of_generator(name) for name in ("send", "throw", "close")}
+_AWAITABLE: dict[str, Any] = {"send": _async_send, "throw": _async_throw, "close": _async_close}
+_GENERATOR: dict[str, Any] = {name: _of_generator(name) for name in ("send", "throw", "close")}
 
 
 # -- values of classes that extend a plain type ----------------------------------------------------
 
 _MUTABLE = (list, dict, set, bytearray, deque)
-_PATH_TEXT = frozenset(
+_PATH_TEXT = words(
     "name stem suffix suffixes parts anchor root drive as_posix as_uri is_absolute match"
-    " is_relative_to".split()
+    " is_relative_to"
 )
 
 
@@ -661,7 +659,7 @@ def _content_owner(value: Any) -> Link | None:
 
 def _refresh(value: Any) -> None:
     """Fetch the content again if the program has run since it was read."""
-    info = type(value)._promptse_info
+    info = type(value).promptse_info
     link = _content_owner(value)
     if info.mutable and link is not None and link.fetched != link.owner.requests:
         content = link.owner.ask("content", value)
@@ -670,7 +668,7 @@ def _refresh(value: Any) -> None:
 
 
 def _refresh_after(target: Any) -> None:
-    if not isinstance(target, HandleType) and type(target)._promptse_info.mutable:
+    if not isinstance(target, HandleType) and type(target).promptse_info.mutable:
         _refresh(target)
 
 
@@ -690,7 +688,7 @@ def fill(base: Any, value: Any, content: Any) -> None:
         base.__setitem__(value, slice(None), content)
 
 
-def make_value(cls: Any, base: Any, content: Any) -> Any:
+def make_value(cls: Any, base: Any, content: Any) -> Any:  # noqa: PLR0911 - one for each type
     """Return an instance of a mirrored class that extends the plain type `base`."""
     if issubclass(base, PurePath):
         return type.__call__(cls, str(content))
@@ -718,16 +716,16 @@ def make_value(cls: Any, base: Any, content: Any) -> Any:
 
 def _value_setattr(self: Any, name: str, value: Any) -> None:
     link = _content_owner(self)
-    if link is None or name in type(self)._promptse_info.base_names or name.startswith("_promptse"):
+    if link is None or name in type(self).promptse_info.base_names or name.startswith("promptse_"):
         object.__setattr__(self, name, value)
     else:
         link.owner.ask("set", self, name, value)
 
 
-def _value_getattribute(self: Any, name: str) -> Any:
-    if name.startswith("_promptse"):
+def _value_getattribute(self: Any, name: str) -> Any:  # noqa: PLR0911 - one for each origin
+    if name.startswith("promptse_"):
         return object.__getattribute__(self, name)
-    info = type(self)._promptse_info
+    info = type(self).promptse_info
     link = _content_owner(self)
     if link is None or (name.startswith("__") and name not in _READ_NAMES):
         return object.__getattribute__(self, name)
@@ -751,9 +749,9 @@ def _compare(name: str, base: Any) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         link = _content_owner(self)
         if link is not None and is_of_program(other):
-            if f"__{name}__" in type(self)._promptse_info.overrides:
+            if f"__{name}__" in type(self).promptse_info.overrides:
                 return link.owner.ask("operate", name, self, other)
-            if type(other)._promptse_info.base is not None:
+            if type(other).promptse_info.base is not None:
                 _refresh(other)
         _refresh(self)
         return plain(self, other)
@@ -773,7 +771,7 @@ def _value_binary(name: str, prefix: str, base: Any) -> Callable[..., Any]:
         if issubclass(base, PurePath) and type(other) is str:
             operands = (other, self) if prefix == "r" else (self, other)
             return link.owner.ask("operate", name, *operands)
-        info = type(self)._promptse_info
+        info = type(self).promptse_info
         if is_of_program(other):
             return ask(self, other, *modulo)
         if special not in info.overrides and plain is not None:
@@ -794,18 +792,18 @@ def _value_binary(name: str, prefix: str, base: Any) -> Callable[..., Any]:
 def _value_contains(base: Any) -> Callable[[Any, Any], bool]:
     def method(self: Any, item: Any) -> bool:
         says = True
-        if "__contains__" in type(self)._promptse_info.overrides:
+        if "__contains__" in type(self).promptse_info.overrides:
             says = bool(link_of(self).owner.ask("operate", "contains", self, item))
         _refresh(self)
         has: bool = base.__contains__(self, item)
-        if says and not has and "__contains__" in type(self)._promptse_info.overrides:
+        if says and not has and "__contains__" in type(self).promptse_info.overrides:
             raise _refuse("membership")
         return says and has
 
     return method
 
 
-def _value_namespace(info: ClassInfo) -> dict[str, Any]:
+def _value_namespace(info: ClassInfo) -> dict[str, Any]:  # noqa: C901 - kinds of methods in turn
     base: Any = info.base
     names: dict[str, Any] = {
         "__getattribute__": _value_getattribute,
@@ -844,7 +842,7 @@ def _value_namespace(info: ClassInfo) -> dict[str, Any]:
     return names
 
 
-# -- mirrored classes --------------------------------------------------------------------------------
+# -- mirrored classes ------------------------------------------------------------------------------
 
 _TEXT = (str, str, str, (str, type(None)), str, str, str, (str, type(None)))
 
@@ -880,8 +878,8 @@ def make_class(owner: Asks, number: int, parts: list[Any]) -> HandleType:
         "__module__": module,
         "__qualname__": qualname,
         "__doc__": property(_read_doc) if module == "builtins" else doc,
-        "_promptse_owner": owner,
-        "_promptse_info": info,
+        "promptse_owner": owner,
+        "promptse_info": info,
     }
     if fields is not None:
         made = dataclasses.make_dataclass("Fields", fields.split())
@@ -939,14 +937,14 @@ def _error_bases(bases: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _error_text(self: Any) -> str:
-    return str(self.__dict__.get("_promptse_message", ""))
+    return str(self.__dict__.get("promptse_message", ""))
 
 
 def _error_getattr(self: Any, name: str) -> Any:
     link = _content_owner(self)
-    if link is None or name.startswith("_promptse") or _is_unread(name):
+    if link is None or name.startswith("promptse_") or _is_unread(name):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-    if name in type(self)._promptse_info.methods:
+    if name in type(self).promptse_info.methods:
         return BoundMethod(self, name)
     return link.owner.ask("get", self, name)
 
@@ -963,14 +961,14 @@ def make_handle(owner: Asks, number: int, cls: HandleType, content: Any) -> Any:
     WireError
         If the content does not fit the class.
     """
-    info = cls._promptse_info
+    info = cls.promptse_info
     if info.base is None:
-        value = object.__new__(cls)
+        value: Any = object.__new__(cls)  # type: ignore[arg-type]
     else:
         if len(content) != 1 or not isinstance(content[0], _content_type(info.base)):
             raise WireError("the content of a value does not fit its class")
         value = make_value(cls, info.base, content[0])
     object.__setattr__(value, _LINK, Link(owner, number))
     if "__next__" in info.specials:
-        object.__setattr__(value, "_promptse_state", IteratorState())
+        object.__setattr__(value, "promptse_state", IteratorState())
     return value

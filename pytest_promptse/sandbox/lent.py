@@ -13,7 +13,7 @@ import io
 import sys
 import types
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.sandbox.changes import merge
@@ -61,7 +61,7 @@ class Lent:
         self._objects: list[Any] = []
         self._numbers: dict[int, int] = {}
 
-    def describe(self, value: Any) -> Built:
+    def describe(self, value: Any) -> Built:  # noqa: PLR0911 - one return for each kind
         """Return how a value that is not plain data is sent.
 
         Raises

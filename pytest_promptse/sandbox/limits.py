@@ -18,14 +18,14 @@ _Key = TypeVar("_Key", bound="Hashable")
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds on one program, from the moment it is loaded until its turn ends.
+    """Bounds on one program, from the moment it is loaded until its execution ends.
 
     Parameters
     ----------
     wall : float
-        Seconds from load or call to answer, summed over the turn. The time that the check itself
-        takes between two calls does not count; nor, up to four times as much again, do seconds in
-        which processes of the machine waited for a processor.
+        Seconds from load or call to answer, summed over the execution. The time that the check
+        itself takes between two calls does not count. Nor do seconds in which processes of the
+        machine waited for a processor, up to four times the limit.
     cpu : float
         Seconds of CPU time of the program's whole process tree.
     memory : int

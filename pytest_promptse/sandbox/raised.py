@@ -34,7 +34,7 @@ def build_exception(owner: Asks, parts: list[Any]) -> BaseException:
     notes = attributes.pop("__notes__", [])
     if any(type(name) is not str or name.startswith("__") for name in attributes):
         raise WireError("an exception has a malformed attribute")
-    error = _mirrored(owner, cls, parts) if isinstance(cls, HandleType) else _known(cls, args)
+    error = _mirrored(cls, parts) if isinstance(cls, HandleType) else _known(cls, args)
     _set_attributes(error, attributes)
     for note in take([notes], list)[0]:
         error.add_note(*take([note], str))
@@ -42,19 +42,19 @@ def build_exception(owner: Asks, parts: list[Any]) -> BaseException:
         error.__dict__.setdefault("message", message)
         error.__dict__.setdefault("type_name", cls.__name__)
     if number >= 0:
-        object.__setattr__(error, "_promptse_link", Link(owner, number))
+        object.__setattr__(error, "promptse_link", Link(owner, number))
     error.__cause__ = cause
     error.__context__ = context
     error.__suppress_context__ = bool(suppressed)
     return error
 
 
-def _mirrored(owner: Asks, cls: Any, parts: list[Any]) -> BaseException:
+def _mirrored(cls: Any, parts: list[Any]) -> BaseException:
     args, message = parts[2], parts[3]
     base = next(kind for kind in cls.__mro__ if kind.__module__ == "builtins")
     error: BaseException = base.__new__(cls, *args)
     error.args = args
-    error.__dict__["_promptse_message"] = message
+    error.__dict__["promptse_message"] = message
     if isinstance(error, ProgramStopped):
         error.failure = Failure(
             cause="exception", detail=f"the program raised {cls.__name__}: {message}"
@@ -89,7 +89,8 @@ def interrupt(error: BaseException) -> ProgramInterrupt:
     """Return what to raise for an exception of the program that is no `Exception`."""
     if isinstance(error, ProgramInterrupt):
         return error
-    made = _derived_interrupt(type(error))(*error.args)
+    kind: Any = type(error)
+    made = _derived_interrupt(kind)(*error.args)
     made.failure = Failure(
         cause="exception", detail=f"the program raised {type(error).__name__}: {error}"
     )

@@ -1,6 +1,6 @@
 r"""Elasticity split by why samples failed.
 
-A wording's score is 1 minus the (weighted) shares of its failures by cause,
+A prompt's score is 1 minus the (weighted) shares of its failures by cause,
 :math:`S = 1 - \sum_c F_c`, so the difference of two scores is the sum of the differences of
 these shares, and what an elasticity lacks to 1 splits over the causes without remainder:
 
@@ -9,7 +9,7 @@ these shares, and what an elasticity lacks to 1 splits over the causes without r
     1 - E = \sum_c L_c, \qquad L_c = \frac1K \sum_v s_v \, (F_c(v) - F_c(p)), \quad
     s_v = \operatorname{sign}(S(p) - S(v)).
 
-For PromptSELight there is one sign, that of the averaged difference. This tells a wording that
+For PromptSELight there is one sign, that of the averaged difference. This tells a prompt that
 makes the model chattier, so that no code is found, from one that makes it write wrong code.
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_promptse.scoring.noise import TIE
+from pytest_promptse.scoring.noise_floor import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a record says of a run, and two runs reduced to the tasks and wordings they share."""
+"""What a record says of a run, and two runs reduced to the tasks and prompts they share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedWording:
-    """What a record says of one wording: ``ess`` and ``excess`` are None where it says nothing.
+class RecordedPrompt:
+    """What a record says of one prompt: ``ess`` and ``excess`` are None where it says nothing.
 
     ``distance`` is 0 for the original. ``score`` is what the run's mode compares, and ``excess``
     the variant's own (see `scores.VariantScore`).
@@ -27,22 +27,22 @@ class RecordedWording:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTask:
-    """What a record says of one task; ``variants`` by wording id."""
+    """What a record says of one task; ``variants`` by prompt id."""
 
     task_id: str
-    original: RecordedWording | None
-    variants: Mapping[str, RecordedWording]
+    original: RecordedPrompt | None
+    variants: Mapping[str, RecordedPrompt]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """The tasks of both runs, reduced to the wordings that both have, and what that left out."""
+    """The tasks of both runs, reduced to the prompts that both have, and what that left out."""
 
     tasks: tuple[tuple[RecordedTask, RecordedTask], ...]
     tasks_only_current: tuple[str, ...]
     tasks_only_baseline: tuple[str, ...]
-    wordings_only_current: tuple[tuple[str, str], ...]
-    wordings_only_baseline: tuple[tuple[str, str], ...]
+    variants_only_current: tuple[tuple[str, str], ...]
+    variants_only_baseline: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, current: Sequence[RecordedTask], baseline: Sequence[RecordedTask]) -> Pairs:
@@ -54,13 +54,13 @@ class Pairs:
             tasks=tuple((_reduced(a, b), _reduced(b, a)) for a, b in shared),
             tasks_only_current=tuple(sorted(ours.keys() - theirs.keys())),
             tasks_only_baseline=tuple(sorted(theirs.keys() - ours.keys())),
-            wordings_only_current=_surplus(shared),
-            wordings_only_baseline=_surplus([(b, a) for a, b in shared]),
+            variants_only_current=_surplus(shared),
+            variants_only_baseline=_surplus([(b, a) for a, b in shared]),
         )
 
 
 def shared(runs: Sequence[Sequence[RecordedTask]]) -> list[list[RecordedTask]]:
-    """Reduce runs to the tasks and wordings that all of them have, each in the order of task ids.
+    """Reduce runs to the tasks and prompts that all of them have, each in the order of task ids.
 
     A task whose original some run lacks is in none of them.
     """

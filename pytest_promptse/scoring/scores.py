@@ -1,4 +1,4 @@
-"""What scoring hands on: the figures of a wording, a task and a suite, as plain values.
+"""What scoring hands on: the figures of a prompt, a task and a suite, as plain values.
 
 ``None`` always means "not measured"; it is never replaced by 0.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 Interval: TypeAlias = tuple[float, float]
 Curve: TypeAlias = "dict[float, float | None]"
+SpeaksFor: TypeAlias = Literal["tasks", "tasks+emotions", "reruns"]
+"""What an interval covers: further tasks with the same emotions, further tasks and emotions, or
+another run of the same prompts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WordingScore:
-    """One wording: ``n`` samples, all else in [0, 1] but ``ess``, which is in [1, n].
+class PromptScore:
+    """One prompt: ``n`` samples, all else in [0, 1] but ``ess``, which is in [1, n].
 
     ``score`` is what elasticity compares: SoftExec in mode ``promptse``, the pass rate in mode
     ``light``. ``soft_exec`` and ``ess`` are None where log-probabilities were not asked for.
@@ -34,7 +37,7 @@ class WordingScore:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VariantScore(WordingScore):
+class VariantScore(PromptScore):
     """One variant against the original.
 
     ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is how far
@@ -56,7 +59,7 @@ class Figures:
     Every elasticity comes with the one that sampling noise alone would leave (``null``, the
     noise ceiling), with what it falls short of that (``excess`` = null - elasticity; 0 in
     expectation where wording does not matter), and with a permutation p-value of the hypothesis
-    that all wordings do equally well.
+    that all prompts do equally well.
     """
 
     elasticity: Curve
@@ -71,11 +74,30 @@ class Figures:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteFigures(Figures):
-    """Figures of a suite with their 95 % intervals; `ci95` is that of AUC-E."""
+    """Figures of a suite with their 95 % intervals; `ci95` is that of AUC-E.
 
-    elasticity_ci95: dict[float, Interval | None]
+    Intervals named ``exact`` hold for every population of tasks, those not seen included (see
+    `intervals.exact_interval`). They are None for a suite of one task.
+    """
+
+    elasticity_ci95: Mapping[float, Interval | None]
+    elasticity_exact: Mapping[float, Interval | None]
     ci95: Interval | None
+    exact: Interval | None
     excess_ci95: Interval | None
+    excess_exact: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A figure of a suite with its 95 % interval and the one that also covers tasks not seen.
+
+    All are None where the figure was not measured.
+    """
+
+    value: float | None = None
+    ci95: Interval | None = None
+    exact: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +111,7 @@ class TaskScore(Figures):
 
     task_id: str
     p_adjusted: float | None
-    original: WordingScore | None
+    original: PromptScore | None
     variants: dict[float, tuple[VariantScore, ...]]
     causes: dict[float, dict[str, CauseShare]]
     light: Figures
@@ -99,8 +121,10 @@ class TaskScore(Figures):
 class SuiteScore(SuiteFigures):
     """A suite: the mean over its tasks, each distance over the tasks that have it.
 
+    ``loss``, ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants), ``shortfall``
+    and ``flips`` are defined in `robustness`. ``speaks_for`` says what the intervals cover.
     ``pass_at_1`` is the mean pass rate of the originals, ``ess_median`` the median effective
-    sample size over all wordings; ``tasks`` are in the order they were given in.
+    sample size over all prompts; ``tasks`` are in the order they were given in.
     """
 
     n_tasks: int
@@ -109,6 +133,14 @@ class SuiteScore(SuiteFigures):
     distances: tuple[float, ...]
     pass_at_1: float | None
     pass_at_1_ci95: Interval | None
+    pass_at_1_exact: Interval | None
+    loss: Estimate
+    squared_sensitivity: Estimate
+    robust_pass: Estimate
+    robust_of: int
+    shortfall: Estimate
+    flips: Estimate
+    speaks_for: SpeaksFor
     ess_median: float | None
     light: SuiteFigures
     causes: Mapping[float, Mapping[str, CauseShare]]

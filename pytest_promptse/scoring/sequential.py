@@ -8,8 +8,8 @@ width than boundaries made for the purpose (Pocock, Biometrika 64, 1977, has 2.1
 for two looks where this has 2.24), and it asks nothing of how looks depend on each other.
 Confidence sequences that allow any number of looks (Howard, Ramdas, McAuliffe and Sekhon, Annals
 of Statistics 49, 2021) are made for streams of new observations; here every look measures the
-same tasks more closely. Where tasks are few, such a sequence over their wordings is added (see
-`unseen`).
+same tasks more closely. Where tasks are few, such a sequence over their prompts is added (see
+`finite_population`).
 
 Rounds add variants, not samples per variant: a mean over fewer variants estimates the same
 elasticity, whereas fewer samples per variant would lower it, by the noise floor.

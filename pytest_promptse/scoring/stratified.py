@@ -1,4 +1,4 @@
-r"""Whether a kind of wording passes as often as the originals, over many tasks.
+r"""Whether a kind of prompt passes as often as the originals, over many tasks.
 
 Wordings that share an emotion or a trait belong to many tasks, each with a pass rate of its own,
 so their samples must not be pooled. The Cochran-Mantel-Haenszel test compares within each task

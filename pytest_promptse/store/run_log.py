@@ -1,7 +1,7 @@
-"""The ledger: what one run planned, measured, decided and could not do, as rows in the store.
+"""The run log: what one run planned, measured and decided, as rows in the store.
 
-Any process of the run adds to it, and whoever reports reads it, so that a run spread over workers
-is reported exactly like a run in one process.
+Every process of the run writes to it, and the reporting process reads it. A run with several
+workers therefore has the same record as a run in one process.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from pytest_promptse.models.base import Usage
-from pytest_promptse.sampling.job import Progress
+from pytest_promptse.models.base import Usage  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SuiteKey(NamedTuple):
-    """A suite as one model is asked it, through a prompt template or plainly."""
+    """A suite with a model and a prompt template (None without one)."""
 
     model: str
     template: str | None
@@ -28,9 +27,9 @@ class SuiteKey(NamedTuple):
 
 
 class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One suite asked of one model through one template: what was planned.
+    """The plan of one suite for one model and one prompt template.
 
-    ``template_source`` is the template's path, seen from the root directory, and its text.
+    ``template_source`` is the path of the template, relative to the root directory, and its text.
     """
 
     id: str
@@ -53,11 +52,20 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LookRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at a suite that is drawn in rounds, numbered from 0.
+    """One look at a suite that is sampled in rounds, numbered from 0.
 
-    ``decided`` says whether every gate with a threshold was; the suite ended there if so, or if
-    no wordings were left (``ended``). It rested on ``completions`` of at most ``most``, in
-    ``wordings`` wordings; ``cached`` samples of the next round were in the store already.
+    Attributes
+    ----------
+    decided
+        Whether every gate with a threshold is decided.
+    ended
+        Whether the suite ends here: its gates are decided, or this is the last round.
+    wordings, completions
+        Variants and completions that the look is based on.
+    most
+        Completions of the whole plan.
+    cached
+        Samples of the next round that were in the store already.
     """
 
     suite: str
@@ -77,7 +85,7 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of ``n`` samples alike: one text (a program, or an answer without one)."""
+    """The outcome of ``n`` equal samples; ``text`` is the program, or else the completion."""
 
     n: int
     cause: str
@@ -86,9 +94,10 @@ class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What the samples of one wording came to: all that scores are made of, and no texts.
+    """The outcomes of one variant: all that scores are computed from, without texts.
 
-    The lists run over the samples, in sample order; ``causes`` holds ``""`` for one that passed.
+    The lists have one entry per sample, in sample order. In ``causes``, ``""`` stands for a sample
+    that passed.
     """
 
     suite: str
@@ -121,12 +130,21 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
         return None not in self.logprobs and None not in self.n_tokens
 
 
-class WordingRow(OutcomeRow, frozen=True, kw_only=True):
-    """One measured wording.
+class VariantRow(OutcomeRow, frozen=True, kw_only=True):
+    """One measured variant.
 
-    ``details`` holds one example of what was wrong per cause; ``samples`` the most frequent
-    outcomes with what was answered; ``node`` the pytest item that measures it; ``tokens`` are
-    those of one attempt, in and out.
+    Attributes
+    ----------
+    node
+        Node id of the pytest item that measures it.
+    text
+        The prompt text of the variant.
+    details
+        One example per cause of failure.
+    samples
+        The most frequent outcomes, with programs.
+    tokens
+        Mean prompt tokens and completion tokens of one attempt.
     """
 
     node: str | None
@@ -139,7 +157,7 @@ class WordingRow(OutcomeRow, frozen=True, kw_only=True):
 
 
 class GateRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One gate as it was decided; ``place`` is its own among the suite's gates, as planned."""
+    """The decision of one gate; ``place`` is its position among the gates of the suite."""
 
     place: int
     suite: str
@@ -158,64 +176,54 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that could not be measured, and why."""
+    """An item that could not be measured, and why."""
 
     where: str
     message: str
 
 
 class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How many samples of the plan a process found in the store when it began."""
+    """How many samples of the plan were in the store when a process started."""
 
     process: int
     cached: int
 
 
-class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How far sampling had come ``at`` a time (seconds since 1970), as the last process saw it."""
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far sampling has come.
 
-    at: float
+    Attributes
+    ----------
+    done, total
+        Samples of the plan in the store, and all samples of the plan.
+    cached
+        Samples that were in the store before this run.
+    rate
+        Samples per second since sampling began.
+    eta
+        Seconds left at this rate; None without a rate.
+    usage
+        What the run has paid.
+    """
+
     done: int
     total: int
     cached: int
     rate: float
     eta: float | None
-    usage: tuple[int, int, int]
-
-    @classmethod
-    def of(cls, progress: Progress, *, at: float) -> ProgressRow:
-        """Return the row of `progress`."""
-        used = progress.usage
-        return cls(
-            at=at,
-            done=progress.done,
-            total=progress.total,
-            cached=progress.cached,
-            rate=progress.rate,
-            eta=progress.eta,
-            usage=(used.requests, used.prompt_tokens, used.completion_tokens),
-        )
-
-    def progress(self) -> Progress:
-        """Return the progress that the row was made of."""
-        requests, prompt_tokens, completion_tokens = self.usage
-        return Progress(
-            done=self.done,
-            total=self.total,
-            cached=self.cached,
-            rate=self.rate,
-            eta=self.eta,
-            usage=Usage(
-                requests=requests,
-                prompt_tokens=prompt_tokens,
-                completion_tokens=completion_tokens,
-            ),
-        )
+    usage: Usage
 
 
-Row = TypeVar("Row", SuiteRow, LookRow, WordingRow, GateRow, ErrorRow, CachedRow, ProgressRow)
-Measured = TypeVar("Measured", OutcomeRow, WordingRow)
-AnyRow = SuiteRow | LookRow | WordingRow | GateRow | ErrorRow | CachedRow | ProgressRow
+class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The progress that the last reporting process saw at time `at`, in seconds since 1970."""
+
+    at: float
+    progress: Progress
+
+
+Row = TypeVar("Row", SuiteRow, LookRow, VariantRow, GateRow, ErrorRow, CachedRow, ProgressRow)
+Measured = TypeVar("Measured", OutcomeRow, VariantRow)
+AnyRow = SuiteRow | LookRow | VariantRow | GateRow | ErrorRow | CachedRow | ProgressRow
 
 
 _SEPARATOR = "\x1f"
@@ -226,7 +234,7 @@ def _key_parts(key: SuiteKey) -> tuple[str, ...]:
 
 
 def _prefix(key: SuiteKey, *parts: str) -> str:
-    """Return what the names of a suite's wordings begin with, or of those of one task."""
+    """Return the common prefix of the names of the variants of a suite, or of one of its tasks."""
     return _SEPARATOR.join((*_key_parts(key), *parts, ""))
 
 
@@ -237,7 +245,7 @@ def _name(row: AnyRow) -> str:
             parts = _key_parts(row.key)
         case LookRow():
             parts = (*_key_parts(row.key), str(row.look))
-        case WordingRow():
+        case VariantRow():
             parts = (*_key_parts(row.key), row.task, row.variant)
         case GateRow():
             parts = (*_key_parts(row.key), row.task or "", row.name)
@@ -250,8 +258,8 @@ def _name(row: AnyRow) -> str:
     return _SEPARATOR.join(parts)
 
 
-class Ledger:
-    """The rows of the run named `run`, kept in `store`."""
+class RunLog:
+    """The log of the run named `run`, kept in `store`."""
 
     def __init__(self, store: Store, run: str) -> None:
         self._store = store
@@ -259,47 +267,54 @@ class Ledger:
         self._encoder = msgspec.msgpack.Encoder()
 
     def add(self, row: AnyRow) -> None:
-        """Write a row; a second one of the same name replaces the first."""
+        """Write a row. It replaces a row of the same name."""
         self._store.put(self._run, type(row).__name__, _name(row), self._encoder.encode(row))
 
-    def settle(self, row: LookRow) -> LookRow:
-        """Write a row unless another process was first; return the one that holds for all."""
+    def add_if_absent(self, row: LookRow) -> LookRow:
+        """Write a look unless another process has written it. Return the look in the log."""
         value = self._encoder.encode(row)
-        settled = self._store.settle(self._run, type(row).__name__, _name(row), value)
-        return msgspec.msgpack.decode(settled, type=LookRow)
+        kept = self._store.put_if_absent(self._run, type(row).__name__, _name(row), value)
+        return msgspec.msgpack.decode(kept, type=LookRow)
 
     def look(self, key: SuiteKey, look: int) -> LookRow | None:
-        """Return one look at a suite, or None where nobody has looked yet."""
+        """Return one look at a suite, or None if no process has looked yet."""
         name = _SEPARATOR.join((*_key_parts(key), str(look)))
         value = self._store.get(self._run, LookRow.__name__, name)
         return None if value is None else msgspec.msgpack.decode(value, type=LookRow)
 
     def rows(self, kind: type[Row]) -> Iterator[Row]:
-        """Read all rows of a kind, in the order in which they were first written."""
+        """Yield all rows of a kind, in the order in which they were first written."""
         decoder = msgspec.msgpack.Decoder(kind)
         for _, value in self._store.scan(self._run, kind.__name__):
             yield decoder.decode(value)
 
     def measured(self, suite: SuiteRow, kind: type[Measured]) -> Iterator[list[Measured]]:
-        """Read what was measured of a suite, or of that only what scores are made of.
+        """Yield the measured variants of a suite, one list per task.
 
-        Task by task as planned, the original first, in whatever order several processes measured
-        them; a task of which nothing was measured is left out.
+        The order is that of the plan, with the original prompt first. Tasks without a measured
+        variant are left out.
+
+        Parameters
+        ----------
+        suite
+            The planned suite.
+        kind
+            `OutcomeRow` reads only what scores need, `VariantRow` everything.
         """
         decoder = msgspec.msgpack.Decoder(kind)
         for task in suite.tasks:
             prefix = _prefix(suite.key, task)
-            found = self._store.scan(self._run, WordingRow.__name__, prefix=prefix)
+            found = self._store.scan(self._run, VariantRow.__name__, prefix=prefix)
             rows = [decoder.decode(value) for _, value in found]
             if rows:
                 yield sorted(rows, key=lambda row: (row.distance, row.index))
 
     def count(self, suite: SuiteKey) -> int:
-        """Return how many wordings of a suite were measured."""
-        return self._store.count(self._run, WordingRow.__name__, prefix=_prefix(suite))
+        """Return the number of measured variants of a suite."""
+        return self._store.count(self._run, VariantRow.__name__, prefix=_prefix(suite))
 
-    def wording(self, suite: SuiteKey, task: str, variant: str) -> OutcomeRow | None:
-        """Return one wording's outcome, or None where it was not measured in this run."""
+    def variant(self, suite: SuiteKey, task: str, variant: str) -> OutcomeRow | None:
+        """Return the outcome of one variant, or None if this run has not measured it."""
         name = _SEPARATOR.join((*_key_parts(suite), task, variant))
-        value = self._store.get(self._run, WordingRow.__name__, name)
+        value = self._store.get(self._run, VariantRow.__name__, name)
         return None if value is None else msgspec.msgpack.decode(value, type=OutcomeRow)

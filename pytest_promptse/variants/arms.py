@@ -8,8 +8,8 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_promptse.models.base import derive_seed
-from pytest_promptse.variants.document import read_prompt
 from pytest_promptse.variants.meaning import carries_meaning
+from pytest_promptse.variants.paragraphs import read_prompt
 from pytest_promptse.variants.spans import mask
 from pytest_promptse.variants.stubs import interface_names
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from pytest_promptse.variants.invariance import Finding
-    from pytest_promptse.variants.rewriter import Request
+    from pytest_promptse.variants.rewriter import RewriteRequest
 
 WORDS_STAY = frozenset({"band", "duplicate", "dropped"})
 """What an edit of case or blanks breaks by design."""
@@ -38,7 +38,7 @@ class OriginalArm:
     voiced: bool = False
     waives: frozenset[str] = frozenset({"band", "duplicate", "copy", "english"})
 
-    def candidates(self, request: Request) -> Generator[str, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
         """Yield the original."""
         yield request.task.prompt
 
@@ -64,7 +64,7 @@ class EditArm:
     version: str = "1"
     voiced: bool = False
 
-    def candidates(self, request: Request) -> Generator[str, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
         """Yield edited originals without end."""
         task = request.task
         document = read_prompt(task.prompt, task.entry_point)

@@ -1,216 +1,539 @@
-"""A prompt taken apart: paragraphs of prose that may be reworded, and everything else verbatim."""
+"""The document model: a prompt as a sequence of typed spans that cover it exactly.
+
+A rewriter changes the request act at most and puts sentences of the writer's own at the places
+that a `Document` offers. Every other span is part of the specification and stays verbatim.
+"""
 
 from __future__ import annotations
 
-import textwrap
+import ast
+import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from pytest_promptse.variants.lines import Line, goes_on, read_lines
-from pytest_promptse.variants.spans import GLUE
-from pytest_promptse.variants.stubs import Place, docstrings
+from pytest_promptse.tasks.task import parse_stub
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.tasks.task import Task
+Kind = Literal[
+    "blank",
+    "closing",
+    "code",
+    "context",
+    "example",
+    "fence",
+    "greeting",
+    "heading",
+    "item",
+    "marker",
+    "placeholder",
+    "signature",
+    "specification",
+    "table",
+    "tag",
+    "traceback",
+]
 
-_NARROWEST, _WIDEST, _UNWRAPPED = 72, 100, 120
-_REFLOWS = 4
+PROSE: frozenset[Kind] = frozenset({"specification", "context", "item"})
+"""The kinds of span that hold sentences."""
+
+# What the last line may not be if a sentence is to follow it: an answer is expected there.
+_OPEN_ENDS: frozenset[Kind] = frozenset(
+    {"code", "example", "heading", "marker", "placeholder", "signature"}
+)
+
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_ITEM = re.compile(
+    r"\s*(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+(?=\S)|\s*[①-⑳]|\s*\d{1,2}、"
+)
+_GREETING = re.compile(
+    r"\s*(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|morning"
+    r"|hallo|guten (?:tag|morgen)|moin|liebe[rs]?|sehr geehrte[rs]?|bonjour|hola)\b"
+    r"(?:\s+[\w.'\u2019-]+){0,4}\s*[,!.:\u2013-]?\s*$"
+    r"|\s*(?:你好|您好|大家好|各位好?|嗨)[^\u3002]{0,8}[,\uff0c!\uff01\u3002:\uff1a]?\s*$",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"\s*(?:(?:many |kind |best |warm )?(?:thanks|thank you|regards|wishes|cheers)\b.{0,40}"
+    r"|best|sincerely|yours(?: \w+)?|thx|ty|vg|mfg|lg|(?:viele|beste|liebe) gr(?:ü|ue)(?:ß|ss)e"
+    r"|(?:mit freundlichen gr(?:ü|ue)(?:ß|ss)en)|danke\b.{0,30}|谢谢.{0,10}|此致|祝好)"
+    r"[,.!\uff01\u3002\uff0c]?\s*$",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(
+    r"\s*(?:<\|[^|>]*\|>.*|\[/?INST\].*|<</?SYS>>"
+    r"|#{0,4}\s*(?:instructions?|user|human|assistant|system|response|answer|output|input|question"
+    r"|solution|prompt)\s*:?)\s*$",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>\s*$")
+_TAGGED = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>.*</\1>\s*$")
+_PLACEHOLDER = re.compile(
+    r"\s*(?:\{\{.*\}\}|\{%.*%\}|\{#.*#\}|\{[\w.:\[\]]*\}|\$\{\w+\}|%\(\w+\)s|<[A-Z][A-Z_ ]*>)\s*$"
+)
+_HEADING = re.compile(
+    r"\s*(?:#{1,6}\s+\S.*|[=~_*-]{3,}|(?:[-*_]\s){2,}[-*_]|\*\*[^*]+\*\*:?|[A-Z][A-Z0-9]+-\d+\b[^.!?]*"
+    r"|(?:Title|Subject|Betreff|From|To|Cc|Date|Sent|Re|Fwd|Issue|Ticket|Story|Priority|Labels?"
+    r"|Assignee|Reporter|Status|Type|Component)\s*:.*|(?:[A-Z][\w/&'()-]*|[^\W\d_]{2,})"
+    r"(?:\s+[\w/&'()-]+){0,5}\s*[:\uff1a])\s*$"
+)
+_TABLE = re.compile(r"\s*(?:\|.*\||\+[-=+]{3,}|.*\S\s*\|\s*\S.*\s\|\s*\S.*|[^\t]*\t[^\t]*\t.*)\s*$")
+_DOCTEST = re.compile(
+    r"\s*(?:>>>|\.\.\.\s|In \[\d+\]:|Out\[\d+\]:|\$ \S"
+    r"|(?:\*\*)?(?:example|sample|input|output|expected|explanation|示例|输入|输出)"
+    r"(?: (?:input|output|call|usage))?s?\s*\d*(?:\*\*)?\s*[:\uff1a])",
+    re.IGNORECASE,
+)
+_TRACEBACK = re.compile(
+    r"\s*(?:Traceback \(most recent call last\)|File \".*\", line \d+|at [\w.$<>]+\(.*\)"
+    r"|Caused by:|[\w.]+(?:Error|Exception|Warning)\b(?::.*|\s*$)|Exception in thread|panic:"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\^+\s*$)"
+)
+_SIGNATURE = re.compile(
+    r"\s*(?:(?:async\s+)?def\s+\w+\s*[(\[].*|class\s+\w+.*:|@\w[\w.]*(?:\(.*\))?"
+    r"|(?:export\s+)?(?:default\s+)?(?:async\s+)?function\b.*|(?:pub\s+)?(?:async\s+)?fn\s+\w+.*"
+    r"|func\s+(?:\(.*\)\s*)?\w+\s*\(.*|(?:public|private|protected|static|final)\s+.*[({;]"
+    r"|(?:int|void|double|float|long|bool|char|auto|string|std::\S+|vector<.*>)\s+[\w:*&]+\s*\(.*\)\s*\{?"
+    r"|(?:const|let|var)\s+\w+\s*=.*=>.*|(?:interface|struct|enum|impl|trait|type)\s+\w+.*[{=].*)\s*$"
+)
+_CODE = re.compile(
+    r"\s*(?:from\s+[\w.]+\s+import\b.*|import\s+[\w.{\"'*].*|return\b[^.]*[;(\[\w]$|#include\s.*"
+    r"|(?:const|let|var)\s+\w+.*|using\s+\w+.*;|package\s+[\w.]+;?|.*[;{]|[})\]]+[;,]?"
+    r"|(?:if|for|while|elif|with|try|except|else|finally)\b.*:|[\w.\[\]\"']+\s*(?:[-+*/|&]?=|:=)\s*\S.*"
+    r"|(?:SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|JOIN|GROUP|ORDER)\s[^.]*"
+    r"|\w[\w.]*\(.*\);?|//.*|/?\*+/?(?:\s.*)?|--\s.*|\"\"\".*|'''.*|\"[\w-]+\"\s*:\s*.+|[{\[],?"
+    r"|.*\"\"\")\s*$"
+)
+_CONTEXT = re.compile(
+    r"(?:we|our|i|i'm|i've|my|you are|you're|background|context)\b|(?:我们|我|你是|您是|背景)",
+    re.IGNORECASE,
+)
+_FORMULA = re.compile(r"\s*[\w.\[\]()^/*+ -]{1,30}\s*(?:=|≤|≥|<=|>=|<|>|→|->|=>|↦)\s*\S.*$")
+
+_PROTECTED = re.compile(
+    r"(`+)(?!`).+?(?<!`)\1(?!`)|\"[^\"\n]{0,120}\"|\u201c[^\u201d\n]{0,120}\u201d"
+    r"|\u300c[^\u300d]*\u300d|\([^()]*\)|\uff08[^\uff08\uff09]*\uff09|\[[^\[\]]*\]|\{[^{}]*\}"
+    r"|(?<!\w)'[^'\n]{1,60}'(?!\w)",
+    re.DOTALL,
+)
+_BOUNDARY = re.compile(
+    r"[.!?]+[\"'\u2019\u201d)*_`]*(?=\s)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09]*"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|no|nr|fig|approx|resp|incl|excl|max|min|mr|mrs|ms|dr|st|z\.B|d\.h"
+    r"|bzw|usw|ca)|(?<![A-Za-z])[A-Za-z]|\.\.)\.$",
+    re.IGNORECASE,
+)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Paragraph:
-    """A run of prose.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a prompt: characters ``[start, end)`` of one `kind`.
 
-    ``text`` has single blanks for its line breaks. ``first`` and ``rest`` are what its first and
-    its further lines start with (indentation, list marker); ``width`` is the column to wrap at, 0
-    for prose that is not wrapped. ``item`` marks a list item; ``opens`` and ``closes`` say
-    whether it begins and ends a sentence rather than running on into a formula beside it.
+    A line that is no prose is one span, its line break included. In prose each sentence is one
+    span, with the blanks and line breaks that follow it.
     """
 
-    text: str
-    first: str
-    rest: str
-    width: int
-    item: bool
-    opens: bool
-    closes: bool
+    kind: Kind
+    start: int
+    end: int
 
-    def lay_out(self, text: str) -> str:
-        """Return `text` with line breaks as here; an empty line in it parts paragraphs."""
-        parts = text.split("\n\n")
-        lines = [self._wrap(part, self.rest if n else self.first) for n, part in enumerate(parts)]
-        return "\n\n".join(lines).replace(GLUE, " ")
 
-    def _wrap(self, text: str, first: str) -> str:
-        if not self.width:
-            return first + text
-        lines = [""]
-        for _ in range(_REFLOWS):
-            lines = textwrap.wrap(
-                text,
-                self.width,
-                initial_indent=first,
-                subsequent_indent=self.rest,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            # A line that begins with a formula would be taken for one: keep it on the line above.
-            for line in (line.strip() for line in lines[1:]):
-                if not goes_on(line):
-                    text = text.replace(f" {line}", f"{GLUE}{line}", 1)
-                    break
-            else:
-                break
-        return "\n".join(lines)
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """Where the docstring of a stub stands.
+
+    ``start`` and ``end`` are the offsets of what is between its quotes, ``indent`` the column of
+    its opening quotes, ``raw`` whether a prefix such as ``r`` stands before them.
+    """
+
+    start: int
+    end: int
+    indent: int
+    raw: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A prompt as a sequence of verbatim text and paragraphs, in order.
+    """A prompt as typed spans; their texts together are the prompt.
 
-    ``lines`` are its lines, stripped, and ``kept`` those that are not prose, without blank
-    ones; the code around a docstring is not among them. ``stub`` tells docstrings from an
-    instruction.
+    Parameters
+    ----------
+    text
+        The prompt.
+    spans
+        In order, without gaps. Of a stub there is one span of code.
+    head
+        The offset before which nothing may be inserted: after role markers and front matter.
+    body
+        The offset at which the body begins: `head`, or after a greeting.
+    tail
+        The offset at which sentences may follow, before the closing of an e-mail. None where
+        the prompt ends in a signature, an example, a label or a placeholder, so that whatever
+        followed would be read as part of it.
+    comment
+        What a comment line starts with, ``"#"`` for a Python stub; empty for a prompt in prose.
+    docstring
+        The docstring of a Python stub's last definition, None without one.
     """
 
-    pieces: tuple[str | Paragraph, ...]
-    lines: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    stub: bool = False
+    text: str
+    spans: tuple[Span, ...]
+    head: int
+    body: int
+    tail: int | None
+    comment: str = ""
+    docstring: Docstring | None = None
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether the prompt is source code to be completed."""
+        return bool(self.comment)
 
     @cached_property
-    def paragraphs(self) -> tuple[Paragraph, ...]:
-        """The prose, in order."""
-        return tuple(piece for piece in self.pieces if isinstance(piece, Paragraph))
+    def sentences(self) -> tuple[Span, ...]:
+        """The spans of prose, in order; list items among them."""
+        return tuple(span for span in self.spans if span.kind in PROSE)
 
     @cached_property
     def prose(self) -> str:
-        """The natural-language part: one paragraph per line."""
-        return "\n".join(paragraph.text for paragraph in self.paragraphs)
-
-    def render(self, texts: Sequence[str], *, opening: str = "", closing: str = "") -> str:
-        """Return the prompt with its paragraphs replaced by `texts`, in order.
-
-        `opening` and `closing` are paragraphs of their own before and after an instruction; a
-        stub has no place for them.
-        """
-        assert not (self.stub and (opening or closing))
-        remaining = iter(texts)
-        body = "".join(
-            piece if isinstance(piece, str) else piece.lay_out(next(remaining))
-            for piece in self.pieces
-        )
-        if opening:
-            body = f"{self._plain(opening)}\n\n{body}"
-        if closing:
-            text = body.rstrip()
-            body = f"{text}\n\n{self._plain(closing, self.margin)}{body[len(text) :]}"
-        return body
+        """The sentences, one to a line; of a stub the text of its docstring."""
+        if self.is_stub:
+            found = self.docstring
+            return self.text[found.start : found.end] if found else ""
+        return "\n".join(" ".join(self.content(span).split()) for span in self.sentences)
 
     @cached_property
-    def margin(self) -> str:
-        """The blanks that the lines of an instruction start with, but perhaps its first."""
-        later = self.paragraphs[0].rest if self.paragraphs else ""
-        return later if not later.strip() and not self.paragraphs[0].item else ""
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of span that occur."""
+        return frozenset(span.kind for span in self.spans)
 
-    def _plain(self, text: str, margin: str = "") -> str:
-        width = self.paragraphs[0].width if self.paragraphs else 0
-        if not width:
-            return margin + text
-        return textwrap.fill(
-            text, width, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
+    @cached_property
+    def starts_in_prose(self) -> bool:
+        """Whether a sentence starts the body at the margin, so that one can precede it there."""
+        first = next((s for s in self.spans if s.start >= self.body and s.kind != "blank"), None)
+        return (
+            not self.is_stub
+            and first is not None
+            and first.kind in ("specification", "context")
+            and not self.text[first.start].isspace()
         )
 
+    def content(self, span: Span) -> str:
+        """Return the text of `span` without the blanks around it."""
+        return self.text[span.start : span.end].strip()
 
-def read_task(task: Task) -> Document:
-    """Take apart the prompt of `task`."""
-    return read_prompt(task.prompt, task.entry_point)
+
+@lru_cache(maxsize=256)
+def read_document(prompt: str, entry_point: str = "") -> Document:
+    """Return the document model of `prompt`.
+
+    Parameters
+    ----------
+    prompt
+        Any text.
+    entry_point
+        The function whose docstring counts in a stub; by default the last one defined.
+    """
+    tree = parse_stub(prompt)
+    if tree is not None:
+        return _stub(prompt, tree, entry_point)
+    comment = _comment_of(prompt)
+    if comment:
+        return Document(
+            text=prompt,
+            spans=(Span("code", 0, len(prompt)),),
+            head=0,
+            body=0,
+            tail=None,
+            comment=comment,
+        )
+    return _prose(prompt)
 
 
-@lru_cache(maxsize=64)
-def read_prompt(prompt: str, entry_point: str) -> Document:
-    """Take apart a prompt: the docstrings of what a stub asks for, or all of an instruction."""
-    found = docstrings(prompt, entry_point)
-    stub = found is not None
-    places = found if found is not None else (Place(0, len(prompt), 0),)
-    pieces: list[str | Paragraph] = []
-    every: list[Line] = []
-    last = 0
-    for place in places:
-        pieces.append(prompt[last : place.start])
-        lines = read_lines(prompt[place.start : place.end], indent=place.indent if stub else None)
-        every.extend(lines)
-        pieces.extend(_pieces(lines, indent=place.indent if stub else None))
-        last = place.end
-    pieces.append(prompt[last:])
-    kept = (line.text.strip() for line in every if line.kind == "kept")
+# -- stubs -----------------------------------------------------------------------------------------
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_OPENING = re.compile(r"([A-Za-z]*)(\"\"\"|''')")
+
+
+def _stub(prompt: str, tree: ast.Module, entry_point: str) -> Document:
     return Document(
-        pieces=_merged(pieces),
-        lines=tuple(line.text.strip() for line in every),
-        kept=tuple(filter(None, kept)),
-        stub=stub,
+        text=prompt,
+        spans=(Span("code", 0, len(prompt)),),
+        head=_above_code(prompt),
+        body=_above_code(prompt),
+        tail=None,
+        comment="#",
+        docstring=_docstring(prompt, tree, entry_point),
     )
 
 
-def _pieces(lines: Sequence[Line], indent: int | None) -> list[str | Paragraph]:
-    """Gather lines into paragraphs; `indent` is the docstring's own, None outside one."""
-    longest = max((len(line.text.rstrip()) for line in lines if line.kind != "kept"), default=0)
-    width = 0 if longest > _UNWRAPPED else min(max(longest, _NARROWEST), _WIDEST)
-    pieces: list[str | Paragraph] = []
-    start = 0
-    while start < len(lines):
-        line = lines[start]
-        end = start + 1
-        if line.kind == "kept":
-            pieces.append(line.text)
-        else:
-            while end < len(lines) and lines[end].kind == "prose" and not lines[end].starts:
-                end += 1
-            run = lines[start:end]
-            pieces.append(_paragraph(run, lines[end:], lines[:start], width, indent))
-            pieces.append(run[-1].ending)
-        start = end
-    return pieces
+def _above_code(prompt: str) -> int:
+    """Return where comments may start: after blank lines, a shebang and an encoding line."""
+    found = re.match(r"(?:[ \t]*\r?\n)*(?:#!.*\n)?(?:#.*coding[:=].*\n)?", prompt)
+    return found.end() if found else 0
 
 
-def _paragraph(
-    run: Sequence[Line],
-    after: Sequence[Line],
-    before: Sequence[Line],
-    width: int,
-    indent: int | None,
-) -> Paragraph:
-    head = run[0]
-    text = " ".join(line.body for line in run)
-    if len(run) > 1 and not run[1].starts:
-        rest = run[1].lead
-    elif head.kind == "item":
-        rest = " " * len(head.lead)
-    elif not before and indent is not None:
-        rest = " " * indent
-    else:
-        rest = head.lead
-    formula_before = bool(before) and before[-1].formula and text[:1].islower()
-    formula_after = bool(after) and after[0].formula and text[-1] not in ".!?:"
-    return Paragraph(
-        text=text,
-        first=head.lead,
-        rest=rest,
-        width=width,
-        item=head.kind == "item",
-        opens=not formula_before,
-        closes=not formula_after,
-    )
+def _docstring(prompt: str, tree: ast.Module, entry_point: str) -> Docstring | None:
+    definitions = [node for node in tree.body if isinstance(node, _Definition)]
+    named = [node for node in definitions if node.name == entry_point]
+    if not definitions:
+        return None
+    for statement in (named or definitions)[-1].body:
+        if not (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Constant)
+            and isinstance(statement.value.value, str)
+        ):
+            continue
+        node = statement.value
+        start = _offset(prompt, node.lineno, node.col_offset)
+        end = _offset(prompt, node.end_lineno or node.lineno, node.end_col_offset or 0)
+        opening = _OPENING.match(prompt, start)
+        if opening is None:
+            return None
+        return Docstring(
+            opening.end(), end - len(opening[2]), node.col_offset, raw=bool(opening[1])
+        )
+    return None
 
 
-def _merged(pieces: Sequence[str | Paragraph]) -> tuple[str | Paragraph, ...]:
-    merged: list[str | Paragraph] = []
-    for piece in pieces:
-        if isinstance(piece, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += piece
-        elif piece:
-            merged.append(piece)
-    return tuple(merged)
+def _offset(text: str, line: int, column: int) -> int:
+    starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
+    begin = starts[line - 1]
+    return begin + len(text[begin:].encode()[:column].decode(errors="ignore"))
+
+
+def _comment_of(prompt: str) -> str:
+    """Return the comment sign of source code in another language, empty for prose."""
+    lines = [line for line in prompt.splitlines() if line.strip()]
+    if any(_FENCE.match(line) for line in lines):
+        return ""
+    code = [bool(_CODE.match(line) or _SIGNATURE.match(line)) for line in lines]
+    if not lines or not code[0] or sum(code) < 0.8 * len(lines):
+        return ""
+    text = "\n".join(lines)
+    if re.search(
+        r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER|--)\b|^\s*-- ", text, re.MULTILINE
+    ):
+        return "--"
+    if re.search(r"[;{]\s*$|^\s*//|^\s*/\*", text, re.MULTILINE):
+        return "//"
+    return "#" if re.search(r"^\s*(?:def|class|import|from|#)\b", text, re.MULTILINE) else ""
+
+
+# -- prose -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    kind: Kind
+    start: int
+    end: int
+
+
+def _prose(prompt: str) -> Document:
+    lines = _closed(prompt, list(_lines(prompt)))
+    spans = tuple(_spans(prompt, lines))
+    head = _head(prompt, lines)
+    body = head
+    for line in lines:
+        if line.start < head or line.kind == "blank":
+            continue
+        if line.kind == "greeting":
+            body = line.end
+        break
+    return Document(text=prompt, spans=spans, head=head, body=body, tail=_tail(prompt, lines))
+
+
+def _lines(prompt: str) -> Iterator[_Line]:
+    reader = _Reader()
+    offset = 0
+    for raw in prompt.splitlines(keepends=True):
+        yield _Line(reader.read(raw), offset, offset + len(raw))
+        offset += len(raw)
+
+
+class _Reader:
+    """Classifies lines one after the other."""
+
+    def __init__(self) -> None:
+        self._fence = ""
+        self._last: Kind = "blank"
+        self._example = False
+        self._seen_text = False
+
+    def read(self, line: str) -> Kind:
+        kind = self._classify(line.rstrip("\r\n"))
+        if kind != "blank":
+            self._seen_text = True
+        self._last = kind
+        return kind
+
+    def _classify(self, line: str) -> Kind:  # noqa: C901, PLR0911, PLR0912 - one line for each kind
+        stripped = line.strip()
+        if self._fence:
+            if stripped.startswith(self._fence) and not stripped.strip(self._fence[0]):
+                self._fence = ""
+            return "fence"
+        if fence := _FENCE.match(line):
+            self._fence = fence[1]
+            return "fence"
+        if not stripped:
+            self._example = False
+            return "blank"
+        if _DOCTEST.match(line):
+            self._example = True
+            return "example"
+        if self._example:
+            return "example"
+        if not self._seen_text and _GREETING.match(line):
+            return "greeting"
+        if _MARKER.match(line):
+            return "marker"
+        if _PLACEHOLDER.match(line):
+            return "placeholder"
+        if _TAG.match(line) or _TAGGED.match(line):
+            return "tag"
+        if _TRACEBACK.match(line) or (self._last == "traceback" and line[:1].isspace()):
+            return "traceback"
+        if _TABLE.match(line):
+            return "table"
+        if _SIGNATURE.match(line):
+            return "signature"
+        if _ITEM.match(line):
+            return "item"
+        if _HEADING.match(line):
+            return "heading"
+        if _CODE.match(line) or (self._last in ("code", "signature") and line[:1].isspace()):
+            return "code"
+        if _is_formula(line):
+            return "code"
+        if self._last == "item" and line[:1].isspace():
+            return "item"
+        return "specification"
+
+
+def _is_formula(line: str) -> bool:
+    words = re.findall(r"[^\W\d_]{3,}", line)
+    return bool(_FORMULA.match(line)) and len(words) <= 3  # noqa: PLR2004 - no sentence
+
+
+def _closed(prompt: str, lines: list[_Line]) -> list[_Line]:
+    """Mark the end of an e-mail: a phrase such as *Thanks,* with at most two short lines."""
+    filled = [number for number, line in enumerate(lines) if line.kind != "blank"]
+    for place in reversed(filled[1:][-3:]):
+        line = lines[place]
+        if (
+            _CLOSING.match(prompt[line.start : line.end])
+            and all(
+                len(prompt[after.start : after.end].split()) <= 5  # noqa: PLR2004 - a name
+                for after in lines[place + 1 :]
+            )
+        ):
+            return [
+                *lines[:place],
+                *(
+                    after if after.kind == "blank" else _Line("closing", after.start, after.end)
+                    for after in lines[place:]
+                ),
+            ]
+    return lines
+
+
+def _spans(prompt: str, lines: Sequence[_Line]) -> Iterator[Span]:
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if line.kind not in PROSE:
+            yield Span(line.kind, line.start, line.end)
+            number += 1
+            continue
+        last = number
+        while (
+            last + 1 < len(lines)
+            and lines[last + 1].kind == line.kind
+            and not (line.kind == "item" and _ITEM.match(prompt[lines[last + 1].start :]))
+        ):
+            last += 1
+        end = lines[last].end
+        for start, stop in split_sentences(prompt, line.start, end):
+            kind = line.kind
+            if kind == "specification" and _CONTEXT.match(prompt[start:stop].lstrip()):
+                kind = "context"
+            yield Span(kind, start, stop)
+        number = last + 1
+
+
+def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences in ``text[start:end]``, without gaps.
+
+    Nothing is split inside inline code, quotation marks, brackets or after an abbreviation; in
+    doubt two sentences stay one.
+    """
+    end = len(text) if end is None else end
+    part = text[start:end]
+    protected = [match.span() for match in _PROTECTED.finditer(part)]
+    found: list[tuple[int, int]] = []
+    begin = 0
+    for match in _BOUNDARY.finditer(part):
+        if any(low < match.start() < high for low, high in protected):
+            continue
+        following = part[match.end() :]
+        after = following.lstrip()
+        if not after:
+            break
+        if match[0][0] in ".!?" and (
+            _ABBREVIATION.search(part[: match.start() + 1])
+            or not re.match(r"[^\W\d_a-z]|[`\"'(\[{*_<$-]|\d", after)
+        ):
+            continue
+        stop = match.end() + len(following) - len(after)
+        found.append((start + begin, start + stop))
+        begin = stop
+    found.append((start + begin, end))
+    return found
+
+
+def _head(prompt: str, lines: Sequence[_Line]) -> int:
+    """Return where text may begin: after front matter and the role markers at the top."""
+    offset = 0
+    front = re.match(r"---\s*\n.*?\n---\s*\n", prompt, re.DOTALL)
+    if front:
+        offset = front.end()
+    for line in lines:
+        if line.start < offset or line.kind == "blank":
+            continue
+        if line.kind != "marker":
+            break
+        offset = line.end
+    return offset
+
+
+def _tail(prompt: str, lines: Sequence[_Line]) -> int | None:
+    filled = [line for line in lines if line.kind != "blank"]
+    while filled and filled[-1].kind == "closing":
+        filled.pop()
+    if not filled:
+        return None
+    last = filled[-1]
+    text = prompt[last.start : last.end].rstrip()
+    closed_fence = sum(1 for line in lines if line.kind == "fence" and _is_rule(prompt, line)) % 2
+    if last.kind == "fence" and (closed_fence or not _is_rule(prompt, last)):
+        return None
+    if last.kind in _OPEN_ENDS or text.endswith(
+        (":", "\uff1a", ",", "\uff0c", "\\", "→", "->", "=>")
+    ):
+        return None
+    if last.kind == "tag" and not text.startswith("</") and "</" not in text:
+        return None
+    if re.search(r"(?:\{\{[^}]*\}\}|\{%[^}]*%\}|\{[\w.:]*\}|\$\{\w+\}|%s)$", text):
+        return None
+    return last.start + len(text)
+
+
+def _is_rule(prompt: str, line: _Line) -> bool:
+    return bool(_FENCE.match(prompt, line.start))

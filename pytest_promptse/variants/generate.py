@@ -13,7 +13,7 @@ from pytest_promptse.variants.distance import band, check_distances
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.registry import rewriter_named
-from pytest_promptse.variants.rewriter import Request, Rewriter, label
+from pytest_promptse.variants.rewriter import Rewriter, RewriteRequest, label
 from pytest_promptse.variants.variant import Variant, text_hash
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def generate(
         taken: set[str] = set()
         for index in range(per_distance):
             emotion, personality = deck.draw(distance, index) if rewriter.voiced else (None, None)
-            request = Request(
+            request = RewriteRequest(
                 task=task,
                 distance=distance,
                 band=band(distance),
@@ -137,7 +137,7 @@ def _key(text: str, rewriter: Rewriter) -> str:
 
 
 def _first_valid(
-    request: Request,
+    request: RewriteRequest,
     rewriter: Rewriter,
     judge: Judge,
     taken: set[str],
@@ -177,7 +177,7 @@ def _objections(
     text: str,
     measured: float,
     *,
-    request: Request,
+    request: RewriteRequest,
     rewriter: Rewriter,
     judge: Judge,
     taken: set[str],

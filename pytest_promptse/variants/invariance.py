@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants import meaning
 from pytest_promptse.variants.distance import measure, words
-from pytest_promptse.variants.document import Document, read_prompt
 from pytest_promptse.variants.grammar import sentences
 from pytest_promptse.variants.interface import interface_findings
 from pytest_promptse.variants.language import is_english
+from pytest_promptse.variants.paragraphs import Document, read_prompt
 from pytest_promptse.variants.spans import Span, mask
 from pytest_promptse.variants.stubs import interface_names
 

@@ -218,7 +218,7 @@ def _load(extra: Path | None) -> Library:
     digest = ""
     if extra is not None:
         if not extra.is_dir():
-            raise VariantError(f"promptse_templates_dir {str(extra)!r} is not a folder")
+            raise VariantError(f"promptse_library_dir {str(extra)!r} is not a folder")
         folders.append(extra)
         content = templates.contents(extra)
         digest = hashlib.sha256(content).hexdigest()[:8]

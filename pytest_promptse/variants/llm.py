@@ -7,7 +7,15 @@ import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from pytest_promptse.models.base import Ask, Decoding, Prompt, Remote, Slip, Usage, derive_seed
+from pytest_promptse.models.base import (
+    Decoding,
+    Prompt,
+    Remote,
+    Request,
+    RequestUsage,
+    Usage,
+    derive_seed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Mapping, Sequence
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Backend
     from pytest_promptse.variants.invariance import Finding
     from pytest_promptse.variants.library import Library
-    from pytest_promptse.variants.rewriter import Request
+    from pytest_promptse.variants.rewriter import RewriteRequest
 
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.9, 0.95, 2048
 MOST_TRIES = 8
@@ -82,7 +90,7 @@ class LlmRewriter:
             self._runner.close()
             self._runner = None
 
-    def candidates(self, request: Request) -> Generator[str, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
         """Yield the model's wordings, each of them asked for after the last one was judged."""
         instruction = self._instruction(request)
         again = ""
@@ -107,20 +115,20 @@ class LlmRewriter:
             start = backend.reach(self._meter) if isinstance(backend, Remote) else backend.start()
             self._runner.run(start)
         decoding = Decoding(temperature=TEMPERATURE, top_p=TOP_P, max_tokens=MAX_TOKENS)
-        ask = Ask(prompt=prompt, decoding=decoding, n=1, seed=seed, variant_id="rewriting")
+        ask = Request(prompt=prompt, decoding=decoding, n=1, seed=seed, variant_id="rewriting")
         answer = self._runner.run(self._backend.complete(ask))
         self.usage += answer.usage
         return answer.completions[0].text
 
     @asynccontextmanager
-    async def _meter(self, _ask: Ask) -> AsyncIterator[Slip]:
-        slip = Slip()
+    async def _meter(self, _ask: Request) -> AsyncIterator[RequestUsage]:
+        slip = RequestUsage()
         try:
             yield slip
         finally:
             self.usage += slip.paid
 
-    def _instruction(self, request: Request) -> str:
+    def _instruction(self, request: RewriteRequest) -> str:
         emotion, personality = request.emotion, request.personality
         assert emotion is not None
         assert personality is not None

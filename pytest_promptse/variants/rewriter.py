@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class RewriteRequest:
     """One wording that is wanted.
 
     ``distance`` is nominal, ``band`` the interval ``[low, high)`` that the measured one must
@@ -58,7 +58,7 @@ class Rewriter(Protocol):
     def waives(self) -> frozenset[str]:
         """Names of rules that do not apply."""
 
-    def candidates(self, request: Request) -> Generator[str, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
         """Yield candidate prompts; what each was rejected for is sent back in.
 
         The generator ends where the rewriter gives up. The same request yields the same

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.distance import words
-from pytest_promptse.variants.document import read_prompt
+from pytest_promptse.variants.paragraphs import read_prompt
 from pytest_promptse.variants.spans import mask
 from pytest_promptse.variants.stubs import interface_names
 from pytest_promptse.variants.voice import Voice, layered
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.variants.invariance import Finding
     from pytest_promptse.variants.library import Library
-    from pytest_promptse.variants.rewriter import Request
+    from pytest_promptse.variants.rewriter import RewriteRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class RulesRewriter:
         """``1`` for the shipped library, ``1+digest`` for one with entries of a team's own."""
         return "1" + (f"+{self.library.digest}" if self.library.digest else "")
 
-    def candidates(self, request: Request) -> Generator[str, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
         """Yield wordings without end, each with its own random numbers."""
         if request.emotion is not None and request.personality is not None:
             voice = layered(request.emotion, request.personality, request.weights)

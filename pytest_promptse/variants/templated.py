@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.distance import measure, words
-from pytest_promptse.variants.document import read_prompt
 from pytest_promptse.variants.invariance import Finding
+from pytest_promptse.variants.paragraphs import read_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

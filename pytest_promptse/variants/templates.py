@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import VariantError, nearest
-from pytest_promptse.tasks.plainyaml import Place, parse
+from pytest_promptse.tasks.plainyaml import YamlNode, parse
 from pytest_promptse.variants.lexicon import REGISTERS, Entry, Lexicon
 from pytest_promptse.variants.meaning import (
     adds_instruction,
@@ -94,8 +94,8 @@ class EntryNode:
     """One named entry of a template file, with the fields that its kind must have."""
 
     name: str
-    place: Place
-    fields: Mapping[str, Place]
+    place: YamlNode
+    fields: Mapping[str, YamlNode]
     needed: Mapping[str, _Field]
 
     def given(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class EntryNode:
         return Material(**given)
 
 
-def _snippet(place: Place, kind: str) -> str:
+def _snippet(place: YamlNode, kind: str) -> str:
     text = place.text(f"a snippet of {kind!r}").strip("\n")
     slot = _FIT.get(kind)
     if slot and text.count(slot) != 1:
@@ -188,7 +188,7 @@ def expansions(text: str) -> Iterator[str]:
         )
 
 
-def _open(folder: Path, name: str) -> Place | None:
+def _open(folder: Path, name: str) -> YamlNode | None:
     path = folder / name
     if not path.is_file():
         return None
@@ -241,7 +241,7 @@ def lexicon(folder: Path) -> Lexicon | None:
     return Lexicon(tuple(_lexicon_entry(place) for place in top.items("the lexicon")))
 
 
-def _lexicon_entry(place: Place) -> Entry:
+def _lexicon_entry(place: YamlNode) -> Entry:
     fields = place.fields("an entry", ("any", "find", "say", "unless_after", "unless_before"))
     if ("any" in fields) == ("find" in fields) or ("find" in fields) != ("say" in fields):
         raise place.error("an entry has either 'any', or 'find' and 'say'")

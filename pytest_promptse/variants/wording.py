@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from pytest_promptse.variants.document import Document
     from pytest_promptse.variants.library import Strength
+    from pytest_promptse.variants.paragraphs import Document
     from pytest_promptse.variants.spans import Masked
     from pytest_promptse.variants.voice import Kind, Voice
 

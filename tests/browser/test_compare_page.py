@@ -5,7 +5,7 @@ from hostile_record import ATTACKS, hostile_record
 from record_builders import PAPER, flat, make_run, paper_runs
 
 from pytest_promptse.compare import page as study_page
-from pytest_promptse.compare.entry import Run
+from pytest_promptse.compare.entry import NamedRecord
 from pytest_promptse.compare.study import study_of
 
 axe_module = pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -21,7 +21,9 @@ SCREENS = {
 def hostile(tmp_path_factory):
     """A page in which every name tries to get out of where it is shown."""
     path = tmp_path_factory.mktemp("hostile") / "compare.html"
-    study_page.write(study_of([Run(path=ATTACKS[0], record=hostile_record(n_tasks=5))]), path)
+    study_page.write(
+        study_of([NamedRecord(path=ATTACKS[0], record=hostile_record(n_tasks=5))]), path
+    )
     return path
 
 

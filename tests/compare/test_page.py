@@ -9,14 +9,14 @@ from parsed_page import Page
 from record_builders import flat, make_run, paper_runs, save
 
 from pytest_promptse.cli.main import main
-from pytest_promptse.compare.entry import Run
+from pytest_promptse.compare.entry import NamedRecord
 from pytest_promptse.compare.page import render
 from pytest_promptse.compare.study import study_of
 
 
 @pytest.fixture(scope="module")
 def hostile():
-    return Page(render(study_of([Run(path="x", record=hostile_record())])))
+    return Page(render(study_of([NamedRecord(path="x", record=hostile_record())])))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from record_builders import falling, flat, make_run
 
 from pytest_promptse.compare.emotion import term_density
 from pytest_promptse.compare.study import study_of
-from pytest_promptse.record.schema import CalibrationRecord, VoicesRecord
+from pytest_promptse.record.schema import CalibrationRecord, SubgroupsRecord
 
 
 def models(*figures):
@@ -133,7 +133,7 @@ def calibration(ece):
 
 
 def with_calibration(run):
-    voices = VoicesRecord(
+    voices = SubgroupsRecord(
         model=run.record.suites[0].model,
         template=None,
         voices=[],
@@ -150,24 +150,24 @@ def replace_record(run, **changed):
 def test_rq4_says_how_each_mood_does():
     # In order of distance the emotions are excited, calm and anxious.
     run = with_calibration(make_run("a", {"one": falling(0.9, 0.5, 0.2)}))
-    found = study_of([run, make_run("b", {"one": flat(1.0)})]).moods
-    moods = {(m.entry.label, m.value): m for m in found.moods}
-    excited = moods["a", "excited"]
+    found = study_of([run, make_run("b", {"one": flat(1.0)})]).emotions
+    emotions = {(m.entry.label, m.value): m for m in found.emotions}
+    excited = emotions["a", "excited"]
     assert (excited.n, excited.pass_rate) == (1, 0.9)
     assert (excited.change, excited.elasticity) == pytest.approx((-0.1, 0.9))
     assert (excited.ece, excited.overconfident, excited.underconfident) == (0.3, 0.1, 0.2)
-    assert moods["a", "positive-active"].ece == 0.3
-    assert moods["a", "negative-active"].pass_rate == 0.2
-    assert moods["a", "calm"].ece is None
-    assert moods["b", "calm"].change == 0.0
+    assert emotions["a", "positive-active"].ece == 0.3
+    assert emotions["a", "negative-active"].pass_rate == 0.2
+    assert emotions["a", "calm"].ece is None
+    assert emotions["b", "calm"].change == 0.0
 
 
 def test_rq4_compares_distributions_of_quadrants():
-    # Distances are asked in different moods; all changes of one lie below all of another: D = 1.
+    # Distances are asked in different emotions; all changes of one lie below all of another: D = 1.
     tasks = {f"t{n}": falling(0.9, 0.5, 0.2) for n in range(4)}
     [changes, sure] = [
         d
-        for d in study_of([make_run("a", tasks), make_run("b", tasks)]).moods.distributions
+        for d in study_of([make_run("a", tasks), make_run("b", tasks)]).emotions.distributions
         if d.entry.label == "a"
     ]
     assert changes.figure == "change of the pass rate"
@@ -183,7 +183,7 @@ def test_rq4_regresses_on_emotion_where_tasks_suffice():
         f"t{n}": (1.0, {d: [(n * k + k) % 8 / 8 for k in (1, 3, 4, 6)] for d in (0.1, 0.2, 0.3)})
         for n in range(12)
     }
-    found = study_of([make_run("a", tasks), make_run("b", tasks)]).moods
+    found = study_of([make_run("a", tasks), make_run("b", tasks)]).emotions
     assert [(e.entry.label, e.figure) for e in found.explained] == [
         ("a", "change of the pass rate"),
         ("b", "change of the pass rate"),
@@ -196,15 +196,15 @@ def test_rq4_regresses_on_emotion_where_tasks_suffice():
 
 def test_rq4_says_what_is_missing(monkeypatch):
     runs = [make_run(name, {"one": flat(1.0)}, confidence=None) for name in ("a", "b")]
-    missing = study_of(runs).moods.missing
+    missing = study_of(runs).emotions.missing
     assert "confidence and calibration need log-probabilities: a, b has none" in missing
     assert any(line.startswith("the regression needs 10 tasks") for line in missing)
     plain = [replace_record(run, emotions={}) for run in runs]
-    assert study_of(plain).moods.missing == ("no wordings in a known emotion: a, b",)
+    assert study_of(plain).emotions.missing == ("no wordings in a known emotion: a, b",)
     monkeypatch.setitem(sys.modules, "statsmodels", None)
     assert (
         "the regression needs statsmodels; pip install 'pytest-promptse[statistics]'"
-        in study_of(runs).moods.missing
+        in study_of(runs).emotions.missing
     )
 
 

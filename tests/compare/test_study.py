@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from record_builders import falling, flat, make_record, make_run, make_suite, make_task
 
 from pytest_promptse.compare import page, terminal
-from pytest_promptse.compare.entry import Run, family_of, size_of
+from pytest_promptse.compare.entry import NamedRecord, family_of, size_of
 from pytest_promptse.compare.study import study_of
 from pytest_promptse.errors import RecordError
 
@@ -18,7 +18,7 @@ STABLE = {"one": flat(0.5), "two": flat(0.5)}
 
 def test_the_leaderboard_of_a_worked_example():
     study = study_of([make_run("big", BRITTLE), make_run("small", STABLE)])
-    big, small = study.standings
+    big, small = study.leaderboard
     assert (big.pass_at_1, small.pass_at_1) == (1.0, 0.5)
     assert (big.auc_e, small.auc_e) == pytest.approx((0.75, 1.0))
     assert list(big.elasticity.values()) == pytest.approx([1.0, 0.75, 0.5])
@@ -40,7 +40,7 @@ def test_quadrants_are_cut_at_the_medians():
     study = study_of(runs)
     # pass@1 1, 0.5, 0.75 and AUC-E 0.75, 1, 1: the medians are 0.75 and 1, and high on them.
     assert (study.cut.pass_at_1, study.cut.auc_e) == pytest.approx((0.75, 1.0))
-    assert {s.entry.label: s.quadrant for s in study.standings} == {
+    assert {s.entry.label: s.quadrant for s in study.leaderboard} == {
         "big": "strong-brittle",
         "small": "weak-stable",
         "best": "strong-stable",
@@ -49,7 +49,7 @@ def test_quadrants_are_cut_at_the_medians():
 
 def test_changes_are_paired_by_task_with_the_largest_first():
     study = study_of([make_run("big", BRITTLE), make_run("small", STABLE)])
-    _, small = study.standings
+    _, small = study.leaderboard
     assert (small.gap_pass, small.gap_auc) == pytest.approx((-0.5, 0.25))
     # Wilcoxon over two tasks that both fell by 0.5: of 4 signs, 2 are as extreme; over one that
     # changed (zeros are left out): of 2 signs both. Adjusted together: 1.
@@ -72,7 +72,7 @@ def test_wilcoxon_of_a_worked_example():
     names = "abcde"
     before = {name: flat(1.0) for name in names}
     after = {name: flat(1.0 - 0.1 * n) for n, name in enumerate(names, start=1)}
-    _, later = study_of([make_run("m", before), make_run("other", after)]).standings
+    _, later = study_of([make_run("m", before), make_run("other", after)]).leaderboard
     assert (later.gap_pass_p, later.gap_auc_p) == pytest.approx((2 / 16, 1.0))
 
 
@@ -80,7 +80,7 @@ def test_a_difference_has_a_paired_interval():
     names = "abcdefgh"
     before = {name: flat(0.9 - 0.1 * n) for n, name in enumerate(names)}
     after = {name: flat(1.0 - 0.1 * n) for n, name in enumerate(names)}
-    _, later = study_of([make_run("m", before), make_run("other", after)]).standings
+    _, later = study_of([make_run("m", before), make_run("other", after)]).leaderboard
     # Every task gained the same: the spread of tasks drops out.
     assert later.gap_pass_ci95 == pytest.approx((0.1, 0.1))
     assert later.pass_ci95[1] - later.pass_ci95[0] > 0.2
@@ -88,19 +88,19 @@ def test_a_difference_has_a_paired_interval():
 
 def test_models_are_compared_over_the_tasks_that_all_have():
     study = study_of([make_run("big", {**BRITTLE, "extra": flat(0.0)}), make_run("small", STABLE)])
-    assert [key[1] for key in study.ground.tasks] == ["one", "two"]
-    assert study.standings[0].pass_at_1 == 1.0
-    assert "compared over the 2 tasks that all have; 1 left out: extra" in study.ground.notes
+    assert [key[1] for key in study.subset.tasks] == ["one", "two"]
+    assert study.leaderboard[0].pass_at_1 == 1.0
+    assert "compared over the 2 tasks that all have; 1 left out: extra" in study.subset.notes
 
 
 def test_models_are_compared_over_the_distances_and_wordings_that_all_have():
     three = {"one": (1.0, {0.1: [1.0, 0.0], 0.2: [0.5], 0.3: [0.0]})}
     two = {"one": (1.0, {0.1: [1.0], 0.2: [0.5]})}
     study = study_of([make_run("a", three), make_run("b", two)])
-    assert study.ground.distances == (0.1, 0.2)
-    assert study.standings[0].elasticity == study.standings[1].elasticity
-    assert "compared over the distances that all have: 0.1, 0.2" in study.ground.notes
-    assert "1 wording left out that not all have" in study.ground.notes
+    assert study.subset.distances == (0.1, 0.2)
+    assert study.leaderboard[0].elasticity == study.leaderboard[1].elasticity
+    assert "compared over the distances that all have: 0.1, 0.2" in study.subset.notes
+    assert "1 wording left out that not all have" in study.subset.notes
 
 
 def test_what_was_worded_anew_keeps_its_own_wordings_and_is_said():
@@ -110,10 +110,10 @@ def test_what_was_worded_anew_keeps_its_own_wordings_and_is_said():
         for t in again.record.tasks
     ]
     study = study_of(
-        [make_run("a", BRITTLE), Run(path="b", record=replace(again.record, tasks=tasks))]
+        [make_run("a", BRITTLE), NamedRecord(path="b", record=replace(again.record, tasks=tasks))]
     )
-    assert study.standings[1].auc_e == pytest.approx(0.75)
-    assert any(note.startswith("2 tasks worded anew") for note in study.ground.notes)
+    assert study.leaderboard[1].auc_e == pytest.approx(0.75)
+    assert any(note.startswith("2 tasks worded anew") for note in study.subset.notes)
 
 
 def test_what_is_not_the_same_is_said_in_a_line_each():
@@ -121,7 +121,7 @@ def test_what_is_not_the_same_is_said_in_a_line_each():
         make_run("a", BRITTLE),
         make_run("b", BRITTLE, temperature=0.8, version="0.2.0", prompt="Please."),
     ]
-    notes = study_of(runs).ground.notes
+    notes = study_of(runs).subset.notes
     assert "not the same: temperature 0.2 (a); 0.8 (b)" in notes
     assert "not the same: pytest-promptse 0.1.0 (a); 0.2.0 (b)" in notes
     assert "prompts that are not the same in all: one, two" in notes
@@ -129,21 +129,21 @@ def test_what_is_not_the_same_is_said_in_a_line_each():
 
 def test_a_setting_that_an_earlier_release_did_not_know_is_no_difference():
     runs = [make_run("a", STABLE), make_run("b", STABLE, perturb="task")]
-    assert study_of(runs).ground.notes == ()
+    assert study_of(runs).subset.notes == ()
 
 
 def test_runs_that_were_scored_otherwise_are_compared_by_pass_rates():
     sharp = make_run("a", BRITTLE, soft=lambda rate: rate**2)
     study = study_of([sharp, make_run("b", BRITTLE, mode="light")])
-    assert study.ground.mode == "light"
-    assert study.standings[0].auc_e == pytest.approx(0.75)
-    assert any("as PromptSELight does" in note for note in study.ground.notes)
-    assert "not the same: mode promptse (a); light (b)" in study.ground.notes
+    assert study.subset.mode == "light"
+    assert study.leaderboard[0].auc_e == pytest.approx(0.75)
+    assert any("as PromptSELight does" in note for note in study.subset.notes)
+    assert "not the same: mode promptse (a); light (b)" in study.subset.notes
     assert study.screening.missing
     by_soft = study_of([sharp, make_run("b", BRITTLE)])
     # Scores 1, 0.25, 0: (1 + 4 * 0.25) / 6 = 1/3 in the first task.
-    assert by_soft.standings[0].auc_e == pytest.approx((1 / 3 + 1) / 2)
-    assert by_soft.standings[0].light == pytest.approx(0.75)
+    assert by_soft.leaderboard[0].auc_e == pytest.approx((1 / 3 + 1) / 2)
+    assert by_soft.leaderboard[0].light == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_runs_that_were_scored_otherwise_are_compared_by_pass_rates():
     ],
 )
 def test_every_entry_has_a_label_of_its_own(runs, labels):
-    assert [entry.label for entry in study_of(runs).ground.entries] == labels
+    assert [entry.label for entry in study_of(runs).subset.entries] == labels
 
 
 def test_one_record_may_hold_several_models_and_templates():
@@ -185,8 +185,8 @@ def test_one_record_may_hold_several_models_and_templates():
     for model, template in (("a", None), ("a", "team"), ("b", None)):
         tasks = [make_task("one", *flat(0.5), model=model, template=template)]
         parts.append((make_suite(tasks), tasks))
-    study = study_of([Run(path="run.json", record=make_record(*parts), name="mine")])
-    assert [e.label for e in study.ground.entries] == ["mine · a", "mine · a · team", "mine · b"]
+    study = study_of([NamedRecord(path="run.json", record=make_record(*parts), name="mine")])
+    assert [e.label for e in study.subset.entries] == ["mine · a", "mine · a · team", "mine · b"]
 
 
 def test_models_that_share_no_variant_of_a_task_still_have_their_pass_rates():
@@ -194,19 +194,19 @@ def test_models_that_share_no_variant_of_a_task_still_have_their_pass_rates():
     study = study_of(
         [make_run("a", {"one": near, "two": far}), make_run("b", {"one": far, "two": near})]
     )
-    for standing in study.standings:
-        assert (standing.pass_at_1, standing.auc_e, standing.sensitivity) == (1.0, None, None)
-        assert standing.quadrant is None
+    for row in study.leaderboard:
+        assert (row.pass_at_1, row.auc_e, row.sensitivity) == (1.0, None, None)
+        assert row.quadrant is None
     assert study.cut is None
     assert "Quadrants" in terminal.render(study, width=80, colours=False)
     assert "quadrants need models with an AUC-E" in page.render(study)
 
 
 def test_the_title_counts_models_and_their_entries():
-    assert study_of([make_run("a", STABLE), make_run("b", STABLE)]).ground.title == (
+    assert study_of([make_run("a", STABLE), make_run("b", STABLE)]).subset.title == (
         "2 models side by side"
     )
-    assert study_of([make_run("a", STABLE), make_run("a", STABLE)]).ground.title == (
+    assert study_of([make_run("a", STABLE), make_run("a", STABLE)]).subset.title == (
         "2 entries of 1 model side by side"
     )
 
@@ -224,7 +224,7 @@ def test_the_title_counts_models_and_their_entries():
             "no distance was measured for all: a 0.1; b 0.2",
         ),
         (
-            [Run(path="empty.json", record=make_record())],
+            [NamedRecord(path="empty.json", record=make_record())],
             "empty.json holds no task whose original wording was measured",
         ),
     ],
@@ -263,7 +263,7 @@ def test_rounding_puts_no_model_into_another_quadrant():
         make_run("a", {n: flat(0.3) for n in "xyz"}),
         make_run("b", {n: flat(0.1 + 0.2) for n in "xyz"}),
     ]
-    assert {s.quadrant for s in study_of(runs).standings} == {"strong-stable"}
+    assert {s.quadrant for s in study_of(runs).leaderboard} == {"strong-stable"}
 
 
 def test_a_template_that_was_edited_in_between_is_said():
@@ -271,8 +271,8 @@ def test_a_template_that_was_edited_in_between_is_said():
     edited = []
     for run, sha in zip(runs, ("0" * 64, "f" * 64), strict=True):
         suites = [replace(suite, template_sha256=sha) for suite in run.record.suites]
-        edited.append(Run(path=run.path, record=replace(run.record, suites=suites)))
-    notes = study_of(edited).ground.notes
+        edited.append(NamedRecord(path=run.path, record=replace(run.record, suites=suites)))
+    notes = study_of(edited).subset.notes
     assert notes == (
         f"not the same: template team {'0' * 12} (a · team x); {'f' * 12} (a · team y)",
     )

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.config.settings import PRESETS, check_names, resolve
+from pytest_promptse.config.settings import PRESETS, Settings, check_names, resolve
 from pytest_promptse.errors import SettingsError
 
 
@@ -105,7 +107,7 @@ def test_samples_by_number_leave_gates_at_the_point_estimate():
         ({"samples": "atuo"}, "is not a number, nor auto; did you mean 'auto'?"),
         ({"samples": "auto:0"}, "is not a whole number of at least 1"),
         ({"samples": "auto", "gate": "point"}, "--promptse-gate: a point gate"),
-        ({"samples": "auto", "min_pass_rate": "0.5"}, "--promptse-min-pass-rate: a floor for"),
+        ({"samples": "auto", "min_pass_rate": "0.5"}, "--promptse-min-pass-rate: a minimum for"),
     ],
 )
 def test_automatic_samples_are_refused_where_they_cannot_work(values, message):
@@ -138,3 +140,8 @@ def test_a_threshold_is_taken_exactly_within_0_and_1(value):
     else:
         with pytest.raises(SettingsError):
             settled(min_auc_e=value)
+
+
+def test_every_option_has_a_setting_and_every_setting_an_option():
+    derived = {"adaptive"}
+    assert set(OPTIONS) | derived == {field.name for field in fields(Settings)}

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from pytest_promptse.record.schema import (
     SCHEMA,
+    BaselineRecord,
+    ComparedRecord,
+    ComparisonRecord,
+    DifferenceRecord,
     EmotionRecord,
     ErrorRecord,
     GateRecord,
     InvocationRecord,
     ModelRecord,
+    PromptRecord,
+    RankedRecord,
+    RankingRecord,
     Record,
     SampleRecord,
+    SubgroupRecord,
+    SubgroupsRecord,
     SuiteRecord,
     TaskRecord,
     UsageRecord,
     VariantRecord,
-    VoiceRecord,
-    VoicesRecord,
-    WordingRecord,
 )
-from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
-from pytest_promptse.reports.ranked import DifferenceRecord, RankedRecord, RankingRecord
 
 ATTACKS = (
     "<script>window.owned = 1</script>",
@@ -155,7 +159,7 @@ def _task(suite: str, model: str, number: int, programs: int) -> TaskRecord:
         auc_e=None if number == 0 else 1.0 - 0.1 * number,
         auc_e_null=0.98,
         excess=0.1 * number,
-        original=WordingRecord(prompt=f"Please write it. {ATTACK}", samples=[right], **_figures(1)),
+        original=PromptRecord(prompt=f"Please write it. {ATTACK}", samples=[right], **_figures(1)),
         variants=[
             VariantRecord(
                 prompt=f"Argh, write it now! {ATTACK}",
@@ -226,12 +230,12 @@ def _ranking() -> RankingRecord:
     )
 
 
-def _voices(model: str) -> VoicesRecord:
-    return VoicesRecord(
+def _voices(model: str) -> SubgroupsRecord:
+    return SubgroupsRecord(
         model=model,
         template=None,
         voices=[
-            VoiceRecord(
+            SubgroupRecord(
                 trait=trait,
                 value=value,
                 distance=distance,

@@ -7,20 +7,20 @@ import random
 
 from msgspec.structs import replace
 
-from pytest_promptse.compare.entry import Run
+from pytest_promptse.compare.entry import NamedRecord
+from pytest_promptse.record.files import encode
 from pytest_promptse.record.schema import (
     SCHEMA,
     CalibrationRecord,
     EmotionRecord,
     ModelRecord,
+    PromptRecord,
     Record,
+    SubgroupsRecord,
     SuiteRecord,
     TaskRecord,
     UsageRecord,
     VariantRecord,
-    VoicesRecord,
-    WordingRecord,
-    encode,
 )
 
 EMOTIONS = {
@@ -66,7 +66,7 @@ def make_task(name, original, variants, *, model="m", template=None, suite=SUITE
         auc_e=None,
         auc_e_null=None,
         excess=None,
-        original=WordingRecord(**_wording(prompt, original, n, soft, confidence)),
+        original=PromptRecord(**_wording(prompt, original, n, soft, confidence)),
         variants=worded,
     )
 
@@ -143,7 +143,7 @@ def make_run(model, tasks, *, path="run.json", name=None, finished=None, templat
     ]
     when = {"finished": finished} if finished else {}
     when |= {"version": changed.pop("version")} if "version" in changed else {}
-    return Run(
+    return NamedRecord(
         path=path, record=make_record((make_suite(made, **changed), made), **when), name=name
     )
 
@@ -213,7 +213,7 @@ def _sure(run, rng):
     groups = ["all", "original", *EMOTIONS]
     calibrations = {name: calibration(rng.uniform(0.03, 0.5), rng) for name in groups}
     quadrants = ("positive-active", "positive-calm", "negative-active", "negative-calm")
-    voices = VoicesRecord(
+    voices = SubgroupsRecord(
         model=run.record.suites[0].model,
         template=None,
         voices=[],
@@ -223,7 +223,7 @@ def _sure(run, rng):
         emotions=calibrations,
     )
     record = replace(run.record, tasks=tasks, voices=[voices])
-    return Run(path=run.path, name=run.name, record=record)
+    return NamedRecord(path=run.path, name=run.name, record=record)
 
 
 def calibration(ece, rng):

@@ -13,15 +13,15 @@ from pytest_promptse.record.schema import (
     InvocationRecord,
     LightRecord,
     LossRecord,
+    PromptRecord,
     Record,
     RobustnessRecord,
+    SubgroupRecord,
+    SubgroupsRecord,
     SuiteRecord,
     TaskRecord,
     UsageRecord,
     VariantRecord,
-    VoiceRecord,
-    VoicesRecord,
-    WordingRecord,
 )
 
 CURVE = {"0.1": 0.9, "0.2": 0.8, "0.3": 0.7}
@@ -58,9 +58,9 @@ def variant(name: str, delta: float, **causes: int) -> VariantRecord:
     )
 
 
-def voice(trait: str, value: str, change: float, distance: float | None = None) -> VoiceRecord:
+def voice(trait: str, value: str, change: float, distance: float | None = None) -> SubgroupRecord:
     p = 0.01 if change < -0.1 else 0.5
-    return VoiceRecord(
+    return SubgroupRecord(
         trait=trait,
         value=value,
         distance=distance,
@@ -128,7 +128,7 @@ def record() -> Record:
         auc_e=0.8,
         auc_e_null=0.98,
         excess=0.18,
-        original=WordingRecord(**wording("Please add x.", 1.0)),
+        original=PromptRecord(**wording("Please add x.", 1.0)),
         variants=[
             variant("a", -0.1, wrong_answer=1),
             variant("b", -0.9, timeout=7),
@@ -137,7 +137,7 @@ def record() -> Record:
             variant("e", -0.3, syntax=2),
         ],
     )
-    voices = VoicesRecord(
+    voices = SubgroupsRecord(
         model="tiny",
         template=None,
         voices=[

@@ -5,18 +5,18 @@ import asyncio
 import pytest
 
 from pytest_promptse.models.base import (
-    Answer,
     Capabilities,
     Completion,
     Decoding,
     Prompt,
+    Response,
     Usage,
     completion_key,
 )
-from pytest_promptse.sampling.sampler import Job, Patience, Sampler
+from pytest_promptse.sampling.sampler import Job, RetryPolicy, Sampler
 from pytest_promptse.store.store import Store
 
-QUICK = Patience(attempts=4, first=0.01, longest=0.02, longest_wish=1.0)
+QUICK = RetryPolicy(attempts=4, first=0.01, longest=0.02, longest_retry_after=1.0)
 
 
 class ScriptedBackend:
@@ -60,7 +60,7 @@ class ScriptedBackend:
 
 def answer_to(ask):
     numbers = range(ask.first, ask.first + ask.n)
-    return Answer(
+    return Response(
         completions=tuple(Completion(index=i, text=f"{ask.prompt.user} #{i}") for i in numbers),
         usage=Usage(requests=1, prompt_tokens=10, completion_tokens=2 * ask.n),
     )
@@ -108,9 +108,9 @@ def sample(store):
     """Start a sampler for jobs and backends; it is closed after the test."""
     started = []
 
-    def sample(jobs, *backends, run="run", patience=QUICK, start=True, on=None, **options):
+    def sample(jobs, *backends, run="run", retry_policy=QUICK, start=True, on=None, **options):
         makers = {each.spec: (lambda each=each: each) for each in backends}
-        sampler = Sampler(on or store, jobs, makers, run=run, patience=patience, **options)
+        sampler = Sampler(on or store, jobs, makers, run=run, retry_policy=retry_policy, **options)
         started.append(sampler)
         if start:
             sampler.start()

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from pytest_promptse.sandbox import watch
 from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.tiers import open_sandbox
+from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.sandbox.limits import Limits
 
 HERE = Path(__file__).resolve().parent
@@ -269,8 +269,8 @@ def judge_all(threads: int = 4) -> tuple[list[Result], list[str]]:
     results: list[Result] = []
 
     def worker() -> None:
-        # One slot per thread, so that the next program is the next one in the same jail.
-        with open_sandbox("bwrap", slots=1) as sandbox:
+        # One worker per thread, so that the next program is the next one in the same jail.
+        with open_sandbox("bwrap", workers=1) as sandbox:
             while True:
                 try:
                     path = work.get_nowait()

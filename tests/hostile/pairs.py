@@ -105,7 +105,11 @@ def judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
             import traceback
 
             candidate.raised(error)
-            line = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == "check.py"]
+            line = [
+                f.lineno
+                for f in traceback.extract_tb(error.__traceback__)
+                if f.filename == "check.py"
+            ]
             verdict = "fail", f"line {line[-1:]} {type(error).__name__}: {error}"
         else:
             verdict = "pass", ""
@@ -115,9 +119,9 @@ def judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    from pytest_promptse.sandbox.tiers import open_sandbox
+    from pytest_promptse.sandbox.isolation import open_sandbox
 
-    with open_sandbox("bwrap", slots=1) as sandbox:
+    with open_sandbox("bwrap", workers=1) as sandbox:
         bad = 0
         pairs = read_pairs(sys.argv[1] if len(sys.argv) > 1 else "*.txt")
         for pair in pairs:
@@ -129,11 +133,14 @@ if __name__ == "__main__":
                     run_check(pair, Local(pair))
                 except BaseException as error:
                     import traceback
+
                     here = f"IN PROCESS {type(error).__name__}: {error} {traceback.extract_tb(error.__traceback__)[-1]}"
             try:
                 verdict, why = judge(sandbox, pair)
             except BaseException as error:
-                import traceback; traceback.print_exc()
+                import traceback
+
+                traceback.print_exc()
                 verdict, why = "unjudged", repr(error)
             if verdict != pair.expect or here:
                 bad += 1

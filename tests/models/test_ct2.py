@@ -9,7 +9,7 @@ import pytest
 
 from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Ask, Decoding, Prompt
+from pytest_promptse.models.base import Decoding, Prompt, Request
 from pytest_promptse.models.ct2 import Ct2Backend, tiny_backend
 
 VAGUE = Prompt(user="I'm tired. Write `mean(values: list[float]) -> float`: the middle of it all.")
@@ -18,7 +18,7 @@ CLEAR = Prompt(user="Write `unique(items: list) -> list`: remove duplicate items
 
 def ask(seed=0, *, prompt=VAGUE, n=8, first=0, temperature=1.0, top_p=1.0, max_tokens=60):
     decoding = Decoding(temperature=temperature, top_p=top_p, max_tokens=max_tokens)
-    return Ask(prompt=prompt, decoding=decoding, n=n, first=first, seed=seed, task_id="mean")
+    return Request(prompt=prompt, decoding=decoding, n=n, first=first, seed=seed, task_id="mean")
 
 
 def answers(*asks, backend=None, together=True):
@@ -92,12 +92,12 @@ def test_two_backends_in_one_process_leave_each_other_alone():
 def test_another_process_answers_alike():
     program = (
         "import asyncio, json\n"
-        "from pytest_promptse.models.base import Ask, Decoding, Prompt\n"
+        "from pytest_promptse.models.base import Request, Decoding, Prompt\n"
         "from pytest_promptse.models.ct2 import tiny_backend\n"
         "model = tiny_backend()\n"
         "asyncio.run(model.start())\n"
         f"decoding = Decoding(temperature=1.0, max_tokens=60)\n"
-        f"request = Ask(prompt=Prompt(user={VAGUE.user!r}), decoding=decoding, n=8, seed=1)\n"
+        f"request = Request(prompt=Prompt(user={VAGUE.user!r}), decoding=decoding, n=8, seed=1)\n"
         "answer = asyncio.run(model.complete(request))\n"
         "print(json.dumps([c.text for c in answer.completions]))\n"
     )
@@ -308,5 +308,5 @@ def test_a_damaged_file_beside_the_model_is_named(folder, name):
 
 def test_a_model_that_never_says_how_answers_end_is_refused(folder):
     (folder / "config.json").write_text('{"eos_token": "<|unheard-of|>"}')
-    with pytest.raises(ModelError, match="which token ends an answer"):
+    with pytest.raises(ModelError, match="does not name the end token"):
         start(Ct2Backend("ct2:model", folder))

@@ -11,11 +11,11 @@ from faulty_server import ANSWER, FaultyServer, tokens_of
 
 from pytest_promptse.errors import ModelError, SettingsError
 from pytest_promptse.models.base import (
-    Ask,
     Decoding,
     FatalError,
     OneByOneError,
     Prompt,
+    Request,
     TransientError,
 )
 from pytest_promptse.models.openai import OpenAIBackend
@@ -59,7 +59,7 @@ def converse(backend, *asks, before=lambda: None):
 
 
 def ask(n=2, **more):
-    return Ask(prompt=PROMPT, decoding=DECODING, n=n, seed=1234, **more)
+    return Request(prompt=PROMPT, decoding=DECODING, n=n, seed=1234, **more)
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
@@ -109,7 +109,7 @@ def test_an_answer_cut_by_the_token_limit_says_so(server, api):
 
 
 def test_a_system_part_is_sent_as_one(server):
-    request = Ask(prompt=Prompt(user="u", system="s"), decoding=DECODING, n=1)
+    request = Request(prompt=Prompt(user="u", system="s"), decoding=DECODING, n=1)
     converse(backend_for(server), request)
     assert server.requests[-1]["messages"] == [
         {"role": "system", "content": "s"},
@@ -289,7 +289,7 @@ def test_without_key_and_server_the_error_names_the_variable(monkeypatch):
 
 
 def test_an_address_that_is_none_is_refused_at_once():
-    with pytest.raises(SettingsError, match=r"'localhost:8000' is no address"):
+    with pytest.raises(SettingsError, match=r"'localhost:8000' is not the address"):
         OpenAIBackend("openai:m", "m", base_url="localhost:8000")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.models.base import Ask, Decoding, Prompt
+from pytest_promptse.models.base import Decoding, Prompt, Request
 from pytest_promptse.models.ct2 import tiny_backend
 from pytest_promptse.tasks.suitefile import load_suite
 from pytest_promptse.tasks.task import Task
@@ -93,7 +93,7 @@ def test_the_embedded_model_solves_nine_in_ten_plain_requests():
         await backend.start()
         decoding = Decoding(temperature=0.2, max_tokens=120)
         asks = [
-            Ask(prompt=Prompt(user=task.prompt), decoding=decoding, n=8, task_id=task.id)
+            Request(prompt=Prompt(user=task.prompt), decoding=decoding, n=8, task_id=task.id)
             for task, _ in TASKS
         ]
         return [await backend.complete(ask) for ask in asks]

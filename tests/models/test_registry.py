@@ -9,10 +9,10 @@ import pytest
 
 from pytest_promptse.errors import ModelError, SettingsError
 from pytest_promptse.models import registry
-from pytest_promptse.models.base import Ask, Decoding, Prompt
+from pytest_promptse.models.base import Decoding, Prompt, Request
 from pytest_promptse.models.extract import extract
 from pytest_promptse.models.reference import ReferenceBackend
-from pytest_promptse.models.registry import BACKENDS, ModelOptions, create_backend, split_spec
+from pytest_promptse.models.registry import BACKENDS, create_backend, split_spec
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_a_spec_is_backend_and_name(spec, parts):
         ("opnai:gpt", r"no backend 'opnai'; did you mean 'openai'\?.*tiny, openai, vllm"),
         ("gpt-4.1-mini", r"give BACKEND:NAME"),
         ("", r"no backend ''"),
-        ("openai", r"say which one, as in openai:MODEL"),
-        ("replay:", r"say which one, as in replay:FILE\.jsonl"),
+        ("openai", r"add the name: openai:MODEL"),
+        ("replay:", r"add the name: replay:FILE\.jsonl"),
         ("tiny:large", r"tiny takes no name; give 'tiny' alone"),
     ],
 )
@@ -62,18 +62,6 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, s
         create_backend(spec)
 
 
-def test_further_backends_go_before_the_built_in_ones():
-    made = []
-
-    def make(spec, name, options):
-        made.append((spec, name, options.api))
-        return ReferenceBackend()
-
-    create_backend("mine:a:b", ModelOptions(api="chat"), extra={"mine": make})
-    create_backend("tiny", extra={"tiny": make})
-    assert made == [("mine:a:b", "a:b", "chat"), ("tiny", "", None)]
-
-
 def test_importing_the_registry_imports_no_backend():
     program = (
         "import sys, pytest_promptse.models.registry;"
@@ -86,7 +74,7 @@ def test_importing_the_registry_imports_no_backend():
 
 
 def answered(reference, n=2):
-    ask = Ask(
+    ask = Request(
         prompt=Prompt(user="Write `one()`."),
         decoding=Decoding(),
         n=n,

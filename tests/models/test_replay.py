@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Ask, Decoding, Prompt
+from pytest_promptse.models.base import Decoding, Prompt, Request
 from pytest_promptse.models.replay import ReplayBackend
 
 PROMPT = Prompt(user="def one():\n")
@@ -35,7 +35,7 @@ def replayed(path, *asks):
 
 
 def ask(n=1, first=0, task_id="HumanEval/0", variant_id="original"):
-    return Ask(
+    return Request(
         prompt=PROMPT,
         decoding=Decoding(),
         n=n,
@@ -96,7 +96,7 @@ def test_a_wording_without_enough_completions_is_an_error_that_says_how_many_are
 
 def test_completions_made_for_another_wording_are_refused(tmp_path):
     line = {"task_id": "HumanEval/0", "text": "x", "prompt_sha256": "0" * 64}
-    with pytest.raises(ModelError, match="answer another wording"):
+    with pytest.raises(ModelError, match="answer another prompt"):
         replayed(written(tmp_path / "s.jsonl", [line]), ask())
 
 

@@ -9,7 +9,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from pytest_promptse.config.data_files import tiny_dir
-from pytest_promptse.models.base import Ask, Decoding, Prompt
+from pytest_promptse.models.base import Decoding, Prompt, Request
 from pytest_promptse.models.chat_template import read_chat_template
 from pytest_promptse.models.ct2 import tiny_backend
 
@@ -84,7 +84,7 @@ def sample(*, n, temperature, max_tokens):
         backend = tiny_backend()
         await backend.start()
         decoding = Decoding(temperature=temperature, max_tokens=max_tokens)
-        answer = await backend.complete(Ask(prompt=PROMPT, decoding=decoding, n=n, seed=3))
+        answer = await backend.complete(Request(prompt=PROMPT, decoding=decoding, n=n, seed=3))
         await backend.close()
         return answer.completions
 

@@ -5,13 +5,13 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from pytest_promptse.record.compressed import Packed
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.reports.escaping import escaped
 
 
 def test_tasks_come_out_as_they_went_in(record):
     tasks = [*record.tasks, replace(record.tasks[0], id="é ⚑", auc_e=0.1 + 0.2)]
-    packed = Packed(tasks[:1])
+    packed = CompressedTasks(tasks[:1])
     for task in tasks[1:]:
         packed.append(task)
     assert list(packed) == tasks
@@ -24,10 +24,10 @@ def test_tasks_come_out_as_they_went_in(record):
 
 def test_a_place_that_there_is_not_is_refused(record):
     with pytest.raises(IndexError):
-        Packed(record.tasks)[len(record.tasks)]
+        CompressedTasks(record.tasks)[len(record.tasks)]
 
 
 def test_what_acts_is_written_out_in_packed_tasks_too(record):
     acting = replace(record.tasks[0], id="\x1b[31m")
-    shown = visible(replace(record, tasks=Packed([acting, *record.tasks])))
+    shown = escaped(replace(record, tasks=CompressedTasks([acting, *record.tasks])))
     assert [task.id for task in shown.tasks] == ["\\x1b[31m", *(t.id for t in record.tasks)]

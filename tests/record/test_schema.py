@@ -12,14 +12,15 @@ from msgspec.structs import replace
 
 import pytest_promptse.record.schema as record_module
 from pytest_promptse.cli.main import main
-from pytest_promptse.record.compressed import Packed
-from pytest_promptse.record.schema import encode, json_schema
+from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.files import encode
+from pytest_promptse.record.schema import json_schema
 
 SHIPPED = Path(record_module.__file__).with_name("record.schema.json")
 
 
 def test_the_shipped_schema_is_that_of_the_record():
-    message = "run `promptse schema > pytest_promptse/reports/record.schema.json`"
+    message = "run `promptse schema > pytest_promptse/record/record.schema.json`"
     assert json.loads(SHIPPED.read_text()) == json_schema(), message
 
 
@@ -38,7 +39,7 @@ def test_part_by_part_a_record_is_written_as_it_would_be_at_once(record, n):
     whole = replace(record, tasks=tasks)
     at_once = msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
     assert b"".join(encode(whole)) == at_once
-    assert b"".join(encode(replace(record, tasks=Packed(tasks)))) == at_once
+    assert b"".join(encode(replace(record, tasks=CompressedTasks(tasks)))) == at_once
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ PROCESS = textwrap.dedent(
             if ask.task_id in options["fatal"]:
                 raise FatalError(f"HTTP 401 for {ask.task_id}")
             numbers = range(ask.first, ask.first + ask.n)
-            return Answer(
+            return Response(
                 completions=tuple(Completion(index=i, text=str(i)) for i in numbers),
                 usage=Usage(requests=1),
             )
@@ -65,7 +65,7 @@ PROCESS = textwrap.dedent(
         except NotScoredError as error:
             outcome.append(f"{type(error).__name__}: {error}")
     if options["form"]:
-        outcome.append(sampler.form("fake:model").logprobs)
+        outcome.append(sampler.capabilities("fake:model").logprobs)
     print(json.dumps(outcome), flush=True)
     sys.stdin.readline()
     sampler.close(grace=5)

@@ -3,14 +3,14 @@ import contextlib
 import pytest
 
 from pytest_promptse.errors import SandboxError
+from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.sandbox.limits import Limits
-from pytest_promptse.sandbox.tiers import open_sandbox
 
 
 @pytest.fixture(scope="session")
 def bwrap():
     try:
-        sandbox = open_sandbox("bwrap", slots=2)
+        sandbox = open_sandbox("bwrap", workers=2)
     except SandboxError as error:
         pytest.skip(str(error))
     with sandbox:
@@ -19,13 +19,13 @@ def bwrap():
 
 @pytest.fixture(scope="session")
 def plain():
-    with open_sandbox("none", slots=2) as sandbox:
+    with open_sandbox("none", workers=2) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="session", params=["bwrap", "none"])
 def sandbox(request):
-    """Either tier that can be had everywhere: what a candidate does is the same in both."""
+    """Either level that can be had everywhere: what a candidate does is the same in both."""
     return request.getfixturevalue("bwrap" if request.param == "bwrap" else "plain")
 
 
@@ -35,7 +35,7 @@ def load(sandbox):
     with contextlib.ExitStack() as stack:
 
         def load(program, entry_point="f", **limits):
-            turn = sandbox.load(program, entry_point=entry_point, limits=Limits(**limits))
-            return stack.enter_context(turn)
+            execution = sandbox.load(program, entry_point=entry_point, limits=Limits(**limits))
+            return stack.enter_context(execution)
 
         yield load

@@ -8,10 +8,10 @@ from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import bootstrap, bridge
 from pytest_promptse.sandbox.causes import ProgramStopped
 from pytest_promptse.sandbox.container import container_command, default_image, find_engine
-from pytest_promptse.sandbox.jail import Sandbox
 from pytest_promptse.sandbox.limits import Limits
-from pytest_promptse.sandbox.slot import Slot
-from pytest_promptse.sandbox.syscalls import Filters
+from pytest_promptse.sandbox.pool import SandboxPool
+from pytest_promptse.sandbox.seccomp import Filters
+from pytest_promptse.sandbox.worker import Worker
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,8 @@ def bridged(tmp_path_factory):
     far = [sys.executable, "-I", "-S", "-B", "-c", bridge.far_source(), bootstrap.COMMAND]
     command = [sys.executable, "-I", "-S", bridge.__file__, json.dumps(far)]
 
-    def make_slot(_):
-        return Slot(
+    def make_worker(_):
+        return Worker(
             command=lambda: command,
             spawn=lambda function: function(),
             isolation="none",
@@ -29,12 +29,12 @@ def bridged(tmp_path_factory):
             packages="",
         )
 
-    with Sandbox(
-        tier="bridged",
+    with SandboxPool(
+        isolation_level="bridged",
         description="",
-        make_slot=make_slot,
+        make_worker=make_worker,
         release=lambda: None,
-        slots=2,
+        workers=2,
         folder=str(tmp_path_factory.mktemp("bridged")),
     ) as sandbox:
         yield sandbox

@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.scoring.compare import compare_runs
-from pytest_promptse.scoring.noise import null_gap
-from pytest_promptse.scoring.pairing import RecordedTask, RecordedWording
+from pytest_promptse.scoring.noise_floor import null_gap
+from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
 
 law = settings(deadline=None, max_examples=25)
 D = (0.1, 0.2, 0.3)
 OPTIONS = {"mode": "promptse", "distances": D, "resamples": 500}
 
 
-def wording(rate: float, distance: float = 0.0, **extra) -> RecordedWording:
-    return RecordedWording(distance=distance, n=8, pass_rate=rate, score=rate, ess=8.0, **extra)
+def wording(rate: float, distance: float = 0.0, **extra) -> RecordedPrompt:
+    return RecordedPrompt(distance=distance, n=8, pass_rate=rate, score=rate, ess=8.0, **extra)
 
 
 def task(name: str, original: float, variants: dict[float, list[float]]) -> RecordedTask:
@@ -48,8 +48,14 @@ def run(n: int, loss: float, *, seed: int = 0) -> list[RecordedTask]:
 def test_a_run_against_itself_differs_by_nothing():
     same = compare_runs(run(20, 0.1), run(20, 0.1), "auc_e", margin=0.02, **OPTIONS)
     assert same.difference == 0.0
+    # Tasks not seen may still have lost something.
+    unseen = 1 - 0.025 ** (1 / 20)
     assert same.ci95 == (0.0, 0.0)
-    assert same.verdict == "pass"
+    assert same.exact == pytest.approx((-unseen, unseen))
+    assert same.verdict == "inconclusive"
+    assert same.message.endswith("tasks not seen leave [-0.168, +0.168]")
+    many = compare_runs(run(200, 0.1), run(200, 0.1), "auc_e", margin=0.02, **OPTIONS)
+    assert many.verdict == "pass"
 
 
 def test_a_loss_beyond_the_margin_fails():
@@ -78,7 +84,7 @@ def test_of_excess_less_is_better():
 
 def test_a_margin_may_be_a_share_of_the_baseline():
     found = compare_runs(
-        run(20, 0.12), run(20, 0.1, seed=1), "auc_e", margin=0.10, relative=True, **OPTIONS
+        run(60, 0.12), run(60, 0.1, seed=1), "auc_e", margin=0.10, relative=True, **OPTIONS
     )
     assert found.margin == pytest.approx(0.10 * found.baseline)
     assert found.verdict == "pass"
@@ -102,8 +108,8 @@ def test_only_shared_tasks_and_wordings_count_and_the_rest_is_listed():
     assert (found.current, found.baseline, found.n_tasks) == (1.0, 1.0, 1)
     assert found.tasks_only_current == ("new",)
     assert found.tasks_only_baseline == ("gone",)
-    assert found.wordings_only_current == (("a", "d0.1-1"),)
-    assert found.wordings_only_baseline == (("a", "d0.1-old"),)
+    assert found.variants_only_current == (("a", "d0.1-1"),)
+    assert found.variants_only_baseline == (("a", "d0.1-old"),)
 
 
 def test_runs_that_share_nothing_say_so():

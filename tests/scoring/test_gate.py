@@ -91,7 +91,7 @@ def test_a_threshold_above_the_noise_ceiling_is_warned_of_with_the_samples_it_ne
     assert gate.verdict == "fail"
     [warning] = gate.warnings
     assert "above the noise ceiling 0.90" in warning
-    assert "about 32 samples per wording instead of 8" in warning
+    assert "about 32 samples per variant instead of 8" in warning
 
 
 def test_the_warning_counts_in_multiples_where_the_plan_is_not_known():

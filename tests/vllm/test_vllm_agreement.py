@@ -21,7 +21,7 @@ import pytest
 
 from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Ask, Decoding, FatalError, Prompt, derive_seed
+from pytest_promptse.models.base import Decoding, FatalError, Prompt, Request, derive_seed
 from pytest_promptse.models.ct2 import tiny_backend
 from pytest_promptse.models.openai import OpenAIBackend
 from pytest_promptse.models.vllm import VllmBackend
@@ -51,7 +51,7 @@ SMALL = ("--promptse-samples=2", "--promptse-original-samples=2", "--promptse-va
 
 def asks(temperature, n):
     return [
-        Ask(
+        Request(
             prompt=Prompt(user=prompt),
             decoding=Decoding(temperature=temperature, max_tokens=48),
             n=n,
@@ -69,7 +69,7 @@ async def answers(backend):
         sampled = await asyncio.gather(*map(backend.complete, asks(1.0, 8)))
         with pytest.raises(ModelError) as refusal:
             await backend.complete(
-                Ask(prompt=Prompt(user="long " * 2000), decoding=Decoding(), n=1)
+                Request(prompt=Prompt(user="long " * 2000), decoding=Decoding(), n=1)
             )
         return capabilities, greedy, sampled, refusal.value
     finally:

@@ -1,47 +1,51 @@
-"""``html:PATH``: the record as one page that needs nothing beside itself (see `paging`)."""
+"""The ``html`` report: one self-contained page."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse.record.files import write_chunks
 from pytest_promptse.record.queries import (
+    FIGURES,
+    METRIC_LABELS,
     asked,
     causes,
     compared,
+    gap,
     losses,
     overall,
+    remarks,
     series_of,
     unscored,
+    victories,
     worst_change,
 )
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.reports.formatting import cost_unit, per_solved
 from pytest_promptse.reports.html import standalone_page
 from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
-from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
-from pytest_promptse.reports.terminal.ranking import NAMES, per_solved, unit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_promptse.record.schema import Record
-    from pytest_promptse.reports.ranked import RankingRecord
+    from pytest_promptse.record.schema import RankingRecord, Record
 
 _HARMFUL = 8
 
 
 def check_installed() -> None:
-    """Refuse to go on without what the page is made with.
+    """Check that the packages of the extra ``html`` are installed.
 
     Raises
     ------
     SettingsError
-        Naming the extra to install.
+        If one is missing. The message names the extra to install.
     """
     standalone_page.check_installed("an html report")
 
 
 def write(record: Record, path: Path) -> None:
-    """Write a record as a page, making the folder if it is missing.
+    """Write a record as a page to `path` and create the folder if it is missing.
 
     Raises
     ------
@@ -51,14 +55,14 @@ def write(record: Record, path: Path) -> None:
         If the extra is not installed.
     """
     check_installed()
-    standalone_page.save(render(record), path, what=f"report html:{path}")
+    write_chunks([render(record).encode()], path, what=f"report html:{path}")
 
 
 def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
-    """Return the page of a record, with at most `limit` bytes of samples in it."""
+    """Return the page of a record, with at most `limit` bytes of embedded data."""
     from pytest_promptse.reports.html import figures  # noqa: PLC0415 - needs the extra
 
-    record = visible(record)
+    record = escaped(record)
     series = series_of(record)
     harmful, n_harmful = losses(record.tasks, most=_HARMFUL)
     return standalone_page.rendered(
@@ -85,14 +89,14 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
 def _ranking(ranking: RankingRecord) -> dict[str, Any]:
     return {
         "of": ranking,
-        "figures": [NAMES[metric] for metric in FIGURES],
-        "unit": unit(ranking),
+        "figures": [METRIC_LABELS[metric] for metric in FIGURES],
+        "unit": cost_unit(ranking),
         "rows": [
             (one, per_solved(one), [gap(ranking, one.template, metric) for metric in FIGURES])
             for one in ranking.templates
         ],
         "victories": [
-            (NAMES[metric], better, worse)
+            (METRIC_LABELS[metric], better, worse)
             for metric in FIGURES
             for better, worse in victories(ranking, metric)
         ],

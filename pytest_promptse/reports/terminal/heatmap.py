@@ -1,4 +1,4 @@
-"""Where a model gives way: a heat map of emotions by distance, and the margins of personality."""
+"""Heat map of the change of the pass rate by emotion and distance, and by persona trait."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pytest_promptse.reports.formatting import SIGNIFICANT, shortened, signed, s
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.record.schema import VoiceRecord
+    from pytest_promptse.record.schema import SubgroupRecord
 
-# From which loss of pass rate on a cell is shaded how.
+# Shades of a cell by loss of pass rate.
 _SHADES = ((0.4, "█"), (0.2, "▓"), (0.1, "▒"), (0.05, "░"))
 _LEFT, _RIGHT = ("technical", "experience"), ("collaboration", "personality")
 
 
-def heatmap(voices: Sequence[VoiceRecord], *, most: int | None = None) -> Iterator[Text]:
+def heatmap(voices: Sequence[SubgroupRecord], *, most: int | None = None) -> Iterator[Text]:
     """Show by how much pass rates change against the originals', marked where significant.
 
     Nothing where no voice changes anything. The worst come first; `most` is how many lines of
@@ -57,7 +57,7 @@ def heatmap(voices: Sequence[VoiceRecord], *, most: int | None = None) -> Iterat
         yield line
 
 
-def _margin(voices: Sequence[VoiceRecord], traits: Sequence[str]) -> list[VoiceRecord]:
+def _margin(voices: Sequence[SubgroupRecord], traits: Sequence[str]) -> list[SubgroupRecord]:
     return [
         voice
         for trait in traits
@@ -66,7 +66,7 @@ def _margin(voices: Sequence[VoiceRecord], traits: Sequence[str]) -> list[VoiceR
     ]
 
 
-def _cell(voice: VoiceRecord | None) -> Text:
+def _cell(voice: SubgroupRecord | None) -> Text:
     if voice is None:
         return Text(" " * 6 + "· ", "dim")
     shade = next((sign for least, sign in _SHADES if voice.change <= -least), " ")

@@ -1,4 +1,4 @@
-"""How stable each suite is: one line of figures and a verdict for every suite of a model."""
+"""Tables of metrics: one line with a verdict for every suite of a model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from rich.text import Text
 from pytest_promptse.record.queries import Series
 from pytest_promptse.reports.formatting import (
     DASH,
+    MINUS,
     NOT_MEASURED,
     WIDE,
+    cause_words,
     columns,
     exact,
     label,
@@ -30,12 +32,15 @@ if TYPE_CHECKING:
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 _LEAST_NAME, _MOST_NAME = 12, 48
 _Cells = list[tuple[str, str]]
+_CAUSES_SHOWN = 4
+_CAUSE_BAR = 12
+_LEAST_SHOWN = 0.005
 
 
 def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
-    """Lay out the figures of one model's suites, as many as `width` columns hold.
+    """Yield a table of the metrics of `suites` of one model, with as many columns as fit.
 
-    Where they were asked through several templates, each line names its own.
+    With several templates, each line names its template.
     """
     wide = width >= WIDE
     distances = sorted({d for suite in suites for d in suite.elasticity}, key=float)
@@ -44,7 +49,7 @@ def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
     rows = [_figures(suite, distances, light=light, wide=wide) for suite in suites]
     widths = _widths([head, *rows])
     if width - sum(widths) < _LEAST_NAME:
-        # The sparkline still tells the curve.
+        # The sparkline still shows the curve.
         first, after = 1, 1 + len(distances)
         head, *rows = ([*row[:first], *row[after:]] for row in (head, *rows))
         widths = _widths([head, *rows])
@@ -56,7 +61,7 @@ def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
 
 
 def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
-    """Lay out the secondary figures of one model's suites."""
+    """Yield a table of the secondary metrics of `suites` of one model."""
     sizes = sorted({suite.robustness.s for suite in suites if suite.robustness})
     s = f"{sizes[0]}" if len(sizes) == 1 else ""
     titles = ["excess", "p", f"RP{s}", f"RD{s}", f"RR{s}", "ECE", "over", "under"]
@@ -71,7 +76,7 @@ def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
 
 
 def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
-    """Return a suite's name, its main figures and its verdict in one line."""
+    """Return name, main metrics and verdict of a suite in one line."""
     word = suite.verdict or "no gate"
     figures = f" pass@1 {short(suite.pass_at_1)}  AUC-E {exact(suite.auc_e)}  "
     name = f"{suite.id} {Series(suite.model, suite.template).label}" if name_model else suite.id
@@ -81,7 +86,7 @@ def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
 
 
 def title(suites: Sequence[SuiteRecord]) -> Text:
-    """Say which model and template the following is about, and how it was measured."""
+    """Return the heading: model, template, mode, and number of measured variants."""
     first = suites[0]
     templates = {suite.template for suite in suites}
     about = (
@@ -95,14 +100,14 @@ def title(suites: Sequence[SuiteRecord]) -> Text:
         facts.append(f"weights by {' and '.join(sorted({s.weighting for s in suites}))}")
     line = Text(about, "bold").append("".join(f", {fact}" for fact in facts), "not bold")
     if missing:
-        return line.append(f", {measured} of {planned} wordings measured", "not bold yellow")
+        return line.append(f", {measured} of {planned} variants measured", "not bold yellow")
     if measured < planned:
-        return line.append(f", {measured} of at most {planned} wordings", "not bold")
-    return line.append(f", {planned} wordings", "not bold")
+        return line.append(f", {measured} of at most {planned} variants", "not bold")
+    return line.append(f", {planned} variants", "not bold")
 
 
 def saved(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
-    """Say how far the suites that were drawn in rounds have come, if there are any."""
+    """Return the savings of suites that were sampled in rounds, if there are any."""
     ends = [suite.rounds for suite in suites if suite.rounds]
     if not ends:
         return
@@ -120,7 +125,7 @@ def _asked(suite: SuiteRecord) -> str:
 
 
 def _names(suites: Sequence[SuiteRecord]) -> tuple[str, list[str]]:
-    """Return what heads the column of names, and the names."""
+    """Return the heading of the name column, and the names."""
     if len({suite.template for suite in suites}) == 1:
         return "", [_name(suite) for suite in suites]
     if len({suite.id for suite in suites}) == 1:
@@ -182,3 +187,50 @@ def _secondary(suite: SuiteRecord) -> _Cells:
 
 def _widths(rows: Sequence[_Cells]) -> list[int]:
     return [1 + max(len(text) for text, _ in column) for column in zip(*rows, strict=True)]
+
+
+def loss_by_cause(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
+    """Show the part of 1 - E that each cause of failure accounts for, by distance.
+
+    The last column is the increase of the share of samples that fail for this cause. Suites are
+    weighted by their number of tasks.
+    """
+    split = [suite for suite in suites if suite.losses]
+    distances = sorted({d for suite in split for d in suite.losses}, key=float)
+    causes = {cause for suite in split for own in suite.losses.values() for cause in own}
+    losses = {c: [_mean(split, d, c, "loss") for d in distances] for c in causes}
+    drops = {c: sum(_mean(split, d, c, "drop") for d in distances) / len(distances) for c in causes}
+    ranked = sorted(causes, key=lambda cause: (-sum(losses[cause]), cause))
+    shown = [c for c in ranked if max(map(abs, (*losses[c], drops[c]))) >= _LEAST_SHOWN][
+        :_CAUSES_SHOWN
+    ]
+    if not shown:
+        return
+    most = max(sum(losses[cause]) for cause in shown)
+    widths = [8] * len(distances) + [10]
+    head = [*((f"d{d}", "dim") for d in distances), ("failures", "dim")]
+    yield _cause_row("why", f"part of 1 {MINUS} E", "bold", "dim").append_text(
+        columns(head, widths)
+    )
+    for cause in shown:
+        length = round(_CAUSE_BAR * max(0.0, sum(losses[cause])) / most) if most > 0 else 0
+        cells = [*((signed(loss), "") for loss in losses[cause]), (signed(drops[cause]), "")]
+        line = _cause_row(f"  {cause_words(cause)}", "█" * length, "", "red")
+        yield line.append_text(columns(cells, widths))
+
+
+def _cause_row(name: str, beside: str, style: str, beside_style: str) -> Text:
+    return Text(f"{name:<17}", style).append(
+        f"{beside:<{_CAUSE_BAR + 1}}", f"not bold {beside_style}"
+    )
+
+
+def _mean(suites: Sequence[SuiteRecord], distance: str, cause: str, name: str) -> float:
+    having = [suite for suite in suites if distance in suite.losses]
+    total = sum(
+        suite.n_tasks * getattr(suite.losses[distance][cause], name)
+        for suite in having
+        if cause in suite.losses[distance]
+    )
+    tasks = sum(suite.n_tasks for suite in having)
+    return float(total / tasks)

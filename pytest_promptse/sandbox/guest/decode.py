@@ -221,7 +221,7 @@ class _Reader:
 def _has_large(atoms: list[Any]) -> bool:
     """Return whether an integer among `atoms` may share its hash with another."""
     if set(map(type, atoms)) <= {int, float, bool}:
-        return max(atoms) >= _HASH_MODULUS or min(atoms) <= -_HASH_MODULUS
+        return bool(max(atoms) >= _HASH_MODULUS or min(atoms) <= -_HASH_MODULUS)
     return any(type(v) is int and abs(v) >= _HASH_MODULUS for v in atoms)
 
 

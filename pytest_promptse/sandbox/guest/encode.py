@@ -131,10 +131,9 @@ class _Writer:
     def is_flat(values: Collection[Any]) -> bool:
         kinds = set(map(type, values))
         if kinds == {int}:
-            return max(values) < _SAFE_INT and min(values) >= -_SAFE_INT
+            return bool(max(values) < _SAFE_INT and min(values) >= -_SAFE_INT)
         return kinds <= ATOM_TYPES and not (
-            int in kinds
-            and any(type(v) is int and not -_SAFE_INT <= v < _SAFE_INT for v in values)
+            int in kinds and any(type(v) is int and not -_SAFE_INT <= v < _SAFE_INT for v in values)
         )
 
 

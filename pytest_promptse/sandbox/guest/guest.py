@@ -20,13 +20,15 @@ import threading
 import traceback
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.lent import Lent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 MODULE = "program"
 FILE = "program.py"
@@ -143,7 +145,7 @@ class Guest:
             now = _snapshot(value)
             if now != before:
                 self.borrowed[number, name] = (value, now)
-                message = ("callback", number, "merge", (name, value), {})
+                message: Any = ("callback", number, "merge", (name, value), {})
                 send(self.channel, encode(message, self.objects.send_value))
                 self.serve()
 
@@ -188,7 +190,14 @@ class Guest:
         except (wire.WireError, RecursionError):
             cls = type(error)
             name = standard.name_of(cls) or ("builtins", "Exception")
-            parts = (objects.message_of(error),), objects.message_of(error), {}, None, None, False
+            parts: Any = (
+                (objects.message_of(error),),
+                objects.message_of(error),
+                {},
+                None,
+                None,
+                False,
+            )
             told = wire.Built(wire.EXCEPTION, (wire.Built(wire.NAMED, name), -1, *parts))
             self.answer(kind, told, text, None)
 
@@ -256,7 +265,10 @@ class Guest:
             raise
         finally:
             if track and _snapshot((args, kwargs)) != before:
-                self.changed = [_by_value(args), dict(zip(kwargs, _by_value(kwargs.values())))]
+                self.changed = [
+                    _by_value(args),
+                    dict(zip(kwargs, _by_value(kwargs.values()), strict=True)),
+                ]
 
     def method(
         self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool
@@ -283,10 +295,10 @@ class Guest:
                 items.append(next(iterator))
             except StopIteration as end:
                 return items, True, end.value
-            except BaseException as error:
+            except BaseException as failed:
                 if not items:
                     raise
-                self.postponed[id(iterator)] = error
+                self.postponed[id(iterator)] = failed
                 break
         return items, False, None
 
@@ -381,8 +393,11 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     },
     **{name: getattr(operator, name) for name in ("neg", "pos", "abs", "invert", "index")},
     **{name: getattr(operator, name) for name in ("contains", "getitem", "setitem", "delitem")},
-    **{name: getattr(builtins, name) for name in "int float complex bytes len bool hash".split()},
-    **{name: getattr(builtins, name) for name in "iter str repr format round reversed".split()},
+    **{
+        name: getattr(builtins, name)
+        for name in wire.words("int float complex bytes len bool hash")
+    },
+    **{name: getattr(builtins, name) for name in wire.words("iter str repr format round reversed")},
     "trunc": _same_type_call("__trunc__"),
     "floor": _same_type_call("__floor__"),
     "ceil": _same_type_call("__ceil__"),
@@ -457,7 +472,7 @@ def _open_device_names() -> None:
         number = numbers.get(os.fspath(file)) if not isinstance(file, int) else None
         return plain_open(file if number is None else os.dup(number), *args, **kwargs)
 
-    builtins.open = io.open = open_  # type: ignore[assignment]
+    builtins.open = io.open = open_
 
 
 def open_streams() -> None:

@@ -60,8 +60,9 @@ def _special(name: str) -> Callable[..., Any]:
 
 
 def _awaited(ask: Ask, number: int) -> Any:
-    return ask(number, "__await__", (), {})
-    yield
+    result = ask(number, "__await__", (), {})
+    yield from ()
+    return result
 
 
 class Lent:
@@ -118,7 +119,7 @@ class Lent:
         if fields is not None:
             import dataclasses  # noqa: PLC0415 - loaded already, by the warm interpreter
 
-            made = dataclasses.make_dataclass(name, fields.split())
+            made: Any = dataclasses.make_dataclass(name, fields.split())
             names["__dataclass_fields__"] = made.__dataclass_fields__
         own = tuple(base for base in bases if isinstance(base, _LentClass))
         return _LentClass(name, own, names)
@@ -138,7 +139,7 @@ class Lent:
         return error
 
     def _namedtuple(self, _number: int, name: str, fields: list[str]) -> Any:
-        return namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024
+        return namedtuple(name, fields)  # noqa: PYI024
 
     def _enum(self, _number: int, name: str, base: Any, members: dict[str, Any]) -> Any:
         made: Any = getattr(enum, base)(name, members, module="check")

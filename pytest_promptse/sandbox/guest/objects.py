@@ -16,14 +16,16 @@ import enum
 import sys
 import types
 from collections import deque
-from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import standard, wire
-from pytest_promptse.sandbox.guest.wire import Built, WireError
+from pytest_promptse.sandbox.guest.wire import Built, WireError, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MAX_OBJECTS = 100_000
 _MAX_MESSAGE = 2_000
@@ -32,14 +34,12 @@ _MAX_CAUSES = 5
 _MAX_NAMES = 300
 _NAME_CHARS = 100
 
-UNARY = tuple(
+UNARY = words(
     "neg pos abs invert int float complex index round trunc floor ceil bytes len bool"
     " reversed iter next enter exit aiter anext aenter aexit await call str repr format fspath"
-    " contains getitem setitem delitem missing".split()
+    " contains getitem setitem delitem missing"
 )
-BINARY = tuple(
-    "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
-)
+BINARY = words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or")
 ORDER = ("eq", "ne", "lt", "le", "gt", "ge")
 SPECIALS = frozenset(
     f"__{name}__"
@@ -132,7 +132,7 @@ class Objects:
 
     # -- values for the checker -------------------------------------------------------------------
 
-    def send_value(self, value: Any) -> Built:
+    def send_value(self, value: Any) -> Built:  # noqa: C901, PLR0911 - one return for each kind
         """Return how a value that is not plain data is sent."""
         lent = self.lent.get(id(value))
         if lent is not None:
@@ -142,11 +142,11 @@ class Objects:
             name = standard.name_of(value)
             return Built(wire.NAMED, name) if name else self._class(value)
         if value is Ellipsis or value is NotImplemented:
-            return Built(wire.NAMED, standard.name_of(value))
+            return Built(wire.NAMED, standard.name_of(value) or ())
         parts = standard.standard_parts(value)
         if parts is not None:
             return Built(wire.STANDARD, parts)
-        if issubclass(cls, BaseException):
+        if isinstance(value, BaseException):
             return self.exception(value)
         of_check = self.lent.get(id(cls))
         if of_check is not None:
@@ -264,7 +264,7 @@ def describe(cls: type) -> tuple[Any, ...]:
         overrides &= {*dir(base)}
     else:
         overrides.clear()
-    if cls.__hash__ is None:
+    if getattr(cls, "__hash__", None) is None:
         specials.discard("__hash__")
         specials.add("!hash")
     fields = None
@@ -314,19 +314,18 @@ def build_array(parts: list[Any]) -> Any:
         If the parts do not fit each other, or numpy is not installed here.
     """
     try:
-        import numpy  # noqa: PLC0415 - heavy; needed only where arrays are used
+        import numpy as np  # noqa: PLC0415 - heavy; needed only where arrays are used
     except ImportError:
         raise WireError("numpy is not installed beside pytest") from None
     code, shape, data = parts
     if type(code) is not str or type(data) is not str or len(code) > 12:  # noqa: PLR2004
         raise WireError("an array is malformed")
-    dtype = numpy.dtype(code)
+    dtype = np.dtype(code)
     if dtype.kind not in "biufcmMSU" or dtype.fields is not None or dtype.subdtype is not None:
         raise WireError("an array of a type that cannot be sent")
-    flat = numpy.frombuffer(data.encode("latin-1"), dtype=dtype).copy()
+    flat = np.frombuffer(data.encode("latin-1"), dtype=dtype).copy()
     if shape is None:
         return flat[0]
     if type(shape) is not tuple or any(type(n) is not int or n < 0 for n in shape):
         raise WireError("an array is malformed")
     return flat.reshape(shape)
-

@@ -12,14 +12,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest.decode import take
-from pytest_promptse.sandbox.guest.wire import Built, WireError
+from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MAX_ADDRESSES = 2**20
 
-# -- by value ---------------------------------------------------------------------------------------
+# -- by value ---------------------------------------------------------------------------------
 
 
 def _address(value: Any) -> tuple[Any, ...] | None:
@@ -75,7 +75,7 @@ def _array(parts: list[Any]) -> Any:
 
 def _view(parts: list[Any]) -> memoryview:
     data, code = take(parts, bytes, str)
-    return memoryview(data) if code == "B" else memoryview(data).cast(code)  # type: ignore[call-overload]
+    return memoryview(data) if code == "B" else memoryview(data).cast(code)
 
 
 def _text(name: str) -> Callable[[list[Any]], Any]:
@@ -201,11 +201,11 @@ def build_standard(
     return build(parts[1:])
 
 
-# -- by name ----------------------------------------------------------------------------------------
+# -- by name ----------------------------------------------------------------------------------
 
-_TYPES = frozenset(
+_TYPES = words(
     "int float complex str bytes bytearray bool list tuple dict set frozenset range slice object"
-    " type memoryview".split()
+    " type memoryview"
 )
 _CLASSES = frozenset(
     {
@@ -224,16 +224,16 @@ _CLASSES = frozenset(
 _SINGLETONS = {"builtins.Ellipsis": Ellipsis, "builtins.NotImplemented": NotImplemented}
 _NONE_TYPE = "builtins.NoneType"
 # Modules that define exceptions and do nothing when they are imported.
-_EXCEPTION_MODULES = frozenset(
+_EXCEPTION_MODULES = words(
     "asyncio.exceptions asyncio.queues binascii concurrent.futures._base configparser copy csv _csv"
     " dataclasses decimal email.errors enum fractions graphlib gzip io ipaddress json.decoder lzma"
     " pickle _pickle queue _queue re re._constants shutil signal socket sqlite3 statistics struct"
     " subprocess tarfile tempfile threading tomllib urllib.error uuid xml.etree.ElementTree"
-    " xml.parsers.expat zipfile zlib zoneinfo zoneinfo._common".split()
+    " xml.parsers.expat zipfile zlib zoneinfo zoneinfo._common"
 )
 
 
-def name_of(value: Any) -> Built | tuple[str, str] | None:
+def name_of(value: Any) -> tuple[str, str] | None:
     """Return module and name of an object that both ends know, or None."""
     if value is Ellipsis or value is NotImplemented:
         return "builtins", "Ellipsis" if value is Ellipsis else "NotImplemented"

@@ -67,6 +67,11 @@ ENTRY_NUMBER = -2
 """References to the program's module and to its entry point."""
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
 class WireError(Exception):
     """A message that breaks the rules, or a value that the format cannot express."""
 

@@ -1,4 +1,4 @@
-"""The warm interpreter of one slot, inside the jail: forks once per program, reaps, reports.
+"""The warm interpreter of one worker, inside the jail: forks once per program, reaps, reports.
 
 It reads orders from the checker on a socket that no program ever holds, and runs no line of any
 program itself. Every program is the first process of its own pid namespace, so that killing it
@@ -56,7 +56,7 @@ def serve(control: socket.socket) -> NoReturn:
         if order["do"] == "start":
             zygote.start(order, files)
         else:
-            control.send(json.dumps(zygote.end(order["turn"])).encode())
+            control.send(json.dumps(zygote.end(order["execution"])).encode())
 
 
 def _rehearse() -> None:
@@ -101,19 +101,22 @@ class _Zygote:
         try:
             child = kernel.fork(self.namespaces)
         except OSError as error:
-            self.errors[order["turn"]] = str(error)
+            self.errors[order["execution"]] = str(error)
         else:
             if child == 0:
                 self.become_program(files, highest, folder, private, bounds)
-            self.children[order["turn"]] = child
+            self.children[order["execution"]] = child
         for number in files:
             os.close(number)
 
-    def end(self, turn: int) -> dict[str, Any]:
+    def end(self, execution: int) -> dict[str, Any]:
         """Kill the program with all it started; how it had ended, if it had, and what it used."""
-        child = self.children.pop(turn, None)
+        child = self.children.pop(execution, None)
         if child is None:
-            return {"turn": turn, "error": self.errors.pop(turn, "there is no such turn")}
+            return {
+                "execution": execution,
+                "error": self.errors.pop(execution, "there is no such execution"),
+            }
         if self.isolation != "namespaces":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child, signal.SIGKILL)
@@ -124,7 +127,7 @@ class _Zygote:
             _kill_orphans(self.children.values())
         if self.isolation == "user":
             _clear("/tmp", "/dev/shm")  # noqa: S108 - the container's own
-        return {"turn": turn, "status": status, "cpu": usage.ru_utime + usage.ru_stime}
+        return {"execution": execution, "status": status, "cpu": usage.ru_utime + usage.ru_stime}
 
     def become_program(
         self,

@@ -1,0 +1,349 @@
+"""One program's execution as the checker sees it: messages, output, deadlines, and how it ended."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+from pytest_promptse.errors import SandboxError
+from pytest_promptse.sandbox import pressure, watch
+from pytest_promptse.sandbox.causes import Cause, Failure, ProgramStopped
+from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.zygote import READY
+
+if TYPE_CHECKING:
+    from pytest_promptse.sandbox.limits import Limits
+    from pytest_promptse.sandbox.worker import Worker
+
+_READY_SECONDS = 30.0
+_WATCH_SECONDS = 0.025
+_SHORTEST_WATCH_SECONDS = 0.005
+_MOST_PATIENCE = 5
+"""How many times its wall clock a program is given where the machine is short of processors."""
+
+_CHUNK = 1 << 16
+_HEADER = 4
+
+
+class _Output:
+    """What the program writes to one stream: the first bytes are kept, the rest dropped."""
+
+    def __init__(self, limit: int) -> None:
+        self.read_end, self.write_end = os.pipe()
+        os.set_blocking(self.read_end, False)
+        self.limit = limit
+        self.kept = bytearray()
+
+    def drain(self) -> bool:
+        """Read what is there; False at the end of the stream."""
+        try:
+            data = os.read(self.read_end, _CHUNK)
+        except BlockingIOError:
+            return True
+        self.kept += data[: self.limit - len(self.kept)]
+        return bool(data)
+
+    def text(self) -> str:
+        return self.kept.decode("utf-8", "replace")
+
+
+class Execution:
+    """A forked program process and the descriptors to it.
+
+    Parameters
+    ----------
+    worker : Worker
+        Where the program runs; this execution alone uses it.
+    limits : Limits
+        What the program may use.
+    folder : str
+        Working directory where the jail does not provide one.
+    stdin : bytes or None
+        Standard input; None is an empty one.
+    separate : bool
+        Keep standard error apart from standard output.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        limits: Limits,
+        *,
+        folder: str,
+        stdin: bytes | None = None,
+        separate: bool = False,
+    ) -> None:
+        self.limits = limits
+        self.seconds = 0.0
+        self.cpu = 0.0
+        self.broken: SandboxError | None = None
+        self._worker = worker
+        self._ended = False
+        self._ready = False
+        self._stalled = self._granted = 0.0
+        self._channel, theirs = socket.socketpair()
+        self.output = _Output(limits.output)
+        self.errors = _Output(limits.output) if separate else self.output
+        self._input = memoryview(stdin or b"")
+        self._input_end = -1
+        if stdin:
+            input_end, self._input_end = os.pipe()
+            os.set_blocking(self._input_end, False)
+        else:
+            input_end = os.open(os.devnull, os.O_RDONLY)
+        self._channel.setblocking(False)
+        self._poll = select.poll()
+        self._poll.register(self._channel, select.POLLIN)
+        for stream in {self.output, self.errors}:
+            self._poll.register(stream.read_end, select.POLLIN)
+        if stdin:
+            self._poll.register(self._input_end, select.POLLOUT)
+        self._buffer = bytearray()
+        files = [theirs.fileno(), input_end, self.output.write_end, self.errors.write_end]
+        try:
+            self._number = worker.begin(limits, files, folder)
+        except SandboxError:
+            self._ended = True
+            self.close()
+            raise
+        finally:
+            theirs.close()
+            os.close(input_end)
+            for stream in {self.output, self.errors}:
+                os.close(stream.write_end)
+
+    def adopt(self, limits: Limits) -> bool:
+        """Take other limits before the program is there; False where that cannot be.
+
+        The process is bound already, by all of them but the times, which are kept from outside.
+        """
+        times = replace(self.limits, wall=limits.wall, cpu=limits.cpu)
+        if times != limits or int(self.limits.cpu) != int(limits.cpu):
+            return False
+        if any(events & ~select.POLLIN for _, events in self._poll.poll(0)):
+            return False  # it has died
+        self.limits = limits
+        return True
+
+    def _await_ready(self) -> None:
+        """Wait until the program can run; what was sent before waits for it on the channel."""
+        answer = self._receive(time.monotonic() + _READY_SECONDS, guarded=False)
+        self._ready = answer == READY
+        if self._ready:
+            self._stalled = pressure.stalled()
+            return
+        said = answer.decode(errors="replace") if answer else "no word"
+        self.broken = SandboxError(f"the jail could not be set up for a program: {said}")
+        self.close()
+        raise self.broken
+
+    def send(self, message: bytes) -> None:
+        """Send one message; what a dead program cannot take shows when its answer is awaited."""
+        data = memoryview(len(message).to_bytes(_HEADER, "big") + message)
+        deadline = time.monotonic() + self._left()
+        while data:
+            try:
+                data = data[self._channel.send(data) :]
+            except BlockingIOError:
+                if not self._ready:
+                    self._await_ready()
+                    deadline = time.monotonic() + self._left()
+                elif time.monotonic() > deadline:
+                    return
+                select.select([], [self._channel], [], _WATCH_SECONDS)
+            except (BrokenPipeError, ConnectionResetError):
+                return
+
+    def receive(self) -> bytes:
+        """Return the program's next message.
+
+        Raises
+        ------
+        ProgramStopped
+            When the program ended, used up its limits, or broke the protocol.
+        """
+        message = self.receive_to_end()
+        if message is None:
+            raise ProgramStopped(self._explain_end())
+        return message
+
+    def receive_to_end(self) -> bytes | None:
+        """Return the program's next message, or None when it ended without one."""
+        if not self._ready:
+            self._await_ready()
+        start = time.monotonic()
+        try:
+            return self._receive(start + self._left(), guarded=True)
+        finally:
+            self.seconds += time.monotonic() - start
+
+    def returncode(self) -> int:
+        """Return how a script that ran to its end left; negative for a signal.
+
+        Raises
+        ------
+        ProgramStopped
+            When the CPU limit ended it.
+        """
+        status = self._end()
+        if self._used_up():
+            raise ProgramStopped(self._explain_status(status))
+        return os.waitstatus_to_exitcode(status)
+
+    def _receive(self, deadline: float, *, guarded: bool) -> bytes | None:
+        """Return the next message, None when the program has closed the channel."""
+        next_look = time.monotonic() + _WATCH_SECONDS if guarded else deadline
+        while True:
+            message = self._take_message()
+            if message is not None:
+                return message
+            now = time.monotonic()
+            if now >= deadline:
+                if not guarded:
+                    return None
+                deadline += self._grant()
+                continue
+            if now >= next_look:
+                next_look = time.monotonic() + self._watch()
+            events = self._poll.poll((min(deadline, next_look) - now) * 1000 + 1)
+            if not self._handle(events):
+                return None
+
+    def _handle(self, events: list[tuple[int, int]]) -> bool:
+        """Move what can be moved; False when the program's end of the channel is closed."""
+        open_ = True
+        for number, _ in events:
+            if number == self._channel.fileno():
+                try:
+                    data = self._channel.recv(_CHUNK)
+                except BlockingIOError:
+                    continue
+                except ConnectionResetError:
+                    data = b""
+                self._buffer += data
+                open_ = bool(data)
+            elif number == self._input_end:
+                self._feed()
+            else:
+                for stream in (self.output, self.errors):
+                    if stream.read_end == number and not stream.drain():
+                        self._poll.unregister(number)
+                        break
+        return open_
+
+    def _feed(self) -> None:
+        try:
+            self._input = self._input[os.write(self._input_end, self._input[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._input = memoryview(b"")
+        if not self._input:
+            self._close_input()
+
+    def _close_input(self) -> None:
+        if self._input_end >= 0:
+            if not self._ended:
+                self._poll.unregister(self._input_end)
+            os.close(self._input_end)
+            self._input_end = -1
+
+    def _take_message(self) -> bytes | None:
+        if len(self._buffer) < _HEADER:
+            return None
+        size = int.from_bytes(self._buffer[:_HEADER], "big")
+        if size > wire.MAX_BYTES:
+            self._fail("resource", f"an answer of {size} bytes is over the {wire.MAX_BYTES} kept")
+        if len(self._buffer) < _HEADER + size:
+            return None
+        message = bytes(self._buffer[_HEADER : _HEADER + size])
+        del self._buffer[: _HEADER + size]
+        return message
+
+    def _left(self) -> float:
+        return self.limits.wall + self._granted - self.seconds
+
+    def _grant(self) -> float:
+        """Return seconds more in place of those in which processes waited for a processor.
+
+        A program must not fail because something else on the machine was busy. One that is busy
+        itself is ended by its CPU time all the same.
+        """
+        stalled = pressure.stalled() - self._stalled
+        more = min(stalled, (_MOST_PATIENCE - 1) * self.limits.wall) - self._granted
+        if more < _SHORTEST_WATCH_SECONDS:
+            self._fail("timeout", f"no answer within {self.limits.wall:g} s")
+        self._granted += more
+        return more
+
+    def _watch(self) -> float:
+        """Return seconds until the next look: sooner where CPU time may run out sooner."""
+        used = watch.measure(self._worker.zygote, exact_above=self.limits.memory)
+        if used.memory > self.limits.memory:
+            mib = self.limits.memory / 2**20
+            self._fail("resource", f"the program's processes use over {mib:.0f} MiB")
+        if used.cpu >= self.limits.cpu:
+            self._fail("timeout", f"over {self.limits.cpu:g} s of CPU time")
+        return max(_SHORTEST_WATCH_SECONDS, min(_WATCH_SECONDS, self.limits.cpu - used.cpu))
+
+    def _fail(self, cause: Cause, detail: str) -> NoReturn:
+        self._end()
+        raise ProgramStopped(Failure(cause=cause, detail=detail))
+
+    def _used_up(self) -> bool:
+        return self.cpu >= self.limits.cpu
+
+    def _explain_end(self) -> Failure:
+        return self._explain_status(self._end())
+
+    def _explain_status(self, status: int) -> Failure:
+        if self._used_up():
+            return Failure(cause="timeout", detail=f"over {self.limits.cpu:g} s of CPU time")
+        if os.WIFSIGNALED(status):
+            name = signal.Signals(os.WTERMSIG(status)).name
+            return Failure(cause="exception", detail=f"the program's process died of {name}")
+        code = os.WEXITSTATUS(status)
+        return Failure(cause="exception", detail=f"the program ended its process (status {code})")
+
+    def _end(self) -> int:
+        """End the program and all it started; its wait status."""
+        if self._ended:
+            raise SandboxError("the execution is over")
+        self._ended = True
+        try:
+            ending = self._worker.end(self._number)
+        except SandboxError as error:
+            self.broken = error
+            raise
+        finally:
+            self.drain_output()
+        self.cpu = ending["cpu"]
+        return int(ending["status"])
+
+    def drain_output(self) -> None:
+        """Read what the program has written so far."""
+        for stream in {self.output, self.errors}:
+            while stream.read_end >= 0 and _has_data(stream.read_end) and stream.drain():
+                pass
+
+    def close(self) -> None:
+        """End the execution, if it has not ended, and close every descriptor."""
+        try:
+            if not self._ended:
+                self._end()
+        finally:
+            self._channel.close()
+            self._close_input()
+            for stream in {self.output, self.errors}:
+                if stream.read_end >= 0:
+                    os.close(stream.read_end)
+                    stream.read_end = -1
+
+
+def _has_data(number: int) -> bool:
+    return bool(select.select([number], [], [], 0)[0])

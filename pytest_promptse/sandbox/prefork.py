@@ -1,0 +1,54 @@
+"""Processes that are forked and confined while the program before them runs.
+
+A spare process waits on its channel for its program and runs no program code until then. It
+waits in another jail than the running program, so neither sees the other or is charged for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import SandboxError
+from pytest_promptse.sandbox.execution import Execution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_promptse.sandbox.limits import Limits
+    from pytest_promptse.sandbox.worker import Worker
+
+
+class PreforkPool:
+    """The executions that wait, at most one to a worker; a worker is asked for by who holds it."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Worker, Execution] = {}
+
+    def among(self, workers: Iterable[Worker]) -> Worker | None:
+        """Return one of `workers` in which an execution waits, if there is any."""
+        return next((worker for worker in workers if worker in self._waiting), None)
+
+    def make(self, worker: Worker, limits: Limits, *, folder: str) -> None:
+        """Make an execution ready in `worker`; one that cannot be is missed by nobody."""
+        with contextlib.suppress(SandboxError):
+            self._waiting[worker] = Execution(worker, limits, folder=folder)
+
+    def take(self, worker: Worker, limits: Limits) -> Execution | None:
+        """Return the process that waits in `worker`, if it is alive and can take `limits`."""
+        execution = self._waiting.get(worker)
+        if execution is None or not execution.adopt(limits):
+            return None
+        return self._waiting.pop(worker)
+
+    def drop(self, worker: Worker) -> None:
+        """End the execution that waits in `worker`, if there is one."""
+        execution = self._waiting.pop(worker, None)
+        if execution is not None:
+            with contextlib.suppress(SandboxError):
+                execution.close()
+
+    def close(self) -> None:
+        """End every execution that waits."""
+        for worker in [*self._waiting]:
+            self.drop(worker)

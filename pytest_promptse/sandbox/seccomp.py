@@ -1,0 +1,117 @@
+"""Which system calls a program may not make, compiled by libseccomp.
+
+The list names what widens the kernel's attack surface or escapes the accounting of an execution.
+Ordinary programs use none of it, nor do process pools and sockets on the loopback interface.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_promptse.errors import SandboxError
+
+_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+_INT = 0xFFFFFFFF  # the kernel looks at these bits only (CVE-2019-10063)
+_TIOCSTI = 0x5412
+_TIOCLINUX = 0x541C
+_REFUSED = (
+    # namespaces and mounts
+    "unshare setns umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount"
+    " fspick mount_setattr open_by_handle_at name_to_handle_at quotactl"
+    # other processes
+    " ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd"
+    # wide interfaces of the kernel
+    " bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register"
+    " add_key request_key keyctl personality syslog acct swapon swapoff reboot kexec_load"
+    " kexec_file_load init_module finit_module delete_module iopl ioperm modify_ldt lookup_dcookie"
+    " fanotify_init vhangup nfsservctl seccomp landlock_create_ruleset"
+    # memory that no process's account shows, and objects that outlive the execution
+    " memfd_create memfd_secret shmget shmat semget msgget mq_open"
+    # clocks and names
+    " settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """BPF instructions of this machine.
+
+    Two, since the kernel tries a new filter on every system call there is: the long one is put on
+    the warm interpreter once and inherited, the short one on each program.
+
+    Attributes
+    ----------
+    jail : bytes
+        Refuses what not even the warm interpreter needs.
+    program : bytes
+        Refuses what the warm interpreter does to set a program up.
+    """
+
+    jail: bytes = b""
+    program: bytes = b""
+
+
+def compile_filters() -> Filters:
+    """Return the filters that together refuse a program all that it may not do.
+
+    Raises
+    ------
+    SandboxError
+        When libseccomp is not installed.
+    """
+    try:
+        import pyseccomp  # noqa: PLC0415 - its import fails where libseccomp is missing
+    except (ImportError, RuntimeError, OSError) as error:
+        raise SandboxError(
+            f"the system-call filter needs libseccomp ({error}): apt-get install libseccomp2"
+        ) from None
+    return Filters(jail=_jail(pyseccomp), program=_program(pyseccomp))
+
+
+def _jail(pyseccomp: Any) -> bytes:
+    refuse = pyseccomp.ERRNO(errno.EPERM)
+    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    for name in _REFUSED.split():
+        if _is_known(pyseccomp, name):
+            rules.add_rule(refuse, name)
+    # Its flags lie in memory, where a filter cannot look; the C library then uses clone.
+    rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
+    for request in (_TIOCSTI, _TIOCLINUX):
+        rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, request))
+    # Unix, IPv4 and IPv6 stay; the others (netlink, vsock, packet …) are not all confined by a
+    # network namespace. Families 3 to 9 and from 11 on.
+    families = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+    for family in range(socket.AF_INET6):
+        if family not in families:
+            rules.add_rule(refuse, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+    rules.add_rule(refuse, "socket", pyseccomp.Arg(0, pyseccomp.GT, socket.AF_INET6))
+    return _instructions(rules)
+
+
+def _program(pyseccomp: Any) -> bytes:
+    refuse = pyseccomp.ERRNO(errno.EPERM)
+    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    rules.add_rule(refuse, "mount")
+    for bit in range(32):
+        flag = 1 << bit
+        if _NAMESPACES & flag:
+            rules.add_rule(refuse, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
+    return _instructions(rules)
+
+
+def _instructions(rules: Any) -> bytes:
+    with tempfile.TemporaryFile() as file:
+        rules.export_bpf(file)
+        file.seek(0)
+        return file.read()
+
+
+def _is_known(pyseccomp: Any, name: str) -> bool:
+    try:
+        return int(pyseccomp.resolve_syscall(pyseccomp.system_arch(), name)) >= 0
+    except (OSError, ValueError):
+        return False
