@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record.psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
@@ -484,6 +485,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []
     emotions: dict[str, EmotionRecord] = {}
+    psychometrics: PsychometricsRecord | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def load(cls, path: str | Path) -> Record:
