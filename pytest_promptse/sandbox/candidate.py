@@ -120,7 +120,7 @@ class Candidate:
         return self.call_object(None, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        is_private = name.startswith("_") and name not in _ENTRY_NAMES
+        is_private = name.startswith("_") and name not in ENTRY_NAMES
         if is_private or "_lock" not in self.__dict__:
             raise AttributeError(f"a candidate has no {name!r}")
         return self.ask("find", name)
@@ -558,11 +558,15 @@ class Candidate:
             is_stop = isinstance(error, ProgramStopped) and not isinstance(error, ProgramInterrupt)
             if is_stop or isinstance(error, KeyboardInterrupt):
                 raise
-            if isinstance(error, AssertionError | CannotCrossError) or not isinstance(
+            is_mistake = isinstance(error, CannotCrossError) and operation == "call"
+            is_failure = isinstance(error, AssertionError) or not isinstance(
                 error, Exception | ProgramInterrupt
-            ):
+            )
+            if is_mistake or is_failure:
                 self._failed_assertion = error
                 error = RuntimeError("the check has failed")
+            elif isinstance(error, CannotCrossError):
+                error = TypeError(str(error))
             message = self._encode(("raise", error))
         execution.send(message)
 
@@ -574,7 +578,7 @@ class _Module:
         self.__dict__["_candidate"] = candidate
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name not in _ENTRY_NAMES:
+        if name.startswith("__") and name not in ENTRY_NAMES:
             raise AttributeError(name)
         return self.__dict__["_candidate"].ask("get", self, name)
 
@@ -591,7 +595,7 @@ class _Module:
         return "<the program's module>"
 
 
-_ENTRY_NAMES = wire.words(
+ENTRY_NAMES = wire.words(
     "__name__ __doc__ __qualname__ __annotations__ __defaults__ __kwdefaults__ __wrapped__"
     " __members__ __all__ __version__ __author__"
 )
@@ -601,7 +605,7 @@ def safe_text(error: BaseException) -> str:
     """Return ``str(error)``, or nothing where that raises."""
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - attributes that a program forged
+    except (Exception, ProgramStopped):  # noqa: BLE001 - what a program forged, a handle's text
         return ""
 
 

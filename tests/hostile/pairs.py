@@ -101,7 +101,7 @@ def judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
             run_check(pair, candidate)
         except ProgramStopped as stop:
             verdict = "fail", f"{stop.failure.cause}: {stop.failure.detail}"
-        except Exception as error:
+        except (Exception, pytest.fail.Exception) as error:
             import traceback
 
             candidate.raised(error)
