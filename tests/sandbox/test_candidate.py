@@ -355,11 +355,9 @@ def test_other_names_of_the_program_are_reached_through_its_module(load):
         assert candidate.module.missing
 
 
-@pytest.mark.parametrize("value", [time, object(), pytest.raises, (n for n in ()).gi_frame])
+@pytest.mark.parametrize("value", [time, object(), (n for n in ()).gi_frame])
 def test_what_cannot_be_sent_is_an_error_of_the_task(load, value):
     candidate = load(ECHO)
-    if value is pytest.raises:
-        value = pytest.raises(ValueError)
     with pytest.raises(CannotCrossError, match="cannot be sent"):
         candidate(value)
     assert candidate(1) == 1
