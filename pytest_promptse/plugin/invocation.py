@@ -29,7 +29,15 @@ _RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 _SETTINGS: pytest.StashKey[GivenSettings] = pytest.StashKey()
 
 # These options concern a run as a whole. A command that repeats a few items leaves them out.
-_OF_WHOLE_RUN = {"report", "save", "compare", "compare_fail", "compare_missing", "dry_run"}
+_OF_WHOLE_RUN = {
+    "report",
+    "save",
+    "compare",
+    "compare_fail",
+    "compare_missing",
+    "shard",
+    "dry_run",
+}
 
 
 class GivenSettings:

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_promptse.errors import NotScoredError, TaskError
 from pytest_promptse.plugin.check_digest import source_digest
+from pytest_promptse.plugin.invocation import invocation
 from pytest_promptse.plugin.pytest_private import (
     argument_names,
     fixture_definitions,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _TASK: pytest.StashKey[Task] = pytest.StashKey()
 RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+_DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
 _OWN_FIXTURES = ("candidate", "task", "request")
@@ -365,7 +367,10 @@ def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> 
 def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) -> None:
     node_of = partial(_node_of, item, target)
     try:
-        if isinstance(target.subject, PlannedGate):
+        if isinstance(target.subject, PlannedGate) and run.settings.shard is not None:
+            run.measure_share(target.suite, target.subject, check, node_of=node_of)
+            pytest.skip(f"open in shard {run.settings.shard}; promptse merge decides it")
+        elif isinstance(target.subject, PlannedGate):
             gate = run.decide(target.suite, target.subject, check, node_of=node_of)
         else:
             _measure(item, run, target, target.subject, check)
@@ -389,20 +394,45 @@ def _measure(
         reason = f"not needed: decided after {end.completions} of {end.most} completions"
         raise pytest.skip.Exception(reason, _use_item_location=True)
     count = run.measure(target.suite, planned, check, node_of=node_of)
-    item.stash[RESULT_WORD] = f"({count.passes}/{count.n})"
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
     floor = target.suite.settings.min_pass_rate
+    # A variant without a floor has nothing to pass: its programs may all have failed.
+    verb = "MEASURED" if floor is None else "PASSED"
+    item.stash[RESULT_WORD] = f"{verb} ({count.passes}/{count.n})"
     if floor is not None and rate < floor:
+        item.stash[_DETAILS] = _details(item, run, target, planned)
         pytest.fail(
             f"pass rate {rate:.2f} < {floor:g} ({count.passes} of {count.n} samples pass)",
             pytrace=False,
         )
 
 
+def _details(
+    item: pytest.Item, run: PromptseRun, target: ItemTarget, planned: PlannedVariant
+) -> str:
+    """Return what the report of a failed variant shows: changes, a failure and its command."""
+    from pytest_promptse.reports.terminal.details import render_variant  # noqa: PLC0415 - rich
+
+    own = (one for one in target.suite.variants if one.task is planned.task)
+    original = next(one for one in own if one.variant.distance == 0.0)
+    prompt, texts = run.measured_prompt(target.suite, planned)
+    writer = item.config.get_terminal_writer()
+    return render_variant(
+        original.variant.text,
+        prompt,
+        texts=texts,
+        invocation=invocation(item.config),
+        width=writer.fullwidth,
+        colours=writer.hasmarkup,
+        most=1,
+    )
+
+
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
     """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
-    item.stash[RESULT_WORD] = f"({gate.message})"
+    verb = "MEASURED" if gate.threshold is None else "PASSED"
+    item.stash[RESULT_WORD] = f"{verb} ({gate.message})"
     item.user_properties.extend(_properties(gate))
     for warning in gate.warnings:
         warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {warning}"), stacklevel=2)
@@ -441,6 +471,8 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     if TARGET not in item.stash and RESULT_WORD not in item.stash:
         return
     report.promptse = item.stash.get(RESULT_WORD, "")  # type: ignore[attr-defined]
+    if report.when == "call" and report.failed and _DETAILS in item.stash:
+        report.sections.append(("promptse", item.stash[_DETAILS]))
     if call.excinfo is None or not isinstance(call.excinfo.value, NotScoredError | TaskError):
         return
     message = call.excinfo.getrepr(style="value")
