@@ -39,7 +39,7 @@ _SEPARATORS = (
     "\u201c\u201d\u2018\u2019\u300a\u300b\u300c\u300d"
 )
 _REFUSALS = re.compile(
-    r"\bas an? (?:ai|artificial|large language|language) |\b(?:i am|i'm) (?:just |only )?an? (?:ai|"
+    r"\bas an? (?:ai|artificial|large language|language)\b|\b(?:i am|i'm) (?:just |only )?an? (?:ai|"
     r"artificial|language model)|\bi (?:can ?not|can't|do not|don't|am unable|won't|will not|must "
     r"decline)\b[^.\n]{0,60}\b(?:feel|feelings|emotions?|answer|assist|help|comply|rate|provide|"
     r"continue|fulfil\w*|do that|respond)|\b(?:i'm|i am) sorry\b|\bunable to (?:answer|assist|rate|"
