@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -34,6 +36,8 @@ from pytest_promptse.plugin.psychometric_items import (
     log_suites,
     psychometrics_record,
 )
+from pytest_promptse.record.files import LAST_RUN
+from pytest_promptse.record.files import write as write_record
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
@@ -264,6 +268,8 @@ class PromptseSession:
         self._timeout = None
 
     def pytest_unconfigure(self) -> None:
+        if signal.getsignal(signal.SIGTERM) is _interrupt:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # A worker whose items are done may still sample for the other workers.
         self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
 
@@ -347,6 +353,8 @@ class PromptseSession:
                 f"{paid.prompt_tokens} + {paid.completion_tokens} tokens"
             )
         self._reports = not self._is_worker
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
+            signal.signal(signal.SIGTERM, _interrupt)
 
     def _refuse(self, reason: str) -> NoReturn:
         if self._is_worker:
@@ -370,6 +378,11 @@ class PromptseSession:
                 write(compared, self._config.invocation_params.dir / path)
             except PromptseError as error:
                 self._problems.append(str(error))
+        try:
+            # For `promptse show`.
+            write_record(compared, self.run.store.folder / LAST_RUN)
+        except RecordError as error:
+            self._problems.append(str(error))
         # A baseline does not contain what its run was compared with.
         self._save(record, interrupted=interrupted)
         self.run.forget()
@@ -497,6 +510,18 @@ def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]
         for planned in target.needed():
             needed.setdefault((target.suite.key, planned.job.key), (target.suite, planned))
     return list(needed.values())
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    """End the session as Ctrl-C does, so that the store is closed and in one file.
+
+    CI services send SIGTERM when they cancel a job, and may save a cache afterwards.
+    """
+    raise KeyboardInterrupt
 
 
 def _write_lines(terminal: Any, lines: Sequence[str], **markup: bool) -> None:
