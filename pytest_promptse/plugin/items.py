@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import platform
 import warnings
 from contextvars import ContextVar
@@ -22,7 +23,7 @@ from pytest_promptse.plugin.pytest_private import (
 )
 from pytest_promptse.run.judge import Check, CheckResult
 from pytest_promptse.run.plan import PlannedGate, PlannedVariant
-from pytest_promptse.sandbox.candidate import ProgramStopped
+from pytest_promptse.sandbox.candidate import ENTRY_NAMES, ProgramStopped, safe_text
 from pytest_promptse.sandbox.limits import Limits
 from pytest_promptse.tasks.example import shown
 from pytest_promptse.variants.variant import text_hash
@@ -42,6 +43,8 @@ RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
 _DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
+# What a candidate has besides the attributes of the program's entry point.
+_OWN_NAMES = ("module", "run", "output")
 _OWN_FIXTURES = ("candidate", "task", "request")
 
 
@@ -132,7 +135,10 @@ def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
 
 
 class CandidateProxy:
-    """The value of the ``candidate`` fixture: forwards to the program that is judged now."""
+    # The value of the ``candidate`` fixture: forwards to the program that is judged now.
+    # This is no docstring, since ``candidate.__doc__`` is the entry point's.
+
+    promptse_candidate = True
 
     def __init__(self) -> None:
         self._program: Candidate | None = None
@@ -158,9 +164,48 @@ class CandidateProxy:
         return "candidate"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and (name not in ENTRY_NAMES or self._program is None):
             raise AttributeError(name)
-        return getattr(self._bound(), name)
+        program = self._bound()
+        return getattr(program, name) if name in _OWN_NAMES else program.ask("find", name)
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return None if self._program is None else self._bound().__doc__
+
+    @property
+    def __signature__(self) -> Any:
+        return self._bound().__signature__
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._bound())  # type: ignore[arg-type]
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._bound())  # type: ignore[arg-type]
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self._bound().__mro_entries__(bases)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._bound())
+
+    def __len__(self) -> int:
+        return len(self._bound())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._bound()[key]
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._bound()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (self._program is not None and self._bound() == other)
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 def task_of(item: pytest.Item) -> Task:
@@ -252,19 +297,39 @@ def _run_body(
                 "raised before the test used candidate, so the check or a fixture is broken"
             )
             raise
-        return CheckResult("wrong_answer", f"{_line(failed, path)}{failed}")
+        detail = f"{_line(failed, path)}{safe_text(failed)}"
+        return CheckResult("wrong_answer", "; ".join([detail, *candidate.remarks]))
     except Exception as error:  # a check may raise anything
         if candidate.raised(error):
-            return CheckResult("exception", f"{type(error).__name__}: {error}")
-        broken = isinstance(error, NameError | ImportError | SyntaxError | TaskError)
-        if broken or not proxy._was_used:  # noqa: SLF001 - both classes work together
+            return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
+        if not candidate.used or _is_of_check(error, path):
             raise
+        name = type(error).__name__
         return CheckResult(
-            "wrong_answer", f"{_line(error, path)}{type(error).__name__} in the check: {error}"
+            "wrong_answer", f"{_line(error, path)}{name} in the check: {safe_text(error)}"
         )
     finally:
         _is_judging.reset(token)
     return CheckResult("")
+
+
+def _is_of_check(error: Exception, path: str) -> bool:
+    """Return whether a check fails by itself, whatever the program answers.
+
+    A name that the test file does not define and an ``import`` statement that fails are mistakes
+    of the check. The same errors out of ``eval(answer)`` or ``import_module(answer)`` are not.
+    """
+    if isinstance(error, TaskError):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_code.co_filename != path:
+        return False
+    operation = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+    return (isinstance(error, NameError) and not isinstance(error, UnboundLocalError)) or (
+        isinstance(error, ImportError) and operation.startswith("IMPORT")
+    )
 
 
 def _line(error: BaseException, path: str) -> str:
