@@ -115,11 +115,11 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """Show the pass rate or the gate's figure beside PASSED, in xdist controllers too."""
+    """Show the pass rate or the gate's figure in verbose output, in xdist controllers too."""
     word = getattr(report, "promptse", None)
     if word is None or report.when != "call" or report.outcome != "passed":
         return None
-    return "passed", ".", f"PASSED {word}"
+    return "passed", ".", word
 
 
 def _is_marked(node: pytest.Item) -> bool:

@@ -417,6 +417,31 @@ def _task(
     )
 
 
+def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
+    """Return one measured prompt without scores, and the texts that its samples refer to."""
+    samples = [
+        SampleRecord(n=one.n, cause=one.cause or None, detail=one.detail, text=_key(one.text))
+        for one in row.samples
+    ]
+    found = PromptRecord(
+        node=row.node,
+        prompt=row.text,
+        n=row.n,
+        pass_rate=row.passes / row.n,
+        soft_exec=None,
+        score=None,
+        ess=None,
+        causes=_count_causes(row),
+        details=row.details,
+        samples=samples,
+    )
+    return found, {_key(one.text): one.text for one in row.samples}
+
+
+def _count_causes(row: VariantRow) -> dict[str, int]:
+    return dict(sorted(Counter(cause for cause in row.causes if cause).items()))
+
+
 def _prompt_fields(
     row: VariantRow,
     outcome: MeasuredPrompt,
@@ -425,28 +450,21 @@ def _prompt_fields(
     all_draws: bool,
 ) -> dict[str, Any]:
     """Return the fields that the original and the variants of a task have in common."""
+    prompt, _ = prompt_record(row)
     return {
-        "node": row.node,
-        "prompt": row.text,
-        "n": row.n,
-        "pass_rate": row.passes / row.n,
+        "node": prompt.node,
+        "prompt": prompt.prompt,
+        "n": prompt.n,
+        "pass_rate": prompt.pass_rate,
         "soft_exec": score.soft_exec if score else None,
         "score": score.score if score else None,
         "ess": score.ess if score else None,
         "confidence": None if outcome.confidence is None else float(outcome.confidence.mean()),
-        "causes": dict(sorted(Counter(cause for cause in row.causes if cause).items())),
-        "details": row.details,
+        "causes": prompt.causes,
+        "details": prompt.details,
         "prompt_tokens": row.tokens and row.tokens[0],
         "completion_tokens": row.tokens and row.tokens[1],
-        "samples": [
-            SampleRecord(
-                n=sample.n,
-                cause=sample.cause or None,
-                detail=sample.detail,
-                text=_key(sample.text),
-            )
-            for sample in row.samples
-        ],
+        "samples": prompt.samples,
         "draws": _draws(row) if all_draws else [],
     }
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from pytest_promptse.errors import NotScoredError
 from pytest_promptse.run.judge import CompletionJudge, variant_row
 from pytest_promptse.run.plan import decided_gate, plan_suite
 from pytest_promptse.run.rounds import Rounds
@@ -21,9 +22,11 @@ from pytest_promptse.store.run_log import (
     CachedRow,
     ErrorRow,
     LookRow,
+    OutcomeRow,
     RunLog,
     SuiteKey,
     SuiteRow,
+    VariantRow,
 )
 from pytest_promptse.store.store import Store
 from pytest_promptse.tasks.template import load_templates
@@ -34,9 +37,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.errors import NotScoredError
     from pytest_promptse.models.base import Backend, Completion, Usage
-    from pytest_promptse.record.schema import InvocationRecord, Record
+    from pytest_promptse.record.schema import InvocationRecord, PromptRecord, Record
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import PlannedGate, PlannedVariant, Suite
@@ -324,6 +326,23 @@ class PromptseRun:
             measured[planned.key] = PassCount(row.passes, row.n)
         return measured[planned.key]
 
+    def measured_prompt(
+        self, suite: Suite, planned: PlannedVariant
+    ) -> tuple[PromptRecord, dict[str, str]]:
+        """Return a variant that was measured, and the texts that its samples refer to.
+
+        Raises
+        ------
+        NotScoredError
+            If the run log does not have it.
+        """
+        from pytest_promptse.run.record_builder import prompt_record  # noqa: PLC0415 - scipy
+
+        row = self.run_log.variant(suite.key, *planned.key, VariantRow)
+        if row is None:
+            raise NotScoredError(f"{'-'.join(planned.key)} was not measured in this run")
+        return prompt_record(row)
+
     def end_before(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
     ) -> LookRow | None:
@@ -492,7 +511,7 @@ class PromptseRun:
         for planned in needed:
             if planned.key in measured:
                 continue
-            row = self.run_log.variant(suite.key, *planned.key)
+            row = self.run_log.variant(suite.key, *planned.key, OutcomeRow)
             if row is None:
                 missing.append(planned)
             else:
