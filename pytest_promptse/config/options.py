@@ -123,6 +123,12 @@ OPTIONS: Mapping[str, Option] = {
             repeatable=True,
         ),
         _option(
+            "require_model",
+            option_types.switch,
+            False,
+            "fail if promptse tests are selected but no model is given, instead of skipping them",
+        ),
+        _option(
             "base_url",
             option_types.text,
             None,
@@ -428,6 +434,13 @@ OPTIONS: Mapping[str, Option] = {
             None,
             "save this run as a baseline in .promptse/baselines/NAME.json",
             metavar="NAME",
+        ),
+        _option(
+            "save_incomplete",
+            option_types.switch,
+            False,
+            "save a baseline although not all variants were measured",
+            flag_only=True,
         ),
         _option(
             "compare",

@@ -36,6 +36,7 @@ class Settings:
     """
 
     model: tuple[str, ...]
+    require_model: bool
     base_url: str | None
     api: Literal["chat", "completions", "responses"] | None
     vllm_args: Mapping[str, str]
@@ -77,6 +78,7 @@ class Settings:
     report: tuple[str, ...]
     record_samples: Literal["outcomes", "all"]
     save: str | None
+    save_incomplete: bool
     compare: str | None
     compare_fail: tuple[Margin, ...]
     compare_missing: Literal["fail", "warn"]
