@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.plan import Suite
-    from pytest_promptse.run.run import PromptseRun
+    from pytest_promptse.run.run import PassCount, PromptseRun
     from pytest_promptse.sandbox.candidate import Candidate
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
@@ -400,11 +400,31 @@ def _measure(
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
     floor = target.suite.settings.min_pass_rate
-    if floor is not None and rate < floor:
-        pytest.fail(
-            f"pass rate {rate:.2f} < {floor:g} ({count.passes} of {count.n} samples pass)",
-            pytrace=False,
-        )
+    if floor is not None:
+        _judge_pass_rate(target.suite, count, floor)
+
+
+def _judge_pass_rate(suite: Suite, count: PassCount, floor: float) -> None:
+    from pytest_promptse.scoring.gate import judge_pass_rate  # noqa: PLC0415 - scipy takes its time
+
+    settings = suite.settings
+    together = len(suite.variants)
+    gate = judge_pass_rate(count.passes, count.n, floor, kind=settings.gate, comparisons=together)
+    if gate.verdict == "fail":
+        pytest.fail(gate.message, pytrace=False)
+    if gate.verdict == "inconclusive":
+        match settings.inconclusive:
+            case "fail":
+                pytest.fail(gate.message, pytrace=False)
+            case "skip":
+                pytest.skip(gate.message)
+            case "pass":
+                # The same text for every prompt, which pytest shows once with a count.
+                text = (
+                    f"{suite.id}: some pass rates do not decide min_pass_rate {floor:g}, judged "
+                    f"over {together} prompts together"
+                )
+                warnings.warn(pytest.PytestWarning(text), stacklevel=2)
 
 
 def _report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.run.plan import PlannedGate, Suite
     from pytest_promptse.scoring.gate import Direction, Gate
-    from pytest_promptse.scoring.scores import Interval, SuiteScore
+    from pytest_promptse.scoring.scores import Estimate, Interval, SuiteScore
     from pytest_promptse.store.run_log import RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
@@ -60,12 +60,15 @@ class Scores:
     def of_task(self, suite: SuiteRow, task: str) -> SuiteScore | None:
         """Return the score of one task, computed like that of a suite with this task only.
 
+        All tasks of a suite are judged together, so its intervals are at a level divided by the
+        number of tasks: the probability of any false failure is that of one interval.
+
         Raises
         ------
         NotScoredError
             As `of`.
         """
-        return _score(replace(suite, tasks=[task]), self._run_log)
+        return _score(replace(suite, tasks=[task]), self._run_log, comparisons=len(suite.tasks))
 
     def decide(self, suite: Suite, planned: PlannedGate) -> Gate:
         """Compare the figure of a gate with its threshold, from what was measured so far.
@@ -85,48 +88,83 @@ class Scores:
             figure.value,
             planned.threshold,
             ci95=figure.ci95,
+            exact=figure.exact,
             kind=suite.settings.gate,
             null=figure.null,
             samples=suite.settings.samples,
+            original_samples=suite.settings.original_samples,
             direction=figure.direction,
         )
         return replaced(gate, excess=figure.excess)
 
 
 def to_samples(row: OutcomeRow) -> Samples:
-    """Return the samples of one variant as the arrays that the formulas take."""
+    """Return the samples of one variant as the arrays that the formulas take.
+
+    Raises
+    ------
+    NotScoredError
+        If the model returned a log-probability that is none, such as one above 0.
+    """
     has_logprobs = row.has_logprobs
-    return Samples(
-        passed=np.array([cause == "" for cause in row.causes]),
-        logprob=np.array(row.logprobs, dtype=float) if has_logprobs else None,
-        n_tokens=np.array(row.n_tokens, dtype=int) if has_logprobs else None,
-        causes=tuple(row.causes),
-    )
+    try:
+        return Samples(
+            passed=np.array([cause == "" for cause in row.causes]),
+            logprob=np.array(row.logprobs, dtype=float) if has_logprobs else None,
+            n_tokens=np.array(row.n_tokens, dtype=int) if has_logprobs else None,
+            causes=tuple(row.causes),
+        )
+    except ValueError as error:
+        raise NotScoredError(f"{row.task} {row.variant} ({row.model}): {error}") from None
 
 
 class _Figure(NamedTuple):
     value: float | None
     ci95: Interval | None
-    null: float | None
-    excess: float | None
+    exact: Interval | None
     direction: Direction = "at least"
+    null: float | None = None
+    excess: float | None = None
 
 
 def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
-    if planned.name == "auc-e":
-        return _Figure(score.auc_e, score.ci95, score.auc_e_null, score.excess)
-    if planned.name == "excess":
-        return _Figure(score.excess, score.excess_ci95, None, score.excess, "at most")
+    match planned.name:
+        case "auc-e":
+            return _Figure(
+                score.auc_e,
+                score.ci95,
+                score.exact,
+                null=score.auc_e_null,
+                excess=score.excess,
+            )
+        case "excess":
+            return _Figure(
+                score.excess,
+                score.excess_ci95,
+                score.excess_exact,
+                "at most",
+                excess=score.excess,
+            )
+        case "loss" | "shortfall" | "flips":
+            found: Estimate = getattr(score, planned.name)
+            return _Figure(found.value, found.ci95, found.exact, "at most")
+        case "squared-sensitivity":
+            found = score.squared_sensitivity
+            return _Figure(found.value, found.ci95, found.exact, "at most")
+        case "robust-pass":
+            found = score.robust_pass
+            return _Figure(found.value, found.ci95, found.exact)
     [distance] = planned.distances
     return _Figure(
         score.elasticity[distance],
         score.elasticity_ci95[distance],
-        score.elasticity_null[distance],
-        score.elasticity_excess[distance],
+        score.elasticity_exact[distance],
+        null=score.elasticity_null[distance],
+        excess=score.elasticity_excess[distance],
     )
 
 
-def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
+def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteScore | None:
     # One task at a time, so that memory does not grow with the number of tasks.
     tasks = (
         _to_task(rows, suite.distances)
@@ -143,16 +181,24 @@ def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
         mode=_mode_of(all_rows, suite.mode),
         weighting=suite.weighting,
         seed=suite.seed,
-        looks=len(suite.looks),
+        over_emotions=suite.settings.get("interval") == "tasks+emotions",
+        looks=len(suite.looks) * comparisons,
         planned=suite.looks[-1] if len(suite.looks) > 1 else None,
     )
 
 
 def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamples:
     variants: dict[float, list[Samples]] = {distance: [] for distance in distances}
+    emotions: dict[float, list[str]] = {distance: [] for distance in variants}
     for row in rows[1:]:
         variants[row.distance].append(to_samples(row))
-    return TaskSamples(task_id=rows[0].task, original=to_samples(rows[0]), variants=variants)
+        emotions[row.distance].append(row.emotion or "")
+    return TaskSamples(
+        task_id=rows[0].task,
+        original=to_samples(rows[0]),
+        variants=variants,
+        emotions=emotions,
+    )
 
 
 def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:

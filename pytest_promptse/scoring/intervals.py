@@ -81,7 +81,7 @@ def task_values(curves: Sequence[Curve], distances: Sequence[float]) -> Floats |
 # Resampled values held in memory at once; how many changes nothing but the room they take.
 _HELD = 200_000
 # Draws that a quantile needs beyond it.
-_IN_TAIL = 10
+_IN_TAIL = 5
 # Weights drawn in all for an exact interval, which bounds the time that large suites take.
 _CELLS = 20_000_000
 
