@@ -98,24 +98,26 @@ class Scores:
         return replaced(gate, excess=figure.excess)
 
 
-def to_samples(row: OutcomeRow) -> Samples:
-    """Return the samples of one variant as the arrays that the formulas take.
+def to_samples(
+    *, causes: Sequence[str], logprobs: Sequence[float | None], n_tokens: Sequence[int | None]
+) -> Samples:
+    """Return the samples of one prompt as the arrays that the formulas take.
 
-    Raises
-    ------
-    NotScoredError
-        If the model returned a log-probability that is none, such as one above 0.
+    Parameters
+    ----------
+    causes
+        Why each sample failed, in sample order; empty for one that passed.
+    logprobs, n_tokens
+        Log-probability and number of tokens of each sample. The result has neither if one is
+        missing.
     """
-    has_logprobs = row.has_logprobs
-    try:
-        return Samples(
-            passed=np.array([cause == "" for cause in row.causes]),
-            logprob=np.array(row.logprobs, dtype=float) if has_logprobs else None,
-            n_tokens=np.array(row.n_tokens, dtype=int) if has_logprobs else None,
-            causes=tuple(row.causes),
-        )
-    except ValueError as error:
-        raise NotScoredError(f"{row.task} {row.variant} ({row.model}): {error}") from None
+    has_logprobs = None not in logprobs and None not in n_tokens
+    return Samples(
+        passed=np.array([cause == "" for cause in causes]),
+        logprob=np.array(logprobs, dtype=float) if has_logprobs else None,
+        n_tokens=np.array(n_tokens, dtype=int) if has_logprobs else None,
+        causes=tuple(causes),
+    )
 
 
 class _Figure(NamedTuple):
@@ -191,14 +193,22 @@ def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamp
     variants: dict[float, list[Samples]] = {distance: [] for distance in distances}
     emotions: dict[float, list[str]] = {distance: [] for distance in variants}
     for row in rows[1:]:
-        variants[row.distance].append(to_samples(row))
+        variants[row.distance].append(_samples_of(row))
         emotions[row.distance].append(row.emotion or "")
     return TaskSamples(
         task_id=rows[0].task,
-        original=to_samples(rows[0]),
+        original=_samples_of(rows[0]),
         variants=variants,
         emotions=emotions,
     )
+
+
+def _samples_of(row: OutcomeRow) -> Samples:
+    try:
+        return to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
+    except ValueError as error:
+        # Such as a log-probability above 0, which only the model can have returned.
+        raise NotScoredError(f"{row.task} {row.variant} ({row.model}): {error}") from None
 
 
 def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:

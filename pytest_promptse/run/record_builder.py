@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ from pytest_promptse.record.schema import (
     UsageRecord,
     VariantRecord,
 )
+from pytest_promptse.run.gates import to_samples
 from pytest_promptse.run.provenance import environment, git_state
 from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
 from pytest_promptse.scoring.robustness import task_robustness
@@ -188,7 +190,17 @@ def _suites(
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         measured: list[MeasuredPrompt] = []
         for rows in run_log.measured(suite, VariantRow):
-            own = [MeasuredPrompt.of(row) for row in rows]
+            own = [
+                MeasuredPrompt.of(
+                    to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens),
+                    suite=row.suite,
+                    task=row.task,
+                    distance=row.distance,
+                    emotion=row.emotion,
+                    personality=row.personality,
+                )
+                for row in rows
+            ]
             measured += own
             tasks.append(_task(suite, by_id.get(rows[0].task), rows, own))
         decided, end = gates[suite.key], ends.get(suite.key)
@@ -434,7 +446,7 @@ def _draws(row: VariantRow) -> list[DrawRecord]:
 
 
 def _key(text: str) -> str:
-    return text_hash(text)[:_KEY_DIGITS]
+    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:

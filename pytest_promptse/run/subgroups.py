@@ -17,7 +17,6 @@ from pytest_promptse.record.schema import (
     SubgroupRecord,
     SubgroupsRecord,
 )
-from pytest_promptse.run.gates import to_samples
 from pytest_promptse.scoring.calibration import calibration_by_group, confidence
 from pytest_promptse.scoring.stratified import Stratum, stratified_p_value
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.record.schema import Calibrations
-    from pytest_promptse.scoring.samples import Bools, Floats
-    from pytest_promptse.store.run_log import OutcomeRow
+    from pytest_promptse.scoring.samples import Bools, Floats, Samples
 
 _TRAITS = ("technical", "experience", "collaboration")
 # Trait, its value, and the distance or None for all distances.
@@ -60,15 +58,23 @@ class MeasuredPrompt:
     confidence: Floats | None
 
     @classmethod
-    def of(cls, row: OutcomeRow) -> MeasuredPrompt:
-        """Return the samples of a run log entry."""
-        samples = to_samples(row)
+    def of(
+        cls,
+        samples: Samples,
+        *,
+        suite: str,
+        task: str,
+        distance: float,
+        emotion: str | None,
+        personality: str | None,
+    ) -> MeasuredPrompt:
+        """Return what the samples of one prompt came to; names that repeat are held once."""
         return cls(
-            suite=intern(row.suite),
-            task=intern(row.task),
-            distance=row.distance,
-            emotion=row.emotion and intern(row.emotion),
-            personality=row.personality and intern(row.personality),
+            suite=intern(suite),
+            task=intern(task),
+            distance=distance,
+            emotion=emotion and intern(emotion),
+            personality=personality and intern(personality),
             passed=samples.passed,
             confidence=(
                 None

@@ -251,10 +251,19 @@ class Store:
     # -- verdicts ------------------------------------------------------------------------------
 
     def verdicts(self, check: str, programs: Sequence[str]) -> dict[str, StoredVerdict]:
-        """Return the stored verdicts of `check` on `programs`, given by their SHA-256."""
+        """Return the stored verdicts of `check`, by program; programs without one are left out.
+
+        Parameters
+        ----------
+        check
+            Key of the check, as it was given to `add_verdict`.
+        programs
+            Source texts.
+        """
+        by_digest = {_program_digest(program): program for program in programs}
         found: dict[str, StoredVerdict] = {}
         with self.database.read() as connection:
-            for batch in _batches(programs, _BATCH):
+            for batch in _batches(by_digest, _BATCH):
                 rows = connection.execute(
                     """
                     SELECT program, cause, detail, seconds FROM verdict
@@ -262,8 +271,9 @@ class Store:
                     """,
                     (check, json.dumps(batch)),
                 )
-                for program, cause, detail, seconds in rows:
-                    found[program] = StoredVerdict(cause=cause, detail=detail, seconds=seconds)
+                for digest, cause, detail, seconds in rows:
+                    verdict = StoredVerdict(cause=cause, detail=detail, seconds=seconds)
+                    found[by_digest[digest]] = verdict
         return found
 
     def add_verdict(self, check: str, program: str, verdict: StoredVerdict) -> None:
@@ -272,7 +282,12 @@ class Store:
             connection.execute(
                 "INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
-                    *(check, program, verdict.cause, _SURROGATE.sub("\ufffd", verdict.detail)),
+                    *(
+                        check,
+                        _program_digest(program),
+                        verdict.cause,
+                        _SURROGATE.sub("\ufffd", verdict.detail),
+                    ),
                     *(verdict.seconds, time.time()),
                 ),
             )
@@ -388,6 +403,10 @@ def _touch(connection: sqlite3.Connection, run: str) -> None:
         """,
         (run, time.time()),
     )
+
+
+def _program_digest(program: str) -> str:
+    return hashlib.sha256(program.encode()).hexdigest()
 
 
 def _digest(identity: Mapping[str, str]) -> str:
