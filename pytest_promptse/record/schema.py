@@ -296,8 +296,9 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
     ``personality`` where one is not made of these three, and ``value`` one of its values.
     ``change`` is the mean of the wordings' pass rates minus their originals';
-    ``p_value`` compares the two within tasks, ``p_adjusted`` is that by Benjamini and Hochberg
-    over all voices of the model.
+    ``p_value`` asks whether the value does as well as the other values of its trait, by shuffling
+    them within task and distance; ``p_adjusted`` is that by Benjamini and Hochberg over all
+    subgroups of the model.
     """
 
     trait: str
