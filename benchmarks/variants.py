@@ -18,7 +18,8 @@ from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.distance import band
 from pytest_promptse.variants.generate import VariantSet, generate
-from pytest_promptse.variants.invariance import Judge, normalised
+from pytest_promptse.variants.invariance import normalised
+from pytest_promptse.variants.invariance.construction import ConstructionJudge
 from pytest_promptse.variants.library import Library
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def made_and_audited(key: tuple[str, str, str], per_distance: int) -> VariantSet
     """Return the wordings of one task, after judging each of them once more from scratch."""
     task = Task(id=key[0], prompt=key[1], entry_point=key[2])
     made = generate(task, per_distance=per_distance)
-    judge = Judge(task, Library.load().lexicon)
+    judge = ConstructionJudge(task, Library.load().lexicon)
     taken: set[str] = set()
     for variant in made.variants:
         low, high = band(variant.distance)

@@ -13,6 +13,13 @@ import pytest
 
 from pytest_promptse.errors import NotScoredError, TaskError
 from pytest_promptse.plugin.check_digest import source_digest
+from pytest_promptse.plugin.invocation import invocation
+from pytest_promptse.plugin.pytest_private import (
+    argument_names,
+    fixture_definitions,
+    renew_instance,
+    set_up_again,
+)
 from pytest_promptse.run.judge import Check, CheckResult
 from pytest_promptse.run.plan import PlannedGate, PlannedVariant
 from pytest_promptse.sandbox.candidate import ProgramStopped
@@ -31,7 +38,8 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.task import Task
 
 _TASK: pytest.StashKey[Task] = pytest.StashKey()
-_RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+_DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
 _OWN_FIXTURES = ("candidate", "task", "request")
@@ -187,7 +195,7 @@ class _FunctionCheck:
         self._item = item
         # pytest has set up the fixtures for the first program.
         self._set_up_for: Task | None = task_of(item)
-        definitions = _fixture_definitions(item)
+        definitions = fixture_definitions(item)
         self._has_own_fixtures = any(
             own[-1].scope == "function"
             for name, own in definitions.items()
@@ -197,8 +205,10 @@ class _FunctionCheck:
     def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item
         item.stash[_TASK] = task
-        if self._has_own_fixtures and self._set_up_for is not task:
-            _set_up_again(item)
+        if self._set_up_for is not task:
+            renew_instance(item)
+            if self._has_own_fixtures:
+                set_up_again(item)
         self._set_up_for = None
         if "task" in item.funcargs:
             item.funcargs["task"] = task
@@ -207,28 +217,8 @@ class _FunctionCheck:
             raise TaskError(
                 f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
             )
-        arguments = {
-            name: item.funcargs[name]
-            for name in item._fixtureinfo.argnames  # noqa: SLF001 - as pytest itself calls it
-        }
+        arguments = {name: item.funcargs[name] for name in argument_names(item)}
         return _run_body(lambda: item.obj(**arguments), candidate, proxy, str(item.path))
-
-
-def _fixture_definitions(item: pytest.Function) -> dict[str, Any]:
-    """Return the definitions of all fixtures that an item uses, the one in effect last."""
-    return dict(item._fixtureinfo.name2fixturedefs)  # noqa: SLF001 - no public way
-
-
-def _set_up_again(item: pytest.Function) -> None:
-    """Tear down and set up the item's function-scoped fixtures.
-
-    pytest-rerunfailures does the same, since pytest has no public way:
-    https://github.com/pytest-dev/pytest/issues/12596
-    """
-    state = item.session._setupstate  # noqa: SLF001
-    state.teardown_exact(item.parent)  # type: ignore[arg-type]
-    item._initrequest()  # noqa: SLF001
-    state.setup(item)
 
 
 _is_judging: ContextVar[bool] = ContextVar("is_judging", default=False)
@@ -257,6 +247,11 @@ def _run_body(
             f"the check skipped ({skipped.msg}); a check must pass or fail for every program"
         ) from None
     except (AssertionError, pytest.fail.Exception) as failed:
+        if not proxy._was_used:  # noqa: SLF001 - both classes work together
+            failed.add_note(
+                "raised before the test used candidate, so the check or a fixture is broken"
+            )
+            raise
         return CheckResult("wrong_answer", f"{_line(failed, path)}{failed}")
     except Exception as error:  # a check may raise anything
         if candidate.raised(error):
@@ -305,7 +300,7 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
     if target is None:
         return None
     modules = {item.obj.__module__} | {
-        own[-1].func.__module__ for own in _fixture_definitions(item).values()
+        own[-1].func.__module__ for own in fixture_definitions(item).values()
     }
     sources = source_digest(modules, item.config.rootpath)
     own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
@@ -372,7 +367,10 @@ def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> 
 def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) -> None:
     node_of = partial(_node_of, item, target)
     try:
-        if isinstance(target.subject, PlannedGate):
+        if isinstance(target.subject, PlannedGate) and run.settings.shard is not None:
+            run.measure_share(target.suite, target.subject, check, node_of=node_of)
+            pytest.skip(f"open in shard {run.settings.shard}; promptse merge decides it")
+        elif isinstance(target.subject, PlannedGate):
             gate = run.decide(target.suite, target.subject, check, node_of=node_of)
         else:
             _measure(item, run, target, target.subject, check)
@@ -380,7 +378,7 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
     except NotScoredError as error:
         run.log_error(item.nodeid, error)
         raise
-    _report_gate(item, gate, target.suite.settings.inconclusive)
+    report_gate(item, gate, target.suite.settings.inconclusive)
 
 
 def _measure(
@@ -396,39 +394,69 @@ def _measure(
         reason = f"not needed: decided after {end.completions} of {end.most} completions"
         raise pytest.skip.Exception(reason, _use_item_location=True)
     count = run.measure(target.suite, planned, check, node_of=node_of)
-    item.stash[_RESULT_WORD] = f"({count.passes}/{count.n})"
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
     floor = target.suite.settings.min_pass_rate
-    if floor is not None:
-        _judge_pass_rate(target.suite, count, floor)
+    # A variant without a floor has nothing to pass: its programs may all have failed.
+    verb = "MEASURED" if floor is None else "PASSED"
+    item.stash[RESULT_WORD] = f"{verb} ({count.passes}/{count.n})"
+    if floor is None:
+        return
+    gate = _pass_rate_gate(target.suite, count, floor)
+    fails = gate.verdict == "fail" or (
+        gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "fail"
+    )
+    if fails:
+        item.stash[_DETAILS] = _details(item, run, target, planned)
+        pytest.fail(gate.message, pytrace=False)
+    if gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "skip":
+        pytest.skip(gate.message)
+    if gate.verdict == "inconclusive":
+        # The same text for every prompt, which pytest shows once with a count.
+        text = (
+            f"{target.suite.id}: some pass rates do not decide min_pass_rate {floor:g}, judged "
+            f"over {len(target.suite.variants)} prompts together"
+        )
+        warnings.warn(pytest.PytestWarning(text), stacklevel=2)
 
 
-def _judge_pass_rate(suite: Suite, count: PassCount, floor: float) -> None:
+def _pass_rate_gate(suite: Suite, count: PassCount, floor: float) -> Gate:
     from pytest_promptse.scoring.gate import judge_pass_rate  # noqa: PLC0415 - scipy takes its time
 
-    settings = suite.settings
-    together = len(suite.variants)
-    gate = judge_pass_rate(count.passes, count.n, floor, kind=settings.gate, comparisons=together)
-    if gate.verdict == "fail":
-        pytest.fail(gate.message, pytrace=False)
-    if gate.verdict == "inconclusive":
-        match settings.inconclusive:
-            case "fail":
-                pytest.fail(gate.message, pytrace=False)
-            case "skip":
-                pytest.skip(gate.message)
-            case "pass":
-                # The same text for every prompt, which pytest shows once with a count.
-                text = (
-                    f"{suite.id}: some pass rates do not decide min_pass_rate {floor:g}, judged "
-                    f"over {together} prompts together"
-                )
-                warnings.warn(pytest.PytestWarning(text), stacklevel=2)
+    return judge_pass_rate(
+        count.passes,
+        count.n,
+        floor,
+        kind=suite.settings.gate,
+        comparisons=len(suite.variants),
+    )
 
 
-def _report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
-    item.stash[_RESULT_WORD] = f"({gate.message})"
+def _details(
+    item: pytest.Item, run: PromptseRun, target: ItemTarget, planned: PlannedVariant
+) -> str:
+    """Return what the report of a failed variant shows: changes, a failure and its command."""
+    from pytest_promptse.reports.terminal.details import render_variant  # noqa: PLC0415 - rich
+
+    own = (one for one in target.suite.variants if one.task is planned.task)
+    original = next(one for one in own if one.variant.distance == 0.0)
+    prompt, texts = run.measured_prompt(target.suite, planned)
+    writer = item.config.get_terminal_writer()
+    return render_variant(
+        original.variant.text,
+        prompt,
+        texts=texts,
+        invocation=invocation(item.config),
+        width=writer.fullwidth,
+        colours=writer.hasmarkup,
+        most=1,
+    )
+
+
+def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
+    """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
+    verb = "MEASURED" if gate.threshold is None else "PASSED"
+    item.stash[RESULT_WORD] = f"{verb} ({gate.message})"
     item.user_properties.extend(_properties(gate))
     for warning in gate.warnings:
         warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {warning}"), stacklevel=2)
@@ -464,9 +492,11 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     The report gets the pass rate or the gate's figure. An item that could not be scored becomes
     an error instead of a failure, with its message instead of a traceback.
     """
-    if TARGET not in item.stash:
+    if TARGET not in item.stash and RESULT_WORD not in item.stash:
         return
-    report.promptse = item.stash.get(_RESULT_WORD, "")  # type: ignore[attr-defined]
+    report.promptse = item.stash.get(RESULT_WORD, "")  # type: ignore[attr-defined]
+    if report.when == "call" and report.failed and _DETAILS in item.stash:
+        report.sections.append(("promptse", item.stash[_DETAILS]))
     if call.excinfo is None or not isinstance(call.excinfo.value, NotScoredError | TaskError):
         return
     message = call.excinfo.getrepr(style="value")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace as replaced
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -18,12 +19,17 @@ from pytest_promptse.store.run_log import OutcomeRow
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.run.plan import PlannedGate, Suite
     from pytest_promptse.scoring.gate import Direction, Gate
     from pytest_promptse.scoring.scores import Estimate, Interval, SuiteScore
-    from pytest_promptse.store.run_log import RunLog, SuiteKey, SuiteRow
+    from pytest_promptse.store.run_log import GatePlanRow, RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
+
+# What to do about the commonest cause if no original is solved.
+_HINTS = {
+    "truncated": "raise --promptse-max-tokens, which is {max_tokens}",
+    "no_code": "the completions contain no program; look at them in the report",
+}
 
 
 class Scores:
@@ -70,18 +76,20 @@ class Scores:
         """
         return _score(replace(suite, tasks=[task]), self._run_log, comparisons=len(suite.tasks))
 
-    def decide(self, suite: Suite, planned: PlannedGate) -> Gate:
+    def decide(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
         """Compare the figure of a gate with its threshold, from what was measured so far.
 
         Raises
         ------
         NotScoredError
             As `of`, and if no original was measured.
+
+        Notes
+        -----
+        A gate that passes although it could not have failed is inconclusive: if the originals
+        score so little that losing all of it would leave the figure on the right side.
         """
-        task = planned.task
-        score = self.of_task(suite.row, task.id) if task else self.of(suite.row)
-        if score is None:
-            raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
+        score = self._of_gate(suite, planned)
         figure = _figure(planned, score)
         gate = judge_gate(
             planned.name,
@@ -89,13 +97,61 @@ class Scores:
             planned.threshold,
             ci95=figure.ci95,
             exact=figure.exact,
-            kind=suite.settings.gate,
+            kind=suite.settings["gate"],
             null=figure.null,
-            samples=suite.settings.samples,
-            original_samples=suite.settings.original_samples,
+            samples=suite.settings["samples"],
+            original_samples=suite.settings["original_samples"],
             direction=figure.direction,
         )
-        return replaced(gate, excess=figure.excess)
+        gate = replaced(gate, excess=figure.excess)
+        return _with_possible_loss(gate, score, figure.direction)
+
+    def decide_measured(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
+        """Decide a gate after all that it needs was measured.
+
+        Raises
+        ------
+        NotScoredError
+            As `decide`, and if the gate has a threshold but no original is ever solved.
+        """
+        if planned.threshold is not None:
+            reason = self.why_nothing_is_solved(suite, planned)
+            if reason is not None:
+                raise NotScoredError(reason)
+        return self.decide(suite, planned)
+
+    def why_nothing_is_solved(self, suite: SuiteRow, planned: GatePlanRow) -> str | None:
+        """Return why no sample of an original passes, or None if one does.
+
+        Without a single solved original there is nothing that a variant could lose, so a gate
+        on stability has nothing to decide.
+
+        Raises
+        ------
+        NotScoredError
+            As `decide`.
+        """
+        if self._of_gate(suite, planned).pass_at_1 != 0.0:
+            return None
+        causes: Counter[str] = Counter()
+        for rows in self._run_log.measured(suite, OutcomeRow):
+            if rows[0].distance == 0.0 and (planned.task is None or planned.task == rows[0].task):
+                causes.update(rows[0].causes)
+        n = causes.total()
+        [(cause, count)] = causes.most_common(1)
+        hint = _HINTS.get(cause, "see the report for examples, and test the check with reference=")
+        return (
+            f"no sample of the original prompt passes ({count} of {n}: "
+            f"{cause.replace('_', ' ')}), so there is no stability to measure; "
+            f"{hint.format(max_tokens=suite.settings['max_tokens'])}"
+        )
+
+    def _of_gate(self, suite: SuiteRow, planned: GatePlanRow) -> SuiteScore:
+        task = planned.task
+        score = self.of(suite) if task is None else self.of_task(suite, task)
+        if score is None:
+            raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
+        return score
 
 
 def to_samples(
@@ -129,7 +185,7 @@ class _Figure(NamedTuple):
     excess: float | None = None
 
 
-def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
+def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
     match planned.name:
         case "auc-e":
             return _Figure(
@@ -164,6 +220,22 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
         null=score.elasticity_null[distance],
         excess=score.elasticity_excess[distance],
     )
+
+
+def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> Gate:
+    """Make a gate that passes inconclusive if no loss of the variants could have failed it."""
+    originals = [task.original.score for task in score.tasks if task.original is not None]
+    if gate.verdict != "pass" or gate.threshold is None or not originals:
+        return gate
+    most = float(np.mean(originals))
+    could_fail = most > gate.threshold if direction == "at most" else 1 - most < gate.threshold
+    if could_fail:
+        return gate
+    message = (
+        f"inconclusive: {gate.message}, but the originals score only {most:.2f}, so even the loss "
+        "of all of it would pass"
+    )
+    return replaced(gate, verdict="inconclusive", message=message)
 
 
 def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteScore | None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 from scipy.stats import false_discovery_control
 
@@ -47,10 +48,12 @@ from pytest_promptse.store.run_log import (
     ErrorRow,
     GateRow,
     LookRow,
+    ShardRow,
     SuiteKey,
     SuiteRow,
     VariantRow,
 )
+from pytest_promptse.variants.library import quadrant
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
@@ -114,13 +117,11 @@ class RunFacts:
 
 def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts) -> Record:
     """Return the record of what all processes of a run have measured so far."""
-    quadrants = {name: emotion.quadrant for name, emotion in facts.emotions.items()}
-    suites, tasks, subgroups = _suites(run_log, scores, quadrants)
     # The first process to count saw the fewest samples that this run itself has added.
     cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
     cached += sum(row.cached for row in run_log.rows(LookRow))
     price = facts.settings.price
-    record = Record(
+    head = Record(
         schema=SCHEMA,
         tool={"name": "pytest-promptse", "version": __version__},
         started=facts.started.isoformat(timespec="seconds"),
@@ -130,19 +131,45 @@ def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts)
         invocation=facts.invocation,
         settings=facts.settings.as_json_values(),
         models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
-        templates=_templates(run_log),
-        suites=suites,
-        tasks=tasks,
-        voices=subgroups,
+        suites=[],
+        tasks=[],
         usage=_usage(facts.usage, cached=cached, price=price),
         rewording=_usage(facts.rewording_usage, cached=0, price=price),
-        errors=[
-            ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
-        ],
+        errors=[],
         emotions={
             name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
             for name, emotion in facts.emotions.items()
         },
+        shard=next(run_log.rows(ShardRow), msgspec.UNSET),
+    )
+    return fill_record(head, run_log, scores)
+
+
+def fill_record(head: Record, run_log: RunLog, scores: Scores) -> Record:
+    """Return `head` with suites, tasks, subgroups, templates, errors and rankings from a run log.
+
+    Parameters
+    ----------
+    head
+        A record without them.
+    run_log, scores
+        The log of the run and the scores of its suites.
+    """
+    quadrants = {
+        name: quadrant(emotion.valence, emotion.arousal) for name, emotion in head.emotions.items()
+    }
+    suites, tasks, subgroups = _suites(
+        run_log, scores, quadrants, all_draws=head.shard is not msgspec.UNSET
+    )
+    record = replace(
+        head,
+        templates=_templates(run_log),
+        suites=suites,
+        tasks=tasks,
+        voices=subgroups,
+        errors=[
+            ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
+        ],
     )
     return replace(record, rankings=rank_templates(record))
 
@@ -168,7 +195,7 @@ def _model(spec: str, backend: Backend, store: Store) -> ModelRecord:
 
 
 def _suites(
-    run_log: RunLog, scores: Scores, quadrants: Mapping[str, str]
+    run_log: RunLog, scores: Scores, quadrants: Mapping[str, str], *, all_draws: bool
 ) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
     """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
 
@@ -189,6 +216,7 @@ def _suites(
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         measured: list[MeasuredPrompt] = []
+        draws = all_draws or suite.settings["record_samples"] == "all"
         for rows in run_log.measured(suite, VariantRow):
             own = [
                 MeasuredPrompt.of(
@@ -202,7 +230,7 @@ def _suites(
                 for row in rows
             ]
             measured += own
-            tasks.append(_task(suite, by_id.get(rows[0].task), rows, own))
+            tasks.append(_task(suite, by_id.get(rows[0].task), rows, own, all_draws=draws))
         decided, end = gates[suite.key], ends.get(suite.key)
         suites.append(_suite(suite, scored, decided, measured, quadrants, end=end))
         by_model[suite.model, suite.template] += measured
@@ -359,7 +387,12 @@ def _light(figures: SuiteFigures) -> LightRecord:
 
 
 def _task(
-    suite: SuiteRow, score: TaskScore | None, rows: list[VariantRow], measured: list[MeasuredPrompt]
+    suite: SuiteRow,
+    score: TaskScore | None,
+    rows: list[VariantRow],
+    measured: list[MeasuredPrompt],
+    *,
+    all_draws: bool,
 ) -> TaskRecord:
     original: PromptRecord | None = None
     variants = []
@@ -367,13 +400,13 @@ def _task(
     for row, outcome in zip(rows, measured, strict=True):
         if row.distance == 0.0:
             plain = score.original if score else None
-            original = PromptRecord(**_prompt_fields(row, outcome, plain, suite.settings))
+            original = PromptRecord(**_prompt_fields(row, outcome, plain, all_draws=all_draws))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_prompt_fields(row, outcome, own, suite.settings),
+                **_prompt_fields(row, outcome, own, all_draws=all_draws),
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
@@ -404,36 +437,55 @@ def _task(
     )
 
 
+def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
+    """Return one measured prompt without scores, and the texts that its samples refer to."""
+    samples = [
+        SampleRecord(n=one.n, cause=one.cause or None, detail=one.detail, text=_key(one.text))
+        for one in row.samples
+    ]
+    found = PromptRecord(
+        node=row.node,
+        prompt=row.text,
+        n=row.n,
+        pass_rate=row.passes / row.n,
+        soft_exec=None,
+        score=None,
+        ess=None,
+        causes=_count_causes(row),
+        details=row.details,
+        samples=samples,
+    )
+    return found, {_key(one.text): one.text for one in row.samples}
+
+
+def _count_causes(row: VariantRow) -> dict[str, int]:
+    return dict(sorted(Counter(cause for cause in row.causes if cause).items()))
+
+
 def _prompt_fields(
     row: VariantRow,
     outcome: MeasuredPrompt,
     score: PromptScore | None,
-    settings: Mapping[str, Any],
+    *,
+    all_draws: bool,
 ) -> dict[str, Any]:
     """Return the fields that the original and the variants of a task have in common."""
+    prompt, _ = prompt_record(row)
     return {
-        "node": row.node,
-        "prompt": row.text,
-        "n": row.n,
-        "pass_rate": row.passes / row.n,
+        "node": prompt.node,
+        "prompt": prompt.prompt,
+        "n": prompt.n,
+        "pass_rate": prompt.pass_rate,
         "soft_exec": score.soft_exec if score else None,
         "score": score.score if score else None,
         "ess": score.ess if score else None,
         "confidence": None if outcome.confidence is None else float(outcome.confidence.mean()),
-        "causes": dict(sorted(Counter(cause for cause in row.causes if cause).items())),
-        "details": row.details,
+        "causes": prompt.causes,
+        "details": prompt.details,
         "prompt_tokens": row.tokens and row.tokens[0],
         "completion_tokens": row.tokens and row.tokens[1],
-        "samples": [
-            SampleRecord(
-                n=sample.n,
-                cause=sample.cause or None,
-                detail=sample.detail,
-                text=_key(sample.text),
-            )
-            for sample in row.samples
-        ],
-        "draws": _draws(row) if settings["record_samples"] == "all" else [],
+        "samples": prompt.samples,
+        "draws": _draws(row) if all_draws else [],
     }
 
 

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from pytest_promptse.errors import NotScoredError
 from pytest_promptse.run.judge import CompletionJudge, variant_row
-from pytest_promptse.run.plan import plan_suite
+from pytest_promptse.run.plan import decided_gate, plan_suite
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.sampling.budget import Budget
@@ -20,26 +21,29 @@ from pytest_promptse.scoring.sequential import may_stop
 from pytest_promptse.store.run_log import (
     CachedRow,
     ErrorRow,
-    GateRow,
     LookRow,
+    OutcomeRow,
     RunLog,
     SuiteKey,
+    SuiteRow,
+    VariantRow,
 )
 from pytest_promptse.store.store import Store
 from pytest_promptse.tasks.template import load_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.errors import NotScoredError
-    from pytest_promptse.models.base import Backend, Usage
-    from pytest_promptse.record.schema import InvocationRecord, Record
+    from pytest_promptse.models.base import Backend, Completion, Usage
+    from pytest_promptse.record.schema import InvocationRecord, PromptRecord, Record
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import PlannedGate, PlannedVariant, Suite
+    from pytest_promptse.run.shards import ShardPlan
+    from pytest_promptse.sampling.job import Job
     from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.store.run_log import Progress
@@ -102,6 +106,7 @@ class PromptseRun:
         # What this process knows of measured variants; the run log has those of all processes.
         self._measured: dict[SuiteKey, dict[tuple[str, str], PassCount]] = defaultdict(dict)
         self._suites_with_gates: Collection[SuiteKey] = ()
+        self._shard_tasks: Mapping[str, Collection[str]] = {}
         self._show_progress = show_progress
         self._sampler: Sampler | None = None
         self.started = datetime.now(UTC)
@@ -207,9 +212,11 @@ class PromptseRun:
             self._templates[settings.template] = load_templates(settings.template, self.root)
         return self._templates[settings.template]
 
-    def estimate(self, selected: Sequence[tuple[Suite, PlannedVariant]]) -> list[str]:
-        """Return one line per model that says what sampling `selected` would request and cost."""
-        jobs = [planned.job for _, planned in selected]
+    def estimate(
+        self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
+    ) -> list[str]:
+        """Return one line per model: what sampling `selected` and `jobs` would request and cost."""
+        jobs = [*(planned.job for _, planned in selected), *jobs]
         estimates = estimate_cost(jobs, self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
         return [each.line(at_most=each.model in in_rounds) for each in estimates]
@@ -220,6 +227,9 @@ class PromptseRun:
         *,
         only_process: bool,
         suites_with_gates: Collection[SuiteKey] = (),
+        shard: ShardPlan | None = None,
+        jobs: Sequence[Job] = (),
+        models: Collection[str] = (),
     ) -> None:
         """Start to sample in the background.
 
@@ -233,6 +243,12 @@ class PromptseRun:
         suites_with_gates
             The suites of which a gate is selected. Such a suite in rounds is sampled round by
             round; any other suite is sampled as a whole.
+        shard
+            The plan of a run in shards. Its gates stay open.
+        jobs
+            Further prompts to sample, whose completions no program is made of.
+        models
+            Models that are sampled beside those of the settings.
 
         Raises
         ------
@@ -241,21 +257,26 @@ class PromptseRun:
         SettingsError
             If a model cannot be sampled with these settings.
         """
-        self._suites_with_gates = frozenset(suites_with_gates)
+        if shard is None:
+            self._suites_with_gates = frozenset(suites_with_gates)
+        else:
+            self._shard_tasks = shard.own_tasks
+            self.run_log.add(shard.row)
         selected = [
             (suite, planned)
             for suite, planned in selected
             if not self._stops_early(suite) or suite.round_of(planned) == 0
         ]
-        self.sandbox  # noqa: B018 - opened before any request: without it nothing can be judged
+        if selected:
+            self.sandbox  # noqa: B018 - opened before any request, since it may not be available
         if self.rewording_usage.requests:
             self.store.add_usage(self._rewording_id, self.rewording_usage)
         for suite in {id(suite): suite for suite, _ in selected}.values():
             self.run_log.add(suite.row)
         self._sampler = Sampler(
             self.store,
-            [planned.job for _, planned in selected],
-            {model: partial(self.backend, model) for model in self.settings.model},
+            [*(planned.job for _, planned in selected), *jobs],
+            {model: partial(self.backend, model) for model in (*self.settings.model, *models)},
             run=self.id,
             concurrency=self.settings.concurrency,
             budget=Budget(
@@ -305,6 +326,23 @@ class PromptseRun:
             measured[planned.key] = PassCount(row.passes, row.n)
         return measured[planned.key]
 
+    def measured_prompt(
+        self, suite: Suite, planned: PlannedVariant
+    ) -> tuple[PromptRecord, dict[str, str]]:
+        """Return a variant that was measured, and the texts that its samples refer to.
+
+        Raises
+        ------
+        NotScoredError
+            If the run log does not have it.
+        """
+        from pytest_promptse.run.record_builder import prompt_record  # noqa: PLC0415 - scipy
+
+        row = self.run_log.variant(suite.key, *planned.key, VariantRow)
+        if row is None:
+            raise NotScoredError(f"{'-'.join(planned.key)} was not measured in this run")
+        return prompt_record(row)
+
     def end_before(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
     ) -> LookRow | None:
@@ -330,7 +368,7 @@ class PromptseRun:
         Raises
         ------
         NotScoredError
-            As `measure`.
+            As `measure`, and if the gate has a threshold but no original is solved.
         """
         if self._stops_early(suite):
             decided = partial(self._all_decided, suite, check, node_of)
@@ -338,22 +376,42 @@ class PromptseRun:
         else:
             needed = suite.needed_by(gate)
         self._measure_missing(suite, needed, check, node_of)
-        found = self.scores.decide(suite, gate)
-        self.run_log.add(
-            GateRow(
-                place=suite.gates.index(gate),
-                suite=suite.id,
-                model=suite.model,
-                template=suite.key.template,
-                task=gate.task.id if gate.task else None,
-                name=gate.name,
-                threshold=found.threshold,
-                value=found.value,
-                verdict=found.verdict,
-                message=found.message,
-            )
-        )
+        plan = suite.gate_row(gate)
+        found = self.scores.decide_measured(suite.row, plan)
+        self.run_log.add(decided_gate(suite.row, plan, found))
         return found
+
+    def measure_share(
+        self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf
+    ) -> None:
+        """Measure what a gate needs of the tasks of this shard. The gate stays open.
+
+        The parameters are those of `measure`.
+
+        Raises
+        ------
+        NotScoredError
+            As `measure`.
+        """
+        tasks = self._shard_tasks[suite.id]
+        needed = [planned for planned in suite.needed_by(gate) if planned.task.id in tasks]
+        self._measure_missing(suite, needed, check, node_of)
+
+    def wait(self, jobs: Sequence[Job]) -> dict[str, Completion]:
+        """Sample `jobs` of one sample each and return their completions by key.
+
+        Raises
+        ------
+        NotScoredError
+
+        Raises
+        ------
+        NotScoredError
+            If a completion is missing.
+        """
+        self.sampler.request(jobs)
+        with self._show_progress(self.sampler.progress) as tick:
+            return {job.key: self.sampler.wait(job, tick=tick)[0] for job in jobs}
 
     def log_error(self, where: str, error: NotScoredError) -> None:
         """Log that the item `where` could not be measured."""
@@ -369,7 +427,7 @@ class PromptseRun:
         facts = RunFacts(
             started=self.started,
             root=self.root,
-            sandbox=self.sandbox.isolation_level,
+            sandbox=self._isolation_level,
             settings=self.settings,
             invocation=invocation,
             backends={spec: self.backend(spec) for spec in self.settings.model},
@@ -407,6 +465,12 @@ class PromptseRun:
                 opened.close()
 
     @property
+    def _isolation_level(self) -> str:
+        """The isolation level of programs; ``unused`` in a run that has none."""
+        judges = "sandbox" in self.__dict__ or any(True for _ in self.run_log.rows(SuiteRow))
+        return self.sandbox.isolation_level if judges else "unused"
+
+    @property
     def _rewording_id(self) -> str:
         """The name under which the store keeps the usage of rewording."""
         return f"{self.id}-rewording"
@@ -428,8 +492,14 @@ class PromptseRun:
         if score is None:
             return False
         with_threshold = [gate for gate in suite.gates if gate.threshold is not None]
+        last = suite.gate_row(with_threshold[-1])
+        if self.scores.why_nothing_is_solved(suite.row, last) is not None:
+            # More variants of prompts that are never solved decide nothing.
+            return True
         # The gates of the suite come last. They share one score, so they are cheaper to try first.
-        gates = (self.scores.decide(suite, gate) for gate in reversed(with_threshold))
+        gates = (
+            self.scores.decide(suite.row, suite.gate_row(gate)) for gate in reversed(with_threshold)
+        )
         return may_stop(gates, mode=score.mode)
 
     def _measure_missing(
@@ -441,7 +511,7 @@ class PromptseRun:
         for planned in needed:
             if planned.key in measured:
                 continue
-            row = self.run_log.variant(suite.key, *planned.key)
+            row = self.run_log.variant(suite.key, *planned.key, OutcomeRow)
             if row is None:
                 missing.append(planned)
             else:

@@ -15,6 +15,7 @@ from pytest_promptse.variants.files import (
     read_original,
 )
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
+from pytest_promptse.variants.invariance.construction import ConstructionJudge
 from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.variant import text_hash
 
@@ -42,7 +43,7 @@ def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
     for folder in found:
         original = read_original(folder)
         task = Task(id=original.task_id, prompt=original.prompt, entry_point=original.entry_point)
-        judge = Judge(task, library.lexicon, any_language=True)
+        judge = ConstructionJudge(task, library.lexicon, any_language=True)
         taken: set[str] = set()
         for stored in read(folder):
             findings = list(_findings(stored.variant, task, judge, taken, library))
@@ -66,7 +67,7 @@ def frozen(
         If there are too few, if the original has changed since, or if one breaks invariance.
     """
     variants = load_frozen(root, task)
-    judge = Judge(task, library.lexicon, any_language=True)
+    judge = ConstructionJudge(task, library.lexicon, any_language=True)
     chosen: list[Variant] = []
     for distance in distances:
         own = [variant for variant in variants if variant.distance == distance][:per_distance]
@@ -90,7 +91,7 @@ def frozen(
 
 
 def _findings(
-    variant: Variant, task: Task, judge: Judge, taken: set[str], library: Library
+    variant: Variant, task: Task, judge: ConstructionJudge, taken: set[str], library: Library
 ) -> Iterator[Finding]:
     if variant.original and variant.original != text_hash(task.prompt):
         yield Finding("original", "the original has changed since")
@@ -103,7 +104,9 @@ def _findings(
         yield Finding(
             "measured", f"distance {measured:.3f} is on record as {variant.measured_distance:.3f}"
         )
-    yield from judge.findings(variant.text, others=taken, waived=waived)
+    made_by_rules = variant.rewriter.partition("/")[0] in REWRITERS
+    content = judge if made_by_rules else Judge(task.prompt)
+    yield from content.findings(variant.text, others=taken, waived=waived)
 
 
 def _waived(variant: Variant, library: Library) -> frozenset[str]:

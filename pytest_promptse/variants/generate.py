@@ -11,8 +11,9 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.distance import band, check_distances
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
+from pytest_promptse.variants.invariance.construction import ConstructionJudge
 from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.registry import rewriter_named
+from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.rewriter import Rewriter, RewriteRequest, label
 from pytest_promptse.variants.variant import Variant, text_hash
 
@@ -93,7 +94,8 @@ def generate(
         personalities=personalities,
         parts=(within or task.prompt, seed, name),
     )
-    judge = Judge(task, library.lexicon, any_language="english" in rewriter.waives)
+    measure = ConstructionJudge(task, library.lexicon, any_language="english" in rewriter.waives)
+    judge = measure if rewriter.name in REWRITERS else Judge(task.prompt)
     weights = library.weights(task.prompt)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
@@ -111,7 +113,9 @@ def generate(
                 personality=library.personality(personality) if personality else None,
                 weights=weights,
             )
-            text, measured = _first_valid(request, rewriter, judge, taken, rejected, also=also)
+            text, measured = _first_valid(
+                request, rewriter, taken, rejected, measure=measure, judge=judge, also=also
+            )
             taken.add(_key(text, rewriter))
             variants.append(
                 Variant(
@@ -139,10 +143,11 @@ def _key(text: str, rewriter: Rewriter) -> str:
 def _first_valid(
     request: RewriteRequest,
     rewriter: Rewriter,
-    judge: Judge,
     taken: set[str],
     rejected: Counter[str],
     *,
+    measure: ConstructionJudge,
+    judge: Judge | ConstructionJudge,
     also: Callable[[str], Iterable[Finding]],
 ) -> tuple[str, float]:
     """Return the first candidate that nothing speaks against, with its measured distance."""
@@ -154,7 +159,7 @@ def _first_valid(
             text = candidates.send(findings) if number else next(candidates)
         except StopIteration:
             break
-        measured = judge.distance(text)
+        measured = measure.distance(text)
         findings = tuple(
             _objections(
                 text, measured, request=request, rewriter=rewriter, judge=judge, taken=taken
@@ -179,7 +184,7 @@ def _objections(
     *,
     request: RewriteRequest,
     rewriter: Rewriter,
-    judge: Judge,
+    judge: Judge | ConstructionJudge,
     taken: set[str],
 ) -> Iterator[Finding]:
     low, high = request.band

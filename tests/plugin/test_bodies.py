@@ -56,7 +56,7 @@ def test_double(candidate, seen):
     programs = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(3)]
     model = replay({"test_double": programs}, PROMPT)
     result = run("--promptse-model", model, "-k", "auc-e", "-v")
-    result.stdout.fnmatch_lines(["*auc-e* PASSED (AUC-E 1.00)*"])
+    result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
 
 
 def test_a_method_may_be_marked(project, run):

@@ -16,7 +16,8 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.distance import band
 from pytest_promptse.variants.generate import generate, rewriter_named
-from pytest_promptse.variants.invariance import Judge, normalised
+from pytest_promptse.variants.invariance import normalised
+from pytest_promptse.variants.invariance.construction import ConstructionJudge as Judge
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.paragraphs import read_prompt
 from pytest_promptse.variants.variant import text_hash

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.models.base import derive_seed
@@ -185,6 +184,8 @@ def _pearson(
 ) -> tuple[float | None, tuple[float, float] | None]:
     if len(x) < _FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None, None
+    from scipy import stats  # noqa: PLC0415 - scipy takes its time
+
     result = stats.pearsonr(x, y)
     if len(x) == _FEWEST:
         return float(result.statistic), None

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import stats
 
 from pytest_promptse.psychometrics.emotionbench.factors import EMOTIONS
 
@@ -148,6 +147,8 @@ def compare(
     if min(len(values), len(reference)) < _FEWEST:
         return base
     first, second = values.std(ddof=1) + _EPSILON, reference.std(ddof=1) + _EPSILON
+    from scipy import stats  # noqa: PLC0415 - scipy takes its time
+
     equal = method == "paper" and _variances_equal(first, len(values), second, len(reference))
     result = stats.ttest_ind_from_stats(
         values.mean(), first, len(values), reference.mean(), second, len(reference), equal_var=equal
@@ -183,6 +184,8 @@ def compare_paired(name: str, before: Sequence[float], after: Sequence[float]) -
     )
     if n < _FEWEST or np.ptp(differences) == 0:
         return base
+    from scipy import stats  # noqa: PLC0415 - scipy takes its time
+
     result = stats.ttest_rel(after, before)
     interval = result.confidence_interval(0.95)
     return replace(
@@ -273,6 +276,8 @@ def _in_order(factors: Mapping[str, object]) -> list[str]:
 
 
 def _variances_equal(first: float, n_first: int, second: float, n_second: int) -> bool:
+    from scipy import stats  # noqa: PLC0415 - scipy takes its time
+
     larger, smaller = (first, n_first), (second, n_second)
     if larger[0] < smaller[0]:
         larger, smaller = smaller, larger
@@ -288,6 +293,8 @@ def _interval(
     *,
     equal: bool,
 ) -> tuple[float, float]:
+    from scipy import stats  # noqa: PLC0415 - scipy takes its time
+
     n, m = len(values), len(reference)
     a, b = first**2 / n, second**2 / m
     if equal:

