@@ -487,6 +487,13 @@ OPTIONS: Mapping[str, Option] = {
             metavar="NAME",
         ),
         _option(
+            "save_incomplete",
+            option_types.switch,
+            False,
+            "save a baseline although not all variants were measured",
+            flag_only=True,
+        ),
+        _option(
             "compare",
             option_types.text,
             None,

@@ -84,6 +84,7 @@ class Settings:
     report: tuple[str, ...]
     record_samples: Literal["outcomes", "all"]
     save: str | None
+    save_incomplete: bool
     compare: str | None
     compare_fail: tuple[Margin, ...]
     compare_missing: Literal["fail", "warn"]

@@ -7,11 +7,12 @@ import platform
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
 
 from pytest_promptse.errors import NotScoredError, TaskError
+from pytest_promptse.plugin.baseline_items import ComparisonResult, compare_suite
 from pytest_promptse.plugin.check_digest import source_digest
 from pytest_promptse.plugin.invocation import invocation
 from pytest_promptse.plugin.pytest_private import (
@@ -21,7 +22,7 @@ from pytest_promptse.plugin.pytest_private import (
     set_up_again,
 )
 from pytest_promptse.run.judge import Check, CheckResult
-from pytest_promptse.run.plan import PlannedGate, PlannedVariant
+from pytest_promptse.run.plan import PlannedComparison, PlannedGate, PlannedVariant
 from pytest_promptse.sandbox.candidate import ENTRY_NAMES, ProgramStopped, safe_text
 from pytest_promptse.sandbox.limits import Limits
 from pytest_promptse.tasks.example import shown
@@ -52,6 +53,10 @@ _OWN_NAMES = ("module", "run", "output")
 _OWN_FIXTURES = ("candidate", "task", "request")
 
 
+Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
+"""What an item measures or decides."""
+
+
 class IdParts(NamedTuple):
     """Which parts stand in an item's id before the name of its variant or gate."""
 
@@ -77,8 +82,8 @@ class IdParts(NamedTuple):
             task=task,
         )
 
-    def id_of(self, suite: Suite, subject: PlannedVariant | PlannedGate) -> str:
-        """Return the id of the item that measures a variant or decides a gate of `suite`."""
+    def id_of(self, suite: Suite, subject: Subject) -> str:
+        """Return the id of the item of a variant, gate or comparison of `suite`."""
         if isinstance(subject, PlannedVariant):
             task, name = (subject.task if self.task else None), subject.variant.id
         else:
@@ -106,13 +111,13 @@ class ItemTarget:
     id_parts
         The parts that ids of the same suite consist of.
     subject
-        The variant that the item measures, or the gate that it decides.
+        The variant that the item measures, or the gate or comparison that it decides.
     """
 
     id: str
     suite: Suite
     id_parts: IdParts
-    subject: PlannedVariant | PlannedGate
+    subject: Subject
 
     @property
     def task(self) -> Task | None:
@@ -131,8 +136,11 @@ TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
 
 
 def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
-    """Yield a target for each variant and then for each gate of a suite."""
-    subjects: tuple[PlannedVariant | PlannedGate, ...] = (*suite.variants, *suite.gates)
+    """Yield a target for each variant, then for each gate and the comparison of a suite."""
+    comparison = suite.comparison
+    subjects: list[Subject] = [*suite.variants, *suite.gates]
+    if comparison is not None:
+        subjects.append(comparison)
     for subject in subjects:
         own = id_parts.id_of(suite, subject)
         yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
@@ -441,6 +449,10 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
             pytest.skip(f"open in shard {run.settings.shard}; promptse merge decides it")
         elif isinstance(target.subject, PlannedGate):
             gate = run.decide(target.suite, target.subject, check, node_of=node_of)
+        elif isinstance(target.subject, PlannedComparison):
+            run.measure_for(target.suite, target.subject, check, node_of=node_of)
+            _report_comparison(item, compare_suite(item.config, run, target.suite))
+            return
         else:
             _measure(item, run, target, target.subject, check)
             return
@@ -519,6 +531,12 @@ def _details(
         colours=writer.hasmarkup,
         most=1,
     )
+
+
+def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
+    item.stash[RESULT_WORD] = f"PASSED ({result.word})"
+    if result.losses:
+        pytest.fail("\n".join(result.losses), pytrace=False)
 
 
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:

@@ -115,8 +115,20 @@ class RunFacts:
     rewording_usage: Usage
 
 
-def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts) -> Record:
-    """Return the record of what all processes of a run have measured so far."""
+def build_record(
+    run_log: RunLog, scores: Scores, store: Store, facts: RunFacts, *, suite_id: str | None = None
+) -> Record:
+    """Return the record of what all processes of a run have measured so far.
+
+    Parameters
+    ----------
+    run_log, scores, store
+        Those of the run.
+    facts
+        What the record says of the run apart from its run log.
+    suite_id
+        The only suite to include, or None for all.
+    """
     # The first process to count saw the fewest samples that this run itself has added.
     cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
     cached += sum(row.cached for row in run_log.rows(LookRow))
@@ -142,10 +154,12 @@ def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts)
         },
         shard=next(run_log.rows(ShardRow), msgspec.UNSET),
     )
-    return fill_record(head, run_log, scores)
+    return fill_record(head, run_log, scores, suite_id=suite_id)
 
 
-def fill_record(head: Record, run_log: RunLog, scores: Scores) -> Record:
+def fill_record(
+    head: Record, run_log: RunLog, scores: Scores, *, suite_id: str | None = None
+) -> Record:
     """Return `head` with suites, tasks, subgroups, templates, errors and rankings from a run log.
 
     Parameters
@@ -154,12 +168,14 @@ def fill_record(head: Record, run_log: RunLog, scores: Scores) -> Record:
         A record without them.
     run_log, scores
         The log of the run and the scores of its suites.
+    suite_id
+        The only suite to include, or None for all.
     """
     quadrants = {
         name: quadrant(emotion.valence, emotion.arousal) for name, emotion in head.emotions.items()
     }
     suites, tasks, subgroups = _suites(
-        run_log, scores, quadrants, all_draws=head.shard is not msgspec.UNSET
+        run_log, scores, quadrants, all_draws=head.shard is not msgspec.UNSET, suite_id=suite_id
     )
     record = replace(
         head,
@@ -195,7 +211,12 @@ def _model(spec: str, backend: Backend, store: Store) -> ModelRecord:
 
 
 def _suites(
-    run_log: RunLog, scores: Scores, quadrants: Mapping[str, str], *, all_draws: bool
+    run_log: RunLog,
+    scores: Scores,
+    quadrants: Mapping[str, str],
+    *,
+    all_draws: bool,
+    suite_id: str | None,
 ) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
     """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
 
@@ -209,6 +230,8 @@ def _suites(
     tasks = CompressedTasks()
     by_model: dict[tuple[str, str | None], list[MeasuredPrompt]] = defaultdict(list)
     for suite in run_log.rows(SuiteRow):
+        if suite_id not in (None, suite.id):
+            continue
         try:
             scored = scores.of(suite)
         except NotScoredError:
