@@ -92,8 +92,8 @@ def _manipulation_section(runs: Sequence[NamedRecord]) -> Section:
             "Mean absolute shift of the affect that a model reports as its own, over emotions, "
             "levels and both totals, in points. Exploratory: "
             + (
-                f"Spearman's correlation with AUC-E over {len(pairs)} models is {correlation:+.2f}. "
-                "Models are few and differ in much else."
+                f"Spearman's correlation with AUC-E over {len(pairs)} models is "
+                f"{correlation:+.2f}. Models are few and differ in much else."
                 if correlation is not None
                 else f"its correlation with AUC-E needs {_FEWEST_MODELS} models that have both."
             )
