@@ -21,6 +21,7 @@ from pytest_promptse.record.queries import (
     worst_change,
 )
 from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import cost_unit, per_solved
 from pytest_promptse.reports.html import standalone_page
 from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
@@ -87,6 +88,8 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         harmful=harmful,
         n_harmful=n_harmful,
         worst=worst_change,
+        estimates=estimates,
+        scopes=scopes,
         payload=embed(record, limit=limit),
     )
 
