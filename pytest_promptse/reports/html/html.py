@@ -22,6 +22,7 @@ from pytest_promptse.record.queries import (
 )
 from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import cost_unit, per_solved
 from pytest_promptse.reports.html import standalone_page
 from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
@@ -89,6 +90,8 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         harmful=harmful,
         n_harmful=n_harmful,
         worst=worst_change,
+        estimates=estimates,
+        scopes=scopes,
         payload=embed(record, limit=limit),
     )
 
