@@ -96,7 +96,9 @@ def test_a_suite_is_one_line_of_figures_with_its_verdict(record):
 
 
 def test_the_title_says_which_model_and_how_it_was_measured(record):
-    assert after_verdicts(shown(record)).startswith("tiny, mode promptse, weights by sum, 12 variants\n")
+    assert after_verdicts(shown(record)).startswith(
+        "tiny, mode promptse, weights by sum, 12 variants\n"
+    )
     assert "5 of 6 variants measured" in shown(one(record, n_measured=5))
 
 
