@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.plan import Suite
-    from pytest_promptse.run.run import PromptseRun
+    from pytest_promptse.run.run import PassCount, PromptseRun
     from pytest_promptse.sandbox.candidate import Candidate
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
@@ -485,12 +485,31 @@ def _measure(
     # A variant without a floor has nothing to pass: its programs may all have failed.
     verb = "MEASURED" if floor is None else "PASSED"
     item.stash[RESULT_WORD] = f"{verb} ({count.passes}/{count.n})"
-    if floor is not None and rate < floor:
+    if floor is None:
+        return
+    gate = _pass_rate_gate(target.suite, count, floor)
+    fails = gate.verdict == "fail" or (
+        gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "fail"
+    )
+    if fails:
         item.stash[_DETAILS] = _details(item, run, target, planned)
-        pytest.fail(
-            f"pass rate {rate:.2f} < {floor:g} ({count.passes} of {count.n} samples pass)",
-            pytrace=False,
-        )
+        pytest.fail(gate.message, pytrace=False)
+    if gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "skip":
+        pytest.skip(gate.message)
+    if gate.verdict == "inconclusive":
+        item.stash[RESULT_WORD] = f"INCONCLUSIVE ({count.passes}/{count.n})"
+
+
+def _pass_rate_gate(suite: Suite, count: PassCount, floor: float) -> Gate:
+    from pytest_promptse.scoring.gate import judge_pass_rate  # noqa: PLC0415 - scipy takes its time
+
+    return judge_pass_rate(
+        count.passes,
+        count.n,
+        floor,
+        kind=suite.settings.gate,
+        comparisons=len(suite.variants),
+    )
 
 
 def _details(

@@ -144,6 +144,7 @@ METRIC_LABELS: Mapping[str, str] = {
     "pass_at_1": "pass@1",
     "auc_e": "AUC-E",
     "excess": "excess",
+    "squared_sensitivity": "squared sensitivity",
 }
 """How reports name the metrics of suites. Elasticity is named by `metric_label`."""
 _ALWAYS_COMPARED = ("pass_at_1", "auc_e")

@@ -60,7 +60,8 @@ class PlannedGate:
     Attributes
     ----------
     name
-        ``auc-e``, ``elasticity-d0.3`` or ``excess``.
+        ``auc-e``, ``elasticity-d0.3``, ``excess``, ``loss``, ``squared-sensitivity``,
+        ``robust-pass``, ``shortfall`` or ``flips``.
     threshold
         None if the gate only reports its figure.
     distances
@@ -185,10 +186,19 @@ class Suite:
             for distance in chosen.distances
         )
         whole = [PlannedGate(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
-        if chosen.max_excess is not None:
-            whole.append(
-                PlannedGate(name="excess", threshold=chosen.max_excess, distances=chosen.distances)
-            )
+        further = {
+            "excess": chosen.max_excess,
+            "loss": chosen.max_loss,
+            "squared-sensitivity": chosen.max_squared_sensitivity,
+            "robust-pass": chosen.min_robust_pass,
+            "shortfall": chosen.max_shortfall,
+            "flips": chosen.max_flips,
+        }
+        whole += [
+            PlannedGate(name=name, threshold=threshold, distances=chosen.distances)
+            for name, threshold in further.items()
+            if threshold is not None
+        ]
         return (*per_task, *per_distance, *whole)
 
     @cached_property

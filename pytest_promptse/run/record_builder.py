@@ -23,6 +23,7 @@ from pytest_promptse.record.schema import (
     DrawRecord,
     EmotionRecord,
     ErrorRecord,
+    EstimateRecord,
     GateRecord,
     LightRecord,
     LossRecord,
@@ -315,13 +316,18 @@ def _suite(
         n_measured=len(measured),
         pass_at_1=score.pass_at_1 if score else None,
         pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
+        pass_at_1_exact=score.pass_at_1_exact if score else None,
         **_curve_fields(suite, score),
         elasticity_ci95=_by_distance(score.elasticity_ci95) if score else _no_values(suite),
+        elasticity_exact=_by_distance(score.elasticity_exact) if score else _no_values(suite),
         auc_e=score.auc_e if score else None,
         ci95=score.ci95 if score else None,
+        exact=score.exact if score else None,
         auc_e_null=score.auc_e_null if score else None,
         excess=score.excess if score else None,
         excess_ci95=score.excess_ci95 if score else None,
+        excess_exact=score.excess_exact if score else None,
+        **(_estimates(score) if score else {}),
         p_value=score.p_value if score else None,
         p_adjusted=None,
         ess_median=score.ess_median if score else None,
@@ -337,6 +343,20 @@ def _suite(
         line=suite.line,
         template_sha256=text_hash(suite.template_source[1]) if suite.template_source else None,
     )
+
+
+def _estimates(score: SuiteScore) -> dict[str, Any]:
+    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips")
+    found = {name: getattr(score, name) for name in names}
+    return {
+        "robust_of": score.robust_of,
+        "speaks_for": score.speaks_for,
+        **{
+            name: EstimateRecord(value=one.value, ci95=one.ci95, exact=one.exact)
+            for name, one in found.items()
+            if one.value is not None
+        },
+    }
 
 
 def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
