@@ -22,6 +22,7 @@ from pytest_promptse.record.queries import (
     victories,
     worst_change,
 )
+from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
 from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import cost_unit, per_solved
@@ -76,6 +77,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         series=series,
         labels=[one.label for one in series] or [model.spec for model in record.models],
         verdict=overall(record),
+        in_words=verdicts_in_words(record),
         unscored=unscored(record),
         compared=compared(record),
         distances=sorted({d for suite in record.suites for d in suite.elasticity}, key=float),
