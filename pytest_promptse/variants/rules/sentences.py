@@ -1,0 +1,211 @@
+"""The writer's own sentences: drawn from the phrases of a language, in the style of an emotion."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants.distance import words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from pytest_promptse.variants.library import Feeling, Language, Personality, Style
+
+_ALTERNATIVES = re.compile(r"\{([^{}]*\|[^{}]*)\}")
+_PRONOUN = re.compile(r"\bI\b")
+_AFTER_STOP = re.compile(r"([.!?] )([A-Z])")
+_DRAWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence of the writer's own, or several.
+
+    ``snippet`` is what it was made from; ``cues`` is what it shows, by dimension.
+    """
+
+    text: str
+    snippet: str
+    cues: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """Draws sentences of one voice.
+
+    Parameters
+    ----------
+    language
+        Where phrases come from.
+    feeling
+        The phrases of the emotion, or of a control condition.
+    emotion
+        Its name, None for a control condition.
+    personality
+        The persona, None for a control condition.
+    neutral
+        Phrases to put in the place of emotion and persona, of the same length; None to show both.
+    draws, marks
+        What is left to chance, in what is said and in how it is punctuated. They are apart so
+        that a neutral variant takes the same decisions as the one that it stands for.
+    """
+
+    language: Language
+    feeling: Feeling
+    emotion: str | None
+    personality: Personality | None
+    neutral: Feeling | None
+    draws: Random
+    marks: Random
+
+    def cue(self, most: int) -> Said:
+        """Return an utterance of at most `most` words."""
+        return self._felt(self._draw(self.feeling.cues, most))
+
+    def feel(self, most: int, *, but: Sequence[Said] = ()) -> Said:
+        """Return a sentence of emotion, other than those in `but`."""
+        taken = {said.snippet for said in but}
+        return self._felt(self._draw([s for s in self.feeling.sentences if s not in taken], most))
+
+    def closing(self, most: int) -> Said:
+        """Return last words."""
+        return self._felt(self._draw(self.feeling.closings, most))
+
+    def _felt(self, snippet: str) -> Said:
+        text = self._resolved(snippet)
+        if self.neutral is not None:
+            return Said(self._matched(text), snippet)
+        return Said(text, snippet, {"emotion": text} if self.emotion else {})
+
+    def persona(self, most: int) -> Said | None:
+        """Return sentences that show the three traits, of about `most` words at most.
+
+        None for a voice without a persona.
+        """
+        if self.personality is None:
+            return None
+        chosen = [
+            (trait.dimension, self._clause(trait.dimension, trait.slug, most // 3 + 1))
+            for trait in self.personality.traits
+        ]
+        self.draws.shuffle(chosen)
+        text = self.draws.choice(self.feeling.style.joints)
+        shown: dict[str, str] = {}
+        for number, (dimension, snippet) in enumerate(chosen):
+            clause = self._resolved(snippet)
+            shown[dimension] = clause
+            text = text.replace(f"{{{number}}}", clause)
+            text = text.replace(f"{{{number}^}}", clause[:1].upper() + clause[1:])
+        if self.neutral is not None:
+            return Said(self._matched(text), text)
+        return Said(self._styled(text), text, shown)
+
+    def trait(self, most: int) -> Said | None:
+        """Return a clause of one trait as a sentence, None without a persona."""
+        if self.personality is None:
+            return None
+        trait = self.draws.choice(self.personality.traits)
+        snippet = self._clause(trait.dimension, trait.slug, most)
+        clause = self._resolved(snippet)
+        if self.neutral is not None:
+            return Said(self._matched(clause), snippet)
+        text = clause[:1].upper() + clause[1:] + self.language.stop
+        return Said(self._styled(text), snippet, {trait.dimension: clause})
+
+    def ask(self, most: int) -> Said:
+        """Return a request of its own, such as *Can you take this one?*"""
+        return self._shared(self.language.requests.asks, most)
+
+    def intro(self, most: int) -> Said:
+        """Return a sentence that announces the pasted text."""
+        return self._shared(self.language.requests.intros, most)
+
+    def greeting(self) -> Said:
+        """Return first words."""
+        return self._shared(self.language.requests.greetings, 5)
+
+    @property
+    def style(self) -> Style:
+        """How sentences are written that all voices share."""
+        return (self.neutral or self.feeling).style
+
+    def join(self, said: Sequence[Said]) -> str:
+        """Return the sentences as one paragraph; one without a final mark runs on."""
+        text = ""
+        for each in said:
+            if text and text[-1].isalnum():
+                text += self.style.run_on
+            text += (self.language.blank if text else "") + each.text
+        return text
+
+    def _shared(self, snippets: Sequence[str], most: int) -> Said:
+        snippet = self._draw(snippets, most)
+        return Said(self._styled(self._resolved(snippet)), snippet)
+
+    def _clause(self, dimension: str, slug: str, most: int) -> str:
+        return self._draw(self.language.clauses[dimension][slug], most)
+
+    def _draw(self, snippets: Sequence[str], most: int) -> str:
+        """Return a snippet of at most `most` words, or the shortest of a few."""
+        shortest, least = "", 10**6
+        for _ in range(_DRAWS):
+            snippet = self.draws.choice(snippets)
+            length = count(snippet)
+            if length <= most:
+                return snippet
+            if length < least:
+                shortest, least = snippet, length
+        return shortest
+
+    def _resolved(self, snippet: str) -> str:
+        return _ALTERNATIVES.sub(lambda match: self.draws.choice(match[1].split("|")), snippet)
+
+    def _styled(self, text: str) -> str:
+        style, stop = self.style, self.language.stop
+        if text.endswith(stop) and not text.endswith(stop * 2):
+            text = text[: -len(stop)] + self.marks.choice(style.ends)
+        if style.lower:
+            text = _PRONOUN.sub("i", text[:1].lower() + text[1:])
+            text = _AFTER_STOP.sub(lambda match: match[1] + match[2].lower(), text)
+        return text
+
+    def _matched(self, text: str) -> str:
+        """Return neutral sentences with as many words as `text`, as far as there are any."""
+        sentences = self.neutral.sentences if self.neutral else ()
+        return neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
+
+
+@lru_cache(maxsize=8192)
+def count(snippet: str) -> int:
+    """Return the number of measured words of a snippet, by the first of its alternatives."""
+    return len(words(_ALTERNATIVES.sub(lambda match: match[1].split("|")[0], snippet)))
+
+
+def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random) -> str:
+    """Return different `sentences` of `target` words together, or as near as they come."""
+    by_length: dict[int, list[str]] = {}
+    for sentence in sentences:
+        by_length.setdefault(count(sentence), []).append(sentence)
+    longest, shortest = max(by_length), min(by_length)
+    chosen: list[str] = []
+    left = target
+    while left >= shortest:
+        fitting = [
+            length
+            for length in by_length
+            if length <= left and (left - length == 0 or left - length >= shortest)
+        ]
+        if not fitting:
+            break
+        exact = [length for length in fitting if length == left]
+        length = exact[0] if exact else rng.choice([n for n in fitting if n * 2 >= min(left, longest)] or fitting)
+        free = [sentence for sentence in by_length[length] if sentence not in chosen]
+        if not free:
+            break
+        chosen.append(rng.choice(free))
+        left -= length
+    return blank.join(chosen or [rng.choice(by_length[shortest])])
