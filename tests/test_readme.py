@@ -19,10 +19,9 @@ def commands() -> list[str]:
 
 
 def test_two_commands_set_up_and_do_everything():
-    start = "tools/setup && "
-    assert [command.removeprefix(start) for command in commands() if start in command] == [
-        ".venv/bin/pytest --promptse-model tiny example_suites/quickstart",
-        ".venv/bin/pytest -n auto --dist worksteal",
+    assert [command for command in commands() if command.startswith("tools/setup")] == [
+        "tools/setup && .venv/bin/pytest --promptse-model tiny example_suites/quickstart",
+        "tools/setup --dev && .venv/bin/pytest -n auto --dist worksteal",
     ]
 
 

@@ -38,7 +38,7 @@ def add_parser(
 
 def _report(chosen: argparse.Namespace) -> int:
     from pytest_promptse.compare.baseline import Baselines  # noqa: PLC0415
-    from pytest_promptse.reports.writing import WRITERS  # noqa: PLC0415 - `promptse --help` is quick
+    from pytest_promptse.reports.writers import WRITERS  # noqa: PLC0415 - `promptse --help` is quick
 
     try:
         targets = reports(chosen.targets) if chosen.targets else ()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from argparse import ArgumentTypeError
 from collections import Counter
 from pathlib import Path
 from statistics import mean
@@ -20,7 +20,6 @@ from pytest_promptse.variants.registry import REWRITERS
 from pytest_promptse.variants.show import described, difference
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
@@ -60,8 +59,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_library(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--templates-dir", type=Path, help="folder with entries laid over the shipped templates"
+        "--library-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of your own emotions and personalities, laid over the shipped library",
     )
+    # The name until 0.1.
+    parser.add_argument("--templates-dir", type=Path, dest="library_dir", help=argparse.SUPPRESS)
 
 
 def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,7 +95,7 @@ def _numbers(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise ArgumentTypeError(f"{text!r}: write distances like 0.1,0.2,0.3") from None
+        raise argparse.ArgumentTypeError(f"{text!r}: write distances like 0.1,0.2,0.3") from None
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -136,7 +140,7 @@ class _Maker:
     """What the making commands share: tasks, library, rewriter and settings."""
 
     def __init__(self, chosen: argparse.Namespace) -> None:
-        self.library = Library.load(chosen.templates_dir)
+        self.library = Library.load(chosen.library_dir)
         self.rewriter = rewriter_named(chosen.rewriter, backend=_backend, library=self.library)
         self.tasks = _tasks(chosen)
         self._chosen = chosen
@@ -233,7 +237,7 @@ def _stats(chosen: argparse.Namespace) -> int:
 
 def _audit(chosen: argparse.Namespace) -> int:
     broken = count = 0
-    for place, problem in audit(chosen.folder, Library.load(chosen.templates_dir)):
+    for place, problem in audit(chosen.folder, Library.load(chosen.library_dir)):
         count += 1
         if problem is not None:
             broken += 1
@@ -243,7 +247,7 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _templates(chosen: argparse.Namespace) -> int:
-    library = Library.load(chosen.templates_dir)
+    library = Library.load(chosen.library_dir)
     entries = described(library)
     if chosen.name is None:
         for kind, names in entries.items():

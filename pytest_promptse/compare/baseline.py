@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import NoBaselineError, RecordError, nearest
-from pytest_promptse.record.schema import encode
-from pytest_promptse.reports.compared import SUFFIX, command_making, is_path
-from pytest_promptse.reports.reading import decode
+from pytest_promptse.record.files import SUFFIX, baseline_command, decode, encode, is_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +57,7 @@ class Baselines:
             return decode(text, where=str(path))
         except RecordError as error:
             raise RecordError(
-                f"{error}; make it anew with: {command_making(name_or_path)}"
+                f"{error}; make it anew with: {baseline_command(name_or_path)}"
             ) from None
 
     def save(self, name: str, record: Record) -> Path:
@@ -93,7 +91,7 @@ class Baselines:
             hint = nearest(name_or_path, (found.stem for found in self._folder.glob(f"*{SUFFIX}")))
         return (
             f"there is no baseline {name_or_path!r} yet ({path}); "
-            f"make it with: {command_making(name_or_path)}{hint}"
+            f"make it with: {baseline_command(name_or_path)}{hint}"
         )
 
 

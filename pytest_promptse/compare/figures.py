@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_promptse.compare import plots
 from pytest_promptse.compare.entry import SIZES
-from pytest_promptse.compare.overview_tables import ranked
+from pytest_promptse.compare.sections import ranked
 from pytest_promptse.reports.html.plots import Cell, heat_map
 
 if TYPE_CHECKING:

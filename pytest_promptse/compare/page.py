@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.compare.sections import sections_of
 from pytest_promptse.compare.table import sort_value, written
+from pytest_promptse.record.files import write_chunks
 from pytest_promptse.reports.html import standalone_page
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def write(study: Study, path: Path) -> None:
         If the extra is not installed.
     """
     check_installed()
-    standalone_page.save(render(study), path, what=f"--html {path}")
+    write_chunks([render(study).encode()], path, what=f"--html {path}")
 
 
 def render(study: Study) -> str:

@@ -1,4 +1,4 @@
-"""Every option once: its flag, its ini twin, its marker keyword, its check, its default."""
+"""The table of all options: flag, ini key, mark keyword, type, default and help."""
 
 from __future__ import annotations
 
@@ -12,9 +12,41 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+def flag_of(name: str) -> str:
+    """Return the command-line flag of a setting."""
+    return "--promptse-" + name.replace("_", "-")
+
+
+def ini_of(name: str) -> str:
+    """Return the ini key of a setting."""
+    return "promptse_" + name
+
+
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One setting as the user meets it."""
+    """A setting: its flag, its key in the ini file and its keyword on the mark.
+
+    Attributes
+    ----------
+    name
+        The keyword on the mark. Flag and ini key derive from it.
+    parse
+        Checks and converts a raw value; raises ValueError or TypeError.
+    default
+        The value if none is given.
+    help
+        One line for ``--help``, with ``%`` written as ``%%``.
+    metavar
+        What ``--help`` shows for the value.
+    marker
+        Whether a mark or suite file may set it.
+    repeatable
+        Whether the flag may be given several times.
+    flag_only
+        Whether it has no key in the ini file.
+    old_name
+        The name until the previous release. It still works, with a warning.
+    """
 
     name: str
     parse: option_types.Parse
@@ -24,23 +56,40 @@ class Option:
     marker: bool = False
     repeatable: bool = False
     flag_only: bool = False
+    old_name: str | None = None
 
     @property
     def flag(self) -> str:
-        return "--promptse-" + self.name.replace("_", "-")
+        """The command-line flag."""
+        return flag_of(self.name)
 
     @property
     def ini(self) -> str:
-        return "promptse_" + self.name
+        """The key in the ini file."""
+        return ini_of(self.name)
 
     @property
     def is_switch(self) -> bool:
+        """Whether the flag takes no value."""
         return self.parse is option_types.switch
 
     def read(self, value: object, where: str) -> Any:
-        """Check `value`, naming `where` it came from in the error."""
+        """Return the checked value.
+
+        Parameters
+        ----------
+        value
+            The raw value.
+        where
+            The place that it comes from, for errors.
+
+        Raises
+        ------
+        SettingsError
+            If the value cannot be used.
+        """
         if isinstance(value, list) and len(value) == 1:
-            # As it was typed, for the error: flags that can be repeated come as lists.
+            # A repeatable flag comes as a list; the error shows the value as it was typed.
             [value] = value
         try:
             return self.parse(value)
@@ -52,7 +101,7 @@ class Option:
 
 
 def _joined(reason: str) -> str:
-    """Let a reason that is a clause of its own follow 'is' as a remark."""
+    """Make a reason that is a clause of its own follow the word "is"."""
     clauses = ("names ", "the ", "'")
     return f"unusable: {reason}" if reason.startswith(clauses) else reason
 
@@ -232,11 +281,12 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
-            "templates_dir",
+            "library_dir",
             option_types.text,
             None,
-            "folder of your own emotion and personality templates",
+            "folder of your own emotions and personalities, laid over the shipped library",
             metavar="DIR",
+            old_name="templates_dir",
         ),
         _option(
             "min_auc_e",

@@ -5,7 +5,7 @@ Wrong values are refused before anything is collected, naming where they came fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse.config.option_types import Auto
@@ -55,7 +55,7 @@ class Settings:
     variants_dir: str | None
     template: tuple[str, ...]
     perturb: Literal["task", "template", "both"]
-    templates_dir: str | None
+    library_dir: str | None
     min_auc_e: float | None
     min_elasticity: Mapping[float | None, float] | None
     min_pass_rate: float | None
@@ -83,6 +83,16 @@ class Settings:
         """Return the least elasticity asked for at `distance`, or None."""
         floors = self.min_elasticity or {}
         return floors.get(distance, floors.get(None))
+
+    def as_json_values(self) -> dict[str, Any]:
+        """Return all settings as values that JSON can represent."""
+        values = asdict(self)
+        if self.min_elasticity is not None:
+            values["min_elasticity"] = {
+                "*" if distance is None else f"{distance:g}": floor
+                for distance, floor in self.min_elasticity.items()
+            }
+        return values
 
 
 def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) -> Settings:
@@ -181,6 +191,3 @@ def check_names(names: Sequence[str], *, marker: bool, where: str) -> None:
                 f"{OPTIONS[name].ini} in the ini file"
             )
         raise SettingsError(f"{where}: {name!r} is no setting{nearest(name, known)}")
-
-
-assert set(OPTIONS) | {"adaptive"} == {f.name for f in fields(Settings)}

@@ -91,6 +91,19 @@ class Usage:
         )
 
 
+def token_cost(price: tuple[float, float], prompt_tokens: float, completion_tokens: float) -> float:
+    """Return the cost of tokens, in the currency of `price`.
+
+    Parameters
+    ----------
+    price
+        Of one million prompt tokens and of one million completion tokens.
+    prompt_tokens, completion_tokens
+        Numbers of tokens, at least 0.
+    """
+    return (price[0] * prompt_tokens + price[1] * completion_tokens) / 1_000_000
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One request: samples ``first … first + n - 1`` of a wording.

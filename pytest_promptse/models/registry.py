@@ -133,33 +133,22 @@ def split_spec(spec: str) -> tuple[str, str]:
     return backend, name
 
 
-def create_backend(
-    spec: str,
-    options: ModelOptions | None = None,
-    *,
-    extra: Mapping[str, Callable[[str, str, ModelOptions], Backend]] | None = None,
-) -> Backend:
+def create_backend(spec: str, options: ModelOptions | None = None) -> Backend:
     """Return the backend that `spec` names, not yet started.
 
     Parameters
     ----------
     spec
-        ``BACKEND:NAME``.
+        ``BACKEND:NAME`` of a built-in backend.
     options
-        What else was said of the model.
-    extra
-        Further backends by name, which go before the built-in ones; each is called with spec,
-        name and options.
+        Further options of the model; None for the defaults.
 
     Raises
     ------
     SettingsError
-        If `spec` cannot be used, or a package is missing: the error names what to install.
+        If `spec` is invalid or a package is missing. The message names the package to install.
     """
     options = options if options is not None else ModelOptions()
-    backend, _, name = spec.partition(":")
-    if extra is not None and backend in extra:
-        return extra[backend](spec, name, options)
     backend, name = split_spec(spec)
     kind = BACKENDS[backend]
     for module in kind.modules:

@@ -1,46 +1,112 @@
-"""Python source in pieces: which statements a program needs, and which only show it off."""
+"""Python source in pieces: its top-level statements and the names that each of them concerns."""
 
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+MAX_SOURCE = 2**18
+"""Longest source in characters that is parsed.
+
+A syntax tree takes up to 500 bytes for each character of its source (a list of one-digit
+numbers), so this bounds the memory of one parse to about 130 MB.
+"""
+
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_BUILTINS = frozenset(dir(builtins))
-# A call that changes what the whole interpreter does, so it counts though nothing names it.
-_PROCESS_WIDE = frozenset({"setrecursionlimit", "set_int_max_str_digits"})
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_PRINTING = frozenset({"print", "pprint", "pp", "display"})
+_LEAVING = frozenset({"exit", "quit"})
+# Methods that change nothing, so that a call of them says nothing about its object.
+_READING = frozenset(
+    """capitalize copy count decode encode endswith find format get index intersection issubset
+    items join keys lower lstrip most_common replace rstrip split splitlines startswith strip
+    title union upper values""".split()  # noqa: SIM905 - forty quoted words read worse
+)
+_SETS_A_MODULE_UP = re.compile(
+    r"(?:set|seed|register|unregister|filterwarnings|simplefilter|basicConfig|install|insert"
+    r"|append|extend|add|update|disable|enable|stack_size|putenv|signal$)"
+)
+_LOOKS_UP = frozenset({"globals", "eval", "exec", "__import__"})
+
+Mark = Literal["asks", "leaves", "looks_up", "sets_up"]
+"""``asks``: reads standard input or arguments; ``leaves``: ends the process or starts a test
+runner; ``looks_up``: finds names that are not in the source; ``sets_up``: configures a module."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
     """A statement at the top level of a module.
 
-    ``binds`` are the names it makes, ``touches`` those whose values it changes in place, ``uses``
-    every name that it mentions. ``defines`` says that it is a function or class, ``hollow`` that
-    it is one without a body of its own (docstring, imports, ``pass``, ``...``), ``finished`` that
-    control cannot run off its end, ``essential`` that it matters though nothing refers to it.
+    Attributes
+    ----------
+    source : str
+        Its text.
+    kind : {"function", "class", "import", "action"}
+        An action is everything that is no definition and no import.
+    binds : frozenset of str
+        Names that it binds at module level.
+    reads, changes, calls : frozenset of str
+        Names that it mentions, whose objects it may change, and that it calls, when it is
+        executed. For a function these come from its decorators, defaults and annotations.
+    passes : frozenset of str
+        Names whose objects it passes to functions, which may change them.
+    later_reads, later_changes : frozenset of str
+        The same for the bodies of the functions in it, which are executed when they are called.
+    quoted : frozenset of str
+        String constants that look like names: annotations in quotes and the like.
+    marks, later_marks : frozenset of Mark
+        What it does, and what its functions do.
+    hooked : bool
+        It is a definition with decorators, base classes or a metaclass, which may register it.
+    shows : bool
+        It only demonstrates: an assertion, a call of ``print``, or an expression without a call.
+    is_main_guard : bool
+        It is ``if __name__ == "__main__"``.
+    hollow : bool
+        It defines functions or classes without a body of their own (docstring, imports, ``pass``,
+        ``...``).
+    finished : bool
+        Control cannot run off its end.
+    always : bool
+        It matters although no name refers to it: a future import or a star import.
     """
 
     source: str
+    kind: Literal["function", "class", "import", "action"]
     binds: frozenset[str]
-    touches: frozenset[str]
-    uses: frozenset[str]
-    defines: bool
+    reads: frozenset[str]
+    changes: frozenset[str]
+    calls: frozenset[str]
+    passes: frozenset[str]
+    later_reads: frozenset[str]
+    later_changes: frozenset[str]
+    quoted: frozenset[str]
+    marks: frozenset[Mark]
+    later_marks: frozenset[Mark]
+    hooked: bool
+    shows: bool
+    is_main_guard: bool
     hollow: bool
     finished: bool
-    essential: bool
+    always: bool
+
+    @property
+    def defines(self) -> bool:
+        """Whether it is a function or a class."""
+        return self.kind in ("function", "class")
 
 
 def parse(source: str) -> ast.Module | None:
-    """Return the syntax tree of `source`, or None where it is not Python."""
+    """Return the syntax tree of `source`, or None where it is not Python or too long."""
+    if len(source) > MAX_SOURCE:
+        return None
     with warnings.catch_warnings():
         # An invalid escape in a model's string is no business of the user's warning filters.
         warnings.simplefilter("ignore")
@@ -53,45 +119,39 @@ def parse(source: str) -> ast.Module | None:
 @lru_cache(maxsize=16)
 def statements(source: str) -> tuple[Sequence[Statement], Sequence[str]]:
     """Return the top-level statements of `source`, and those parts of it that are not Python."""
-    tree = parse(source)
-    if tree is not None:
-        return tuple(_describe(source, tree)), ()
+    described = _read(source)
+    if described is not None:
+        return described, ()
     good: list[Statement] = []
     broken: list[str] = []
     for chunk in chunks(source):
-        tree = parse(chunk)
-        if tree is None:
+        described = _read(chunk)
+        if described is None:
             broken.append(chunk)
         else:
-            good.extend(_describe(chunk, tree))
+            good.extend(described)
     return tuple(good), tuple(broken)
 
 
-def assemble(layers: Sequence[Sequence[Statement]], entry_point: str) -> list[Statement]:
-    """Return what of `layers` a program needs that defines `entry_point`, in order.
-
-    A later layer outranks the earlier ones, which only lend what it leaves out. What the entry
-    point does not reach (tests, demonstrations, other functions) is left behind.
-    """
-    bound: set[str] = set()
-    lent: list[list[Statement]] = []
-    for layer in reversed(layers):
-        new = [s for s in layer if not (s.binds | s.touches) or not s.binds | s.touches <= bound]
-        lent.append(new)
-        bound.update(name for s in new if not s.hollow for name in s.binds)
-    candidates = [
-        statement
-        for layer in reversed(lent)
-        for statement in layer
-        if not (statement.hollow and statement.binds <= bound)
-    ]
-    return _reachable(candidates, entry_point)
+def _read(source: str) -> tuple[Statement, ...] | None:
+    tree = parse(source)
+    if tree is None:
+        return None
+    try:
+        return tuple(_describe(source, tree))
+    except RecursionError:  # thousands of lambdas, each inside another
+        return None
 
 
 def join(parts: Iterable[Statement]) -> str:
     """Return the source of a program made of `parts`."""
-    ordered = sorted(parts, key=lambda part: not part.source.startswith("from __future__"))
-    return "\n\n".join(part.source for part in ordered) + "\n"
+    return join_sources(part.source for part in parts)
+
+
+def join_sources(sources: Iterable[str]) -> str:
+    """Return the source of a program made of the texts of statements."""
+    ordered = sorted(sources, key=lambda source: not source.startswith("from __future__"))
+    return "\n\n".join(ordered) + "\n"
 
 
 def header(source: str) -> str | None:
@@ -111,6 +171,13 @@ def header(source: str) -> str | None:
     above = lines[: first.lineno - 1]
     before = lines[first.lineno - 1].encode()[: first.col_offset].decode()
     return "\n".join([*above, before] if before.strip() else above).rstrip()
+
+
+def has_parameters(source: str) -> bool:
+    """Return whether the last statement of `source` is a function with parameters."""
+    tree = parse(source)
+    node = tree.body[-1] if tree is not None and tree.body else None
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(_parameters(node.args))
 
 
 def has_return(source: str) -> bool:
@@ -184,36 +251,6 @@ def _open_string(line: str, quotes: str | None) -> str | None:
             position, quotes = end.end(), None
 
 
-def _describe(source: str, tree: ast.Module) -> Iterator[Statement]:
-    lines = source.split("\n")
-    groups: list[list[ast.stmt]] = []
-    for node in tree.body:
-        if groups and _first_line(node) <= (groups[-1][-1].end_lineno or 0):
-            groups[-1].append(node)
-        else:
-            groups.append([node])
-    for group in groups:
-        last = group[-1]
-        span = lines[_first_line(group[0]) - 1 : last.end_lineno]
-        scope = [node for statement in group for node in _own_scope(statement)]
-        yield Statement(
-            source="\n".join(span).rstrip(),
-            binds=frozenset(name for node in scope for name in _bound(node)),
-            touches=frozenset(name for node in scope for name in _touched(node)),
-            uses=frozenset(name for node in group for name in _used(node)),
-            defines=any(isinstance(node, _Definition) for node in group),
-            hollow=all(isinstance(node, _Definition) and _is_hollow(node.body) for node in group),
-            finished=isinstance(last, ast.FunctionDef | ast.AsyncFunctionDef)
-            and _leaves(last.body),
-            essential=any(_is_essential(node) for node in group),
-        )
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, _Definition) else []
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
 def _own_scope(root: ast.AST) -> Iterator[ast.AST]:
     """Walk `root` without entering the scopes inside it; `root` itself comes first."""
     pending: list[ast.AST] = [root]
@@ -225,47 +262,278 @@ def _own_scope(root: ast.AST) -> Iterator[ast.AST]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, _Definition):
-        yield node.name
-    elif isinstance(node, ast.Import | ast.ImportFrom):
-        yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
+def _describe(source: str, tree: ast.Module) -> Iterator[Statement]:
+    lines = source.split("\n")
+    groups: list[list[ast.stmt]] = []
+    for node in tree.body:
+        if groups and _first_line(node) <= (groups[-1][-1].end_lineno or 0):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    for group in groups:
+        last = group[-1]
+        span = lines[_first_line(group[0]) - 1 : last.end_lineno]
+        scope = _scan(group)
+        yield Statement(
+            source="\n".join(span).rstrip(),
+            kind=_kind(group),
+            binds=frozenset(scope.binds),
+            reads=frozenset(scope.reads),
+            changes=frozenset(scope.changes),
+            calls=frozenset(scope.calls),
+            passes=frozenset(scope.passes),
+            later_reads=frozenset(scope.later_reads),
+            later_changes=frozenset(scope.later_changes),
+            quoted=frozenset(scope.quoted),
+            marks=frozenset(scope.marks),
+            later_marks=frozenset(scope.later_marks),
+            hooked=any(_is_hooked(node) for node in group),
+            shows=all(_only_shows(node) for node in group) and not scope.binds,
+            is_main_guard=all(_is_main_guard(node) for node in group),
+            hollow=all(isinstance(node, _Definition) and _is_hollow(node.body) for node in group),
+            finished=isinstance(last, ast.FunctionDef | ast.AsyncFunctionDef)
+            and _leaves(last.body),
+            always=any(_is_always_needed(node) for node in group),
+        )
 
 
-def _touched(node: ast.AST) -> Iterator[str]:
-    root: ast.AST | None = None
-    if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-        root = node.value
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        root = node.value.func
-    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
-        root = root.func if isinstance(root, ast.Call) else root.value
-    if isinstance(root, ast.Name):
-        yield root.id
+def _kind(group: Sequence[ast.stmt]) -> Literal["function", "class", "import", "action"]:
+    if any(isinstance(node, ast.ClassDef) for node in group):
+        return "class"
+    if any(isinstance(node, _Definition) for node in group):
+        return "function"
+    if all(isinstance(node, ast.Import | ast.ImportFrom) for node in group):
+        return "import"
+    return "action"
 
 
-def _used(root: ast.AST) -> Iterator[str]:
-    pending = [root]
+def _first_line(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, _Definition) else []
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Names of one scope; what concerns functions inside it is kept apart as ``later_``."""
+
+    binds: set[str] = field(default_factory=set)
+    reads: set[str] = field(default_factory=set)
+    changes: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
+    passes: set[str] = field(default_factory=set)
+    later_reads: set[str] = field(default_factory=set)
+    later_changes: set[str] = field(default_factory=set)
+    quoted: set[str] = field(default_factory=set)
+    marks: set[Mark] = field(default_factory=set)
+    later_marks: set[Mark] = field(default_factory=set)
+    declared_global: set[str] = field(default_factory=set)
+
+    def add_function(self, inner: _Scope) -> None:
+        """Add what a function does when it is called; its local names are not seen outside."""
+        local = inner.binds - inner.declared_global
+        self.later_reads |= (inner.reads | inner.later_reads) - local
+        self.later_changes |= (inner.changes | inner.passes | inner.later_changes) - local
+        self.later_changes |= inner.declared_global
+        self.later_reads |= inner.declared_global
+        self.quoted |= inner.quoted
+        self.later_marks |= inner.marks | inner.later_marks
+
+    def add_block(self, inner: _Scope) -> None:
+        """Add a class body or a comprehension, which is executed at once."""
+        local = inner.binds - inner.declared_global
+        self.reads |= inner.reads - local
+        self.changes |= (inner.changes - local) | inner.declared_global
+        self.calls |= inner.calls - local
+        self.passes |= inner.passes - local
+        self.later_reads |= inner.later_reads
+        self.later_changes |= inner.later_changes
+        self.quoted |= inner.quoted
+        self.marks |= inner.marks
+        self.later_marks |= inner.later_marks
+
+
+def _scan(nodes: Iterable[ast.AST], parameters: Iterable[str] = ()) -> _Scope:
+    """Return the names that `nodes` concern, which share one scope."""
+    scope = _Scope(binds={*parameters})
+    pending: list[ast.AST] = [*nodes]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Constant):
-            # Annotations in quotes, and names looked up in globals().
-            if isinstance(node.value, str) and node.value.isidentifier():
-                yield node.value
-        elif isinstance(node, ast.Global):
-            yield from node.names
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            scope.binds.add(node.name)
+            scope.changes |= _roots(node.decorator_list)
+            pending += [*node.decorator_list, *_evaluated_at_definition(node)]
+            scope.add_function(_scan(node.body, _parameters(node.args)))
+        elif isinstance(node, ast.Lambda):
+            pending += _defaults(node.args)
+            scope.add_function(_scan([node.body], _parameters(node.args)))
+        elif isinstance(node, ast.ClassDef):
+            scope.binds.add(node.name)
+            outside = [*node.bases, *(keyword.value for keyword in node.keywords)]
+            # A base class knows its subclasses, and may register them.
+            scope.changes |= _roots([*node.decorator_list, *outside])
+            pending += [*node.decorator_list, *outside]
+            scope.add_block(_scan(node.body))
+        elif isinstance(node, _Comprehension):
+            scope.add_block(_scan(ast.iter_child_nodes(node)))
         else:
-            # What ast.walk() does, at half the time: most nodes are operators and contexts.
-            for field in node._fields:
-                value = getattr(node, field, None)
-                if isinstance(value, list):
-                    pending += [item for item in value if isinstance(item, ast.AST)]
-                elif isinstance(value, ast.AST) and value._fields:
-                    pending.append(value)
+            _note(node, scope)
+            pending.extend(ast.iter_child_nodes(node))
+    return scope
+
+
+def _evaluated_at_definition(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    arguments = node.args
+    annotated = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    annotated += [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
+    found = [each.annotation for each in annotated if each.annotation is not None]
+    found += _defaults(arguments)
+    return found if node.returns is None else [*found, node.returns]
+
+
+def _defaults(arguments: ast.arguments) -> list[ast.expr]:
+    return [*arguments.defaults, *(each for each in arguments.kw_defaults if each is not None)]
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[str]:
+    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        yield each.arg
+    for extra in (arguments.vararg, arguments.kwarg):
+        if extra is not None:
+            yield extra.arg
+
+
+def _note(node: ast.AST, scope: _Scope) -> None:
+    """Add to `scope` what `node` itself says, without its children."""
+    if isinstance(node, ast.Name):
+        (scope.reads if isinstance(node.ctx, ast.Load) else scope.binds).add(node.id)
+    elif isinstance(node, ast.Attribute | ast.Subscript):
+        _note_access(node, scope)
+    elif isinstance(node, ast.Call):
+        _note_call(node, scope)
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, str) and node.value.isidentifier():
+            scope.quoted.add(node.value)
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        scope.reads.add(node.target.id)
+    elif isinstance(node, ast.For) and _mentions(node.iter, "stdin"):
+        scope.marks.add("asks")
+    else:
+        _note_binding(node, scope)
+
+
+def _note_binding(node: ast.AST, scope: _Scope) -> None:
+    """Add the names that `node` binds as plain strings rather than as `ast.Name`."""
+    if isinstance(node, ast.Global):
+        scope.declared_global.update(node.names)
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        scope.binds.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+        scope.binds |= {node.name} if node.name is not None else set()
+    elif isinstance(node, ast.MatchMapping):
+        scope.binds |= {node.rest} if node.rest is not None else set()
+
+
+def _note_access(node: ast.Attribute | ast.Subscript, scope: _Scope) -> None:
+    root = _root(node)
+    if not isinstance(node.ctx, ast.Load) and root is not None:
+        scope.changes.add(root)
+        scope.marks.add("sets_up")
+    if isinstance(node, ast.Attribute) and node.attr in ("modules", "__dict__"):
+        scope.marks.add("looks_up")
+    if isinstance(node, ast.Subscript) and _mentions(node.value, "argv"):
+        scope.marks.add("asks")
+
+
+def _note_call(node: ast.Call, scope: _Scope) -> None:
+    root = _root(node.func)
+    if root is not None:
+        scope.calls.add(root)
+    if isinstance(node.func, ast.Name):
+        _note_function_call(node, node.func.id, scope)
+    elif isinstance(node.func, ast.Attribute):
+        _note_method_call(node.func, root, scope)
+
+
+def _note_function_call(node: ast.Call, called: str, scope: _Scope) -> None:
+    if called == "input":
+        scope.marks.add("asks")
+    if called in _LEAVING:
+        scope.marks.add("leaves")
+    if called in _LOOKS_UP or (called in ("vars", "locals") and not node.args):
+        scope.marks.add("looks_up")
+    if called not in _PRINTING and called not in _PURE:
+        scope.passes |= {arg.id for arg in node.args if isinstance(arg, ast.Name)}
+
+
+def _note_method_call(called: ast.Attribute, root: str | None, scope: _Scope) -> None:
+    if _mentions(called.value, "stdin"):
+        scope.marks.add("asks")
+    if root is None:
+        return
+    if called.attr not in _READING:
+        scope.changes.add(root)
+    if _SETS_A_MODULE_UP.match(called.attr):
+        scope.marks.add("sets_up")
+    if (root in _TEST_MODULES and called.attr in _RUNNERS) or (
+        root in ("sys", "os") and called.attr in ("exit", "_exit")
+    ):
+        scope.marks.add("leaves")
+
+
+_TEST_MODULES = frozenset({"unittest", "pytest", "doctest"})
+_RUNNERS = frozenset({"main", "testmod", "run_docstring_examples", "TextTestRunner"})
+_PURE = frozenset(
+    """abs all any bin bool bytes callable chr complex dict divmod enumerate filter float format
+    frozenset getattr hasattr hash hex id int isinstance issubclass iter len list map max min
+    next oct ord pow range repr reversed round set slice sorted str sum tuple type
+    zip""".split()  # noqa: SIM905 - likewise
+)
+
+
+def _root(node: ast.AST) -> str | None:
+    """Return the name at the start of a chain of attributes, items and calls."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _roots(nodes: Iterable[ast.AST]) -> set[str]:
+    return {root for node in nodes if (root := _root(node)) is not None}
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    """Return whether `name` is a link of a chain of attributes, items and calls."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(node, ast.Attribute) and node.attr == name:
+            return True
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_hooked(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ClassDef):
+        return bool(node.decorator_list or node.bases or node.keywords)
+    return isinstance(node, _Definition) and bool(node.decorator_list)
+
+
+def _only_shows(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        value = node.value.value if isinstance(node.value, ast.Await) else node.value
+        if not isinstance(value, ast.Call):
+            return True
+        return isinstance(value.func, ast.Name) and value.func.id in _PRINTING
+    return isinstance(node, ast.Assert)
+
+
+def _is_main_guard(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and any(
+            isinstance(part, ast.Name) and part.id == "__name__"
+            for part in (node.test.left, *node.test.comparators)
+        )
+    )
 
 
 def _is_hollow(body: list[ast.stmt]) -> bool:
@@ -276,7 +544,7 @@ def _is_hollow(body: list[ast.stmt]) -> bool:
 
 def _is_placeholder(node: ast.stmt) -> bool:
     if isinstance(node, ast.Raise) and node.exc is not None:
-        return "NotImplementedError" in set(_used(node.exc))
+        return _mentions(node.exc, "NotImplementedError")
     is_constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return is_constant or isinstance(node, ast.Pass)
 
@@ -291,39 +559,7 @@ def _leaves(body: list[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise) or (isinstance(last, ast.Return) and last.value is not None)
 
 
-def _is_essential(node: ast.stmt) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "__future__" or any(alias.name == "*" for alias in node.names)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        called = node.value.func
-        return isinstance(called, ast.Attribute) and called.attr in _PROCESS_WIDE
-    return False
-
-
-def _reachable(candidates: list[Statement], entry_point: str) -> list[Statement]:
-    makers: dict[str, list[int]] = {}
-    for number, statement in enumerate(candidates):
-        for name in statement.binds:
-            makers.setdefault(name, []).append(number)
-    kept: set[int] = set()
-
-    def keep(pending: list[int]) -> None:
-        while pending:
-            number = pending.pop()
-            if number not in kept:
-                kept.add(number)
-                names = candidates[number].uses | candidates[number].binds
-                pending.extend(maker for name in names for maker in makers.get(name, ()))
-
-    keep([*makers.get(entry_point, ()), *(n for n, s in enumerate(candidates) if s.essential)])
-    known = {name for number in kept for name in candidates[number].binds}
-    keep(
-        [
-            number
-            for number, statement in enumerate(candidates)
-            if statement.touches & known
-            and entry_point not in statement.uses
-            and statement.uses <= known | statement.binds | _BUILTINS
-        ]
+def _is_always_needed(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and (
+        node.module == "__future__" or any(alias.name == "*" for alias in node.names)
     )
-    return [candidates[number] for number in sorted(kept)]

@@ -67,7 +67,10 @@ class VllmBackend:
         self._loading: asyncio.Future[Capabilities] | None = None
         self._tokenizer: Any = None
         self._is_chat = False
+        self._takes_seeds = True
         self._asked = 0
+        self._restart = asyncio.Lock()
+        self._restarted = False
 
     @property
     def spec(self) -> str:
@@ -105,6 +108,7 @@ class VllmBackend:
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
         import vllm
         from vllm.exceptions import VLLMError
+        from vllm.platforms import current_platform
         from vllm.v1.engine.async_llm import AsyncLLM
 
         arguments = self._parsed_arguments()
@@ -123,9 +127,13 @@ class VllmBackend:
                 f"{self._spec}: its tokenizer has no chat template; use --promptse-api completions"
             )
         self._is_chat = has_template and self._api != "completions"
+        # On a CPU a seeded request whose prefill is cut at the token budget ends the engine: vLLM
+        # resets the offset of the request's generator, which torch refuses for CPU generators.
+        self._takes_seeds = not current_platform.is_cpu()
         return Capabilities(
             form="chat" if self._is_chat else "completion",
             logprobs="processed" if "processed" in arguments.logprobs_mode else "raw",
+            seeded=self._takes_seeds,
             details={"vllm": vllm.__version__},
         )
 
@@ -136,15 +144,32 @@ class VllmBackend:
         included where the model wrote one.
         """
         from vllm.exceptions import VLLMError
+        from vllm.v1.engine.exceptions import EngineDeadError
 
+        engine = self._engine
+        death, failure = "", ModelError("")
         try:
-            result = await self._generate(request)
+            return _answer(await self._generate(engine, request), first=request.first)
+        except EngineDeadError as error:
+            death = f"{self._spec}: {_first_line(error)}"
         except (ValueError, VLLMError) as error:
             failure = self._meaning(error, request)
-        else:
-            return _answer(result, first=request.first)
-        # Raised out here it carries no traceback of the engine's, which would keep that alive.
-        raise failure
+        # Raised outside of `except`: the engine's traceback would keep the engine alive.
+        raise await self._start_again(engine, death) if death else failure
+
+    async def _start_again(self, dead: Any, message: str) -> ModelError:
+        """Replace an engine that died, once, and return what its requests fail with."""
+        async with self._restart:
+            if self._engine is dead:
+                if self._restarted:
+                    return FatalError(
+                        f"{message}; the engine ended a second time. Run again with "
+                        "VLLM_LOGGING_LEVEL=DEBUG to see why"
+                    )
+                self._restarted = True
+                await self.close()
+                await self.start()
+        return TransientError(f"{message}; the engine was started anew")
 
     async def close(self) -> None:
         """End the engine's process, after its load if that is under way."""
@@ -163,32 +188,28 @@ class VllmBackend:
             await asyncio.sleep(0.1)
             gc.collect()
 
-    async def _generate(self, request: Request) -> Any:
+    async def _generate(self, engine: Any, request: Request) -> Any:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
-        assert self._engine is not None, "start() comes first"
         parameters = SamplingParams(
             n=request.n,
             temperature=request.decoding.temperature,
             top_p=request.decoding.top_p,
             max_tokens=request.decoding.max_tokens,
-            seed=request.seed,
+            seed=request.seed if self._takes_seeds else None,
             logprobs=0,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         self._asked += 1
         prompt = {"prompt_token_ids": self._encode(request.prompt)}
-        results = self._engine.generate(prompt, parameters, f"promptse-{self._asked}")
+        results = engine.generate(prompt, parameters, f"promptse-{self._asked}")
         return [result async for result in results][-1]
 
     def _meaning(self, error: Exception, request: Request) -> ModelError:
         from vllm.exceptions import VLLMServerError
-        from vllm.v1.engine.exceptions import EngineDeadError
 
         said = f"{self._spec}: {_first_line(error)}"
-        if isinstance(error, EngineDeadError):
-            return FatalError(f"{said}; run again with VLLM_LOGGING_LEVEL=DEBUG to see why")
         if isinstance(error, VLLMServerError):
             return TransientError(said)
         return ModelError(

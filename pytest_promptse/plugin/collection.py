@@ -1,4 +1,4 @@
-"""Collection: a mark or a suite file becomes one pytest item per wording, plus the gates."""
+"""Collection: turn a mark or a suite file into one pytest item per variant and gate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_promptse.errors import PromptseError, TaskError
-from pytest_promptse.plugin.hooks import candidate as own_candidate
-from pytest_promptse.plugin.items import run_suite_file_item
-from pytest_promptse.plugin.session import bridge
-from pytest_promptse.plugin.spot import SPOT, Named, Spot, spots_of
-from pytest_promptse.run.plan import check_ids
+from pytest_promptse.plugin import fixtures
+from pytest_promptse.plugin.items import (
+    TARGET,
+    IdParts,
+    ItemTarget,
+    run_suite_file_item,
+    targets_of,
+)
+from pytest_promptse.plugin.session import promptse_session
+from pytest_promptse.run.plan import PlannedGate, check_ids
 from pytest_promptse.tasks.suitefile import load_suite
 from pytest_promptse.tasks.task import Task
 
@@ -23,55 +28,63 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config.settings import Settings
 
-NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
+_NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
 _TASK_KEYWORDS = ("entry_point", "reference")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
-    """A ``promptse`` mark as read: where its tasks come from and its settings."""
+class _Mark:
+    """A ``promptse`` mark: its tasks, whether it has a single prompt, and its settings."""
 
     tasks: Callable[[], tuple[Task, ...]]
-    single: bool
+    single_prompt: bool
     settings: Settings
 
 
 def parametrise(metafunc: pytest.Metafunc) -> None:
-    """Turn a marked test function into its wordings and gates."""
+    """Parametrise a marked test function with a target for each of its variants and gates.
+
+    Parameters
+    ----------
+    metafunc
+        A test function that has a ``promptse`` mark or takes ``candidate``.
+
+    Raises
+    ------
+    pytest.Collector.CollectError
+        If the mark, its tasks or their variants cannot be used.
+    """
     item = metafunc.definition
     try:
         mark = _read_mark(metafunc)
         if mark is None:
             return
-        made = bridge(metafunc.config)
-        if not made.has_models:
+        session = promptse_session(metafunc.config)
+        if not session.has_models:
             return
         line = metafunc.function.__code__.co_firstlineno
-        suites = made.run.plan(item.nodeid, mark.tasks(), mark.settings, line=line)
+        suites = session.run.plan(item.nodeid, mark.tasks(), mark.settings, line=line)
     except PromptseError as error:
         raise pytest.Collector.CollectError(str(error)) from None
-    spots = [
-        spot
-        for suite in suites
-        for spot in spots_of(suite, Named.among(suites, task=not mark.single))
-    ]
+    id_parts = IdParts.needed_for(suites, task=not mark.single_prompt)
+    targets = [target for suite in suites for target in targets_of(suite, id_parts)]
     metafunc.parametrize(
-        "candidate", [pytest.param(spot, id=spot.id) for spot in spots], indirect=True
+        "candidate", [pytest.param(target, id=target.id) for target in targets], indirect=True
     )
 
 
-def _read_mark(metafunc: pytest.Metafunc) -> Mark | None:
+def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
     item = metafunc.definition
+    where = item.nodeid
     marks = list(item.iter_markers("promptse"))
     if not marks:
-        fixtures = metafunc._arg2fixturedefs.get("candidate", ())  # noqa: SLF001 - no public way
-        if fixtures and fixtures[-1].func.__module__ == own_candidate.__module__:
+        definitions = metafunc._arg2fixturedefs.get("candidate", ())  # noqa: SLF001 - no public way
+        if definitions and definitions[-1].func.__module__ == fixtures.__name__:
             raise TaskError(
-                f"{item.nodeid}: takes 'candidate' but has no promptse mark; "
+                f"{where}: takes 'candidate' but has no promptse mark; "
                 "add @pytest.mark.promptse('the prompt')"
             )
         return None
-    where = item.nodeid
     if inspect.iscoroutinefunction(metafunc.function):
         raise TaskError(
             f"{where}: is an async function; make it a plain one, since candidate(...) returns "
@@ -83,7 +96,7 @@ def _read_mark(metafunc: pytest.Metafunc) -> Mark | None:
     for mark in reversed(marks):
         keywords |= mark.kwargs
     source = next((mark.args for mark in marks if mark.args), ())
-    own = {name: keywords.pop(name) for name in _TASK_KEYWORDS if name in keywords}
+    of_task = {name: keywords.pop(name) for name in _TASK_KEYWORDS if name in keywords}
     if not source:
         raise TaskError(
             f"{where}: the promptse mark has no prompt; give it a prompt, or tasks, as its "
@@ -94,25 +107,28 @@ def _read_mark(metafunc: pytest.Metafunc) -> Mark | None:
             f"{where}: the promptse mark takes one prompt, or one iterable of tasks, not "
             f"{len(source)} arguments"
         )
-    settings = bridge(metafunc.config).suite_settings(
+    settings = promptse_session(metafunc.config).given.of_suite(
         keywords,
         where=lambda name: f"{where}, promptse mark, {name}",
         folder=item.path.parent,
     )
     name = getattr(item, "originalname", item.name)
-    return Mark(
-        tasks=lambda: _tasks(source[0], own, name=name, where=where),
-        single=isinstance(source[0], str),
+    return _Mark(
+        tasks=lambda: _tasks(source[0], of_task, name=name, where=where),
+        single_prompt=isinstance(source[0], str),
         settings=settings,
     )
 
 
-def _tasks(source: object, own: Mapping[str, Any], *, name: str, where: str) -> tuple[Task, ...]:
+def _tasks(
+    source: object, of_task: Mapping[str, Any], *, name: str, where: str
+) -> tuple[Task, ...]:
     if isinstance(source, str):
-        return (Task(id=name, prompt=source, **own),)
-    if own:
+        return (Task(id=name, prompt=source, **of_task),)
+    if of_task:
         raise TaskError(
-            f"{where}: {', '.join(own)} belongs to a single prompt; give it to each Task instead"
+            f"{where}: {', '.join(of_task)} belongs to a single prompt; give it to each Task "
+            "instead"
         )
     if isinstance(source, Task):
         return (source,)
@@ -133,72 +149,81 @@ def _tasks(source: object, own: Mapping[str, Any], *, name: str, where: str) -> 
     return tasks
 
 
-def place(item: pytest.Item) -> None:
-    """Give a marked item its spot, or the reason why it is skipped."""
+def set_target(item: pytest.Item) -> None:
+    """Give a marked item its target, or skip it if the run has no model.
+
+    Raises
+    ------
+    pytest.UsageError
+        If the item cannot take ``candidate``.
+    """
     callspec = getattr(item, "callspec", None)
-    spot = callspec.params.get("candidate") if callspec else None
-    if not isinstance(spot, Spot):
+    target = callspec.params.get("candidate") if callspec is not None else None
+    if callspec is None or not isinstance(target, ItemTarget):
         if not isinstance(item, pytest.Function) or "candidate" not in item.fixturenames:
             raise pytest.UsageError(
                 f"{item.nodeid}: a promptse mark needs a plain pytest function or method; "
                 "unittest.TestCase cannot take 'candidate'"
             )
-        item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+        item.add_marker(pytest.mark.skip(reason=_NO_MODEL))
         return
-    assert callspec is not None
-    others = {name for name in callspec.params if name != "candidate"}
-    if others:
-        # Parameters of the user's own make another check, so another suite of the same wordings.
-        rest = callspec.id.replace(spot.id, "", 1).strip("-").replace("--", "-")
-        suite = bridge(item.config).twin(spot.suite, f"{spot.suite.id}[{rest}]")
-        spot = replace(spot, suite=suite)
-    item.stash[SPOT] = spot
+    if any(name != "candidate" for name in callspec.params):
+        # The user's own parameters make another check, so another suite of the same variants.
+        rest = callspec.id.replace(target.id, "", 1).strip("-").replace("--", "-")
+        session = promptse_session(item.config)
+        suite = session.suite_with_id(target.suite, f"{target.suite.id}[{rest}]")
+        target = replace(target, suite=suite)
+    item.stash[TARGET] = target
 
 
 class SuiteFileCollector(pytest.File):
     """A ``*.promptse.yaml`` file."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        made = bridge(self.config)
+        session = promptse_session(self.config)
         try:
             file = load_suite(self.path)
             place = f"{self.path.name}:{file.settings_line}"
-            settings = made.suite_settings(
+            settings = session.given.of_suite(
                 file.settings, where=lambda name: f"{place}, {name}", folder=self.path.parent
             )
-            if not made.has_models:
-                for task in file.tasks:
-                    item = SuiteFileItem.from_parent(self, name=task.id, spot=None, line=1)
-                    item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+            if not session.has_models:
+                for skipped in file.tasks:
+                    item = SuiteFileItem.from_parent(self, name=skipped.id, target=None, line=1)
+                    item.add_marker(pytest.mark.skip(reason=_NO_MODEL))
                     yield item
                 return
-            suites = made.run.plan(self.nodeid, file.tasks, settings, line=1)
+            suites = session.run.plan(self.nodeid, file.tasks, settings, line=1)
         except PromptseError as error:
             raise self.CollectError(str(error)) from None
+        id_parts = IdParts.needed_for(suites, task=False)
         for suite in suites:
-            for spot in spots_of(suite, Named.among(suites, task=False)):
-                owner, own_id = spot.task, spot.id
-                if owner is not None and spot.gate is not None:
-                    own_id = own_id.removesuffix(f"{owner.id}-{spot.gate.name}") + spot.gate.name
-                name = f"{owner.id if owner else 'suite'}[{own_id}]"
-                line = file.task_lines[owner.id] if owner else 1
-                # Given as text, it is read as pytest reads those that --lf has kept: what is in
-                # the brackets apart from the name.
-                own = f"{self.nodeid}::{name}"
-                yield SuiteFileItem.from_parent(self, name=name, nodeid=own, spot=spot, line=line)
+            for target in targets_of(suite, id_parts):
+                task, own_id = target.task, target.id
+                if task is not None and isinstance(target.subject, PlannedGate):
+                    # The name in front of the brackets says which task it is.
+                    name = target.subject.name
+                    own_id = own_id.removesuffix(f"{task.id}-{name}") + name
+                name = f"{task.id if task else 'suite'}[{own_id}]"
+                line = file.task_lines[task.id] if task else 1
+                # As a plain text the node id matches what --lf has stored.
+                node_id = f"{self.nodeid}::{name}"
+                yield SuiteFileItem.from_parent(
+                    self, name=name, nodeid=node_id, target=target, line=line
+                )
 
 
 class SuiteFileItem(pytest.Item):
-    """A wording or a gate of a suite file, checked by the task's own examples."""
+    """A variant or a gate of a suite file, checked by the examples or tests of its task."""
 
-    def __init__(self, *, spot: Spot | None, line: int, **kwargs: Any) -> None:
+    def __init__(self, *, target: ItemTarget | None, line: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._line = line
-        if spot is not None:
-            self.stash[SPOT] = spot
+        if target is not None:
+            self.stash[TARGET] = target
 
     def runtest(self) -> None:
-        run_suite_file_item(self)
+        run_suite_file_item(self, promptse_session(self.config).run)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         return self.path, self._line - 1, self.name

@@ -1,64 +1,149 @@
-"""Running items: the body judges every distinct program, gates decide."""
+"""Pytest items: what each stands for, and how its test body judges programs."""
 
 from __future__ import annotations
 
 import platform
 import warnings
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from pytest_promptse.errors import NotScoredError, TaskError
 from pytest_promptse.plugin.check_digest import source_digest
-from pytest_promptse.plugin.session import bridge
-from pytest_promptse.plugin.spot import SPOT
-from pytest_promptse.run.judge import Check, Finding
+from pytest_promptse.run.judge import Check, CheckResult
+from pytest_promptse.run.plan import PlannedGate, PlannedVariant
 from pytest_promptse.sandbox.candidate import ProgramStopped
 from pytest_promptse.sandbox.limits import Limits
 from pytest_promptse.tasks.example import shown
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.plugin.collection import SuiteFileItem
-    from pytest_promptse.plugin.spot import Spot
-    from pytest_promptse.run.plan import GateSpot, Wording
+    from pytest_promptse.run.plan import Suite
+    from pytest_promptse.run.run import PromptseRun
     from pytest_promptse.sandbox.candidate import Candidate
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
 
-TASK: pytest.StashKey[Task] = pytest.StashKey()
-WORD: pytest.StashKey[str] = pytest.StashKey()
-# Part of every verdict's key: raise it when judging itself changes.
+_TASK: pytest.StashKey[Task] = pytest.StashKey()
+_RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+# Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
 _OWN_FIXTURES = ("candidate", "task", "request")
 
 
+class IdParts(NamedTuple):
+    """Which parts stand in an item's id before the name of its variant or gate."""
+
+    model: bool
+    template: bool
+    task: bool
+
+    @classmethod
+    def needed_for(cls, suites: Sequence[Suite], *, task: bool) -> IdParts:
+        """Return the parts that distinguish the items of `suites`.
+
+        Parameters
+        ----------
+        suites
+            The suites of one test function or suite file.
+        task
+            Whether the name of the task is a part.
+        """
+        keys = [suite.key for suite in suites]
+        return cls(
+            model=len({key.model for key in keys}) > 1,
+            template=len({key.template for key in keys}) > 1,
+            task=task,
+        )
+
+    def id_of(self, suite: Suite, subject: PlannedVariant | PlannedGate) -> str:
+        """Return the id of the item that measures a variant or decides a gate of `suite`."""
+        if isinstance(subject, PlannedVariant):
+            task, name = (subject.task if self.task else None), subject.variant.id
+        else:
+            # The gate of one task has its name even where other ids do not need it.
+            task, name = subject.task, subject.name
+        parts = (
+            suite.key.model if self.model else None,
+            suite.key.template if self.template else None,
+            task.id if task else None,
+            name,
+        )
+        return "-".join(part for part in parts if part is not None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemTarget:
+    """What a pytest item measures or decides.
+
+    Attributes
+    ----------
+    id
+        The part of the item's name in brackets.
+    suite
+        The suite of the variant or gate.
+    id_parts
+        The parts that ids of the same suite consist of.
+    subject
+        The variant that the item measures, or the gate that it decides.
+    """
+
+    id: str
+    suite: Suite
+    id_parts: IdParts
+    subject: PlannedVariant | PlannedGate
+
+    @property
+    def task(self) -> Task | None:
+        """The task of the variant or gate, or None for a gate of the whole suite."""
+        return self.subject.task
+
+    def needed(self) -> tuple[PlannedVariant, ...]:
+        """Return the variants that the item needs measured."""
+        if isinstance(self.subject, PlannedVariant):
+            return (self.subject,)
+        return self.suite.needed_by(self.subject)
+
+
+TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
+"""Under this key an item's stash has its target."""
+
+
+def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
+    """Yield a target for each variant and then for each gate of a suite."""
+    subjects: tuple[PlannedVariant | PlannedGate, ...] = (*suite.variants, *suite.gates)
+    for subject in subjects:
+        own = id_parts.id_of(suite, subject)
+        yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
+
+
 class CandidateProxy:
-    """What a test body holds: each program in turn."""
+    """The value of the ``candidate`` fixture: forwards to the program that is judged now."""
 
     def __init__(self) -> None:
         self._program: Candidate | None = None
-        self._asked = False
+        self._was_used = False
 
     def _bind(self, program: Candidate) -> None:
         self._program = program
-        self._asked = False
+        self._was_used = False
 
-    def _held(self) -> Candidate:
+    def _bound(self) -> Candidate:
         if self._program is None:
             raise TaskError(
-                "candidate can be asked in the test body only, not while fixtures are set up"
+                "candidate can be called in the test body only, not while fixtures are set up"
             )
-        self._asked = True
+        self._was_used = True
         return self._program
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._held()(*args, **kwargs)
+        return self._bound()(*args, **kwargs)
 
     def __repr__(self) -> str:
         # What assertion rewriting shows: "where 5 = candidate(2)".
@@ -67,57 +152,77 @@ class CandidateProxy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._held(), name)
+        return getattr(self._bound(), name)
 
 
 def task_of(item: pytest.Item) -> Task:
-    """Return the task whose program `item` is judging right now."""
-    if TASK in item.stash:
-        return item.stash[TASK]
-    spot = item.stash.get(SPOT, None)
-    if spot is None:
+    """Return the task whose program `item` judges now.
+
+    Raises
+    ------
+    TaskError
+        If the item has no ``promptse`` mark.
+    """
+    if _TASK in item.stash:
+        return item.stash[_TASK]
+    target = item.stash.get(TARGET, None)
+    if target is None:
         raise TaskError(
             f"{item.nodeid}: takes 'task' but has no promptse mark; "
             "add @pytest.mark.promptse('the prompt')"
         )
-    return spot.wording.task if spot.wording else spot.suite.tasks[0]
+    return target.task or target.suite.tasks[0]
 
 
-class _Body:
-    """A test function as a check: its body, with fixtures as fresh as in any test."""
+class _FunctionCheck:
+    """The body of a test function as a check, with new fixtures for every program.
+
+    Parameters
+    ----------
+    item
+        The item whose function is called.
+    """
 
     def __init__(self, item: pytest.Function) -> None:
         self._item = item
+        # pytest has set up the fixtures for the first program.
         self._set_up_for: Task | None = task_of(item)
-        fixtures = item._fixtureinfo.name2fixturedefs  # noqa: SLF001 - no public way
+        definitions = _fixture_definitions(item)
         self._has_own_fixtures = any(
-            definitions[-1].scope == "function"
-            for name, definitions in fixtures.items()
+            own[-1].scope == "function"
+            for name, own in definitions.items()
             if name not in _OWN_FIXTURES
         )
 
-    def __call__(self, candidate: Candidate, task: Task) -> Finding:
+    def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item
-        item.stash[TASK] = task
+        item.stash[_TASK] = task
         if self._has_own_fixtures and self._set_up_for is not task:
             _set_up_again(item)
         self._set_up_for = None
         if "task" in item.funcargs:
             item.funcargs["task"] = task
         proxy = item.funcargs["candidate"]
-        assert isinstance(proxy, CandidateProxy)
-        proxy._bind(candidate)  # noqa: SLF001 - the two are one
+        if not isinstance(proxy, CandidateProxy):
+            raise TaskError(
+                f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
+            )
         arguments = {
             name: item.funcargs[name]
             for name in item._fixtureinfo.argnames  # noqa: SLF001 - as pytest itself calls it
         }
-        return _find(lambda: item.obj(**arguments), candidate, lambda: proxy._asked, str(item.path))  # noqa: SLF001
+        return _run_body(lambda: item.obj(**arguments), candidate, proxy, str(item.path))
+
+
+def _fixture_definitions(item: pytest.Function) -> dict[str, Any]:
+    """Return the definitions of all fixtures that an item uses, the one in effect last."""
+    return dict(item._fixtureinfo.name2fixturedefs)  # noqa: SLF001 - no public way
 
 
 def _set_up_again(item: pytest.Function) -> None:
-    """Tear down and set up the item's own fixtures, leaving those of wider scope alone.
+    """Tear down and set up the item's function-scoped fixtures.
 
-    The way of pytest-rerunfailures, for want of a public one:
+    pytest-rerunfailures does the same, since pytest has no public way:
     https://github.com/pytest-dev/pytest/issues/12596
     """
     state = item.session._setupstate  # noqa: SLF001
@@ -126,21 +231,23 @@ def _set_up_again(item: pytest.Function) -> None:
     state.setup(item)
 
 
-_judging: ContextVar[bool] = ContextVar("judging", default=False)
+_is_judging: ContextVar[bool] = ContextVar("is_judging", default=False)
 
 
-def compared(op: str, left: object, right: object) -> list[str] | None:
-    """Say in one bounded line what a failed comparison compared, while a program is judged.
+def explain_comparison(op: str, left: object, right: object) -> list[str] | None:
+    """Return one short line for a failed comparison while a program is judged, otherwise None.
 
-    Programs answer with whatever they like, and pytest's own difference of two long texts takes
-    minutes for some.
+    Programs return arbitrary values, and pytest's own diff of two long texts can take minutes.
     """
-    return [f"{shown(left)} {op} {shown(right)}"] if _judging.get() else None
+    return [f"{shown(left)} {op} {shown(right)}"] if _is_judging.get() else None
 
 
-def _find(body: Any, candidate: Candidate, asked: Any, path: str) -> Finding:
-    """Run a check's body and tell a wrong program from a broken check."""
-    token = _judging.set(True)
+def _run_body(
+    body: Callable[[], object], candidate: Candidate, proxy: CandidateProxy, path: str
+) -> CheckResult:
+    """Run the body of a check on a program, and distinguish a wrong program from a broken check."""
+    proxy._bind(candidate)  # noqa: SLF001 - both classes work together
+    token = _is_judging.set(True)
     try:
         body()
     except (ProgramStopped, NotScoredError):
@@ -150,18 +257,19 @@ def _find(body: Any, candidate: Candidate, asked: Any, path: str) -> Finding:
             f"the check skipped ({skipped.msg}); a check must pass or fail for every program"
         ) from None
     except (AssertionError, pytest.fail.Exception) as failed:
-        return Finding("wrong_answer", f"{_line(failed, path)}{failed}")
-    except Exception as error:  # a boundary: whatever a check raises is a finding about it
+        return CheckResult("wrong_answer", f"{_line(failed, path)}{failed}")
+    except Exception as error:  # a check may raise anything
         if candidate.raised(error):
-            return Finding("exception", f"{type(error).__name__}: {error}")
-        if isinstance(error, NameError | ImportError | SyntaxError | TaskError) or not asked():
+            return CheckResult("exception", f"{type(error).__name__}: {error}")
+        broken = isinstance(error, NameError | ImportError | SyntaxError | TaskError)
+        if broken or not proxy._was_used:  # noqa: SLF001 - both classes work together
             raise
-        return Finding(
+        return CheckResult(
             "wrong_answer", f"{_line(error, path)}{type(error).__name__} in the check: {error}"
         )
     finally:
-        _judging.reset(token)
-    return Finding("")
+        _is_judging.reset(token)
+    return CheckResult("")
 
 
 def _line(error: BaseException, path: str) -> str:
@@ -174,118 +282,156 @@ def _line(error: BaseException, path: str) -> str:
     return line
 
 
-def run_function(item: pytest.Function) -> bool | None:
-    """Run a marked test function as what its spot says; leave any other to pytest."""
-    spot = item.stash.get(SPOT, None)
-    if spot is None:
+def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
+    """Run a marked test function on the programs of its target.
+
+    Parameters
+    ----------
+    item
+        Any test function.
+    run
+        The run of the session.
+
+    Returns
+    -------
+    None if the function has no target, so that pytest calls it as usual; otherwise True.
+
+    Raises
+    ------
+    NotScoredError
+        If the target could not be measured.
+    """
+    target = item.stash.get(TARGET, None)
+    if target is None:
         return None
     modules = {item.obj.__module__} | {
-        definitions[-1].func.__module__
-        for definitions in item._fixtureinfo.name2fixturedefs.values()  # noqa: SLF001
+        own[-1].func.__module__ for own in _fixture_definitions(item).values()
     }
     sources = source_digest(modules, item.config.rootpath)
-    own = (item.originalname, spot.suite.id.partition("::")[2], sources)
-    _run(item, spot, _check(item, spot, own, _Body(item)))
+    own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
+    _run(item, run, target, _check(run, target, own_key, _FunctionCheck(item)))
     return True
 
 
-def run_suite_file_item(item: SuiteFileItem) -> None:
-    """Run an item of a suite file; the check is the task's own, so the task is its key."""
+def run_suite_file_item(item: pytest.Item, run: PromptseRun) -> None:
+    """Run an item of a suite file, whose tasks bring their own checks.
 
-    def body(candidate: Candidate, task: Task) -> Finding:
+    Parameters
+    ----------
+    item
+        An item with a target.
+    run
+        The run of the session.
+
+    Raises
+    ------
+    NotScoredError
+        If the target could not be measured.
+    """
+
+    def body(candidate: Candidate, task: Task) -> CheckResult:
         proxy = CandidateProxy()
-        proxy._bind(candidate)  # noqa: SLF001 - the two are one
-        return _find(lambda: task.check(proxy), candidate, lambda: proxy._asked, str(item.path))  # noqa: SLF001
+        return _run_body(lambda: task.check(proxy), candidate, proxy, str(item.path))
 
-    spot = item.stash[SPOT]
-    _run(item, spot, _check(item, spot, ("suite file",), body))
+    target = item.stash[TARGET]
+    _run(item, run, target, _check(run, target, ("suite file",), body))
 
 
-def _check(item: pytest.Item, spot: Spot, own: tuple[str, ...], body: Any) -> Check:
-    settings: Settings = spot.suite.settings
+def _check(
+    run: PromptseRun,
+    target: ItemTarget,
+    own_key: tuple[str, ...],
+    body: Callable[[Candidate, Task], CheckResult],
+) -> Check:
+    settings: Settings = target.suite.settings
     limits = Limits(wall=settings.timeout, cpu=settings.timeout, memory=settings.memory)
     parts = (
         _JUDGING,
         platform.python_version(),
-        bridge(item.config).run.sandbox.isolation_level,
+        run.sandbox.isolation_level,
         repr(settings.timeout),
         repr(settings.memory),
-        *own,
+        *own_key,
     )
     return Check(key=text_hash("\x1f".join(parts)), run=body, limits=limits)
 
 
-def _node(item: pytest.Item, spot: Spot, wording: Wording) -> str | None:
-    """Return the node id of the item that measures `wording`, a wording of the item's suite."""
-    own = spot.id_of(wording)
+def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> str | None:
+    """Return the node id of the item that measures `planned`, a variant of the same suite."""
+    own = target.id_parts.id_of(target.suite, planned)
     if not isinstance(item, pytest.Function):
-        return f"{spot.suite.id}::{wording.task.id}[{own}]"
-    begin = f"{item.originalname}[{spot.id}"
-    # pytest escapes what is not ASCII in an id, and then it cannot be told which part is ours.
+        return f"{target.suite.id}::{planned.task.id}[{own}]"
+    begin = f"{item.originalname}[{target.id}"
+    # pytest escapes what is not ASCII in an id. Which part of the id is ours is then unknown.
     if not (item.name.startswith(begin) and own.isascii()):
         return None
     before = item.nodeid.removesuffix(item.name)
     return f"{before}{item.originalname}[{own}{item.name.removeprefix(begin)}"
 
 
-def _run(item: pytest.Item, spot: Spot, check: Check) -> None:
-    run = bridge(item.config).run
+def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) -> None:
+    node_of = partial(_node_of, item, target)
     try:
-        if spot.gate is not None:
-            _decide(item, spot, spot.gate, check)
+        if isinstance(target.subject, PlannedGate):
+            gate = run.decide(target.suite, target.subject, check, node_of=node_of)
+        else:
+            _measure(item, run, target, target.subject, check)
             return
-        assert spot.wording is not None
-        node = partial(_node, item, spot)
-        end = run.needless(spot.suite, spot.wording, check, node=node)
-        if end is not None:
-            reason = f"not needed: decided after {end.completions} of {end.most} completions"
-            raise pytest.skip.Exception(reason, _use_item_location=True)
-        row = run.measure(spot.suite, spot.wording, check, node=node)
     except NotScoredError as error:
-        run.not_scored(item.nodeid, error)
+        run.log_error(item.nodeid, error)
         raise
-    item.stash[WORD] = f"({row.passes}/{row.n})"
-    rate = row.passes / row.n
+    _report_gate(item, gate, target.suite.settings.inconclusive)
+
+
+def _measure(
+    item: pytest.Item,
+    run: PromptseRun,
+    target: ItemTarget,
+    planned: PlannedVariant,
+    check: Check,
+) -> None:
+    node_of = partial(_node_of, item, target)
+    end = run.end_before(target.suite, planned, check, node_of=node_of)
+    if end is not None:
+        reason = f"not needed: decided after {end.completions} of {end.most} completions"
+        raise pytest.skip.Exception(reason, _use_item_location=True)
+    count = run.measure(target.suite, planned, check, node_of=node_of)
+    item.stash[_RESULT_WORD] = f"({count.passes}/{count.n})"
+    rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
-    floor = spot.suite.settings.min_pass_rate
+    floor = target.suite.settings.min_pass_rate
     if floor is not None and rate < floor:
         pytest.fail(
-            f"pass rate {rate:.2f} < {floor:g} ({row.passes} of {row.n} samples pass)",
+            f"pass rate {rate:.2f} < {floor:g} ({count.passes} of {count.n} samples pass)",
             pytrace=False,
         )
 
 
-def _decide(item: pytest.Item, spot: Spot, gate: GateSpot, check: Check) -> None:
-    run = bridge(item.config).run
-    decided = run.decide(spot.suite, gate, check, node=partial(_node, item, spot))
-    item.stash[WORD] = f"({decided.message})"
-    item.user_properties.extend(_properties(decided))
-    for warning in decided.warnings:
+def _report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
+    item.stash[_RESULT_WORD] = f"({gate.message})"
+    item.user_properties.extend(_properties(gate))
+    for warning in gate.warnings:
         warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {warning}"), stacklevel=2)
-    if decided.value is None and decided.threshold is not None:
-        pytest.fail(decided.message, pytrace=False)
-    if decided.verdict == "fail":
-        pytest.fail(decided.message, pytrace=False)
-    if decided.verdict == "inconclusive":
-        match spot.suite.settings.inconclusive:
+    if gate.verdict == "fail" or (gate.value is None and gate.threshold is not None):
+        pytest.fail(gate.message, pytrace=False)
+    if gate.verdict == "inconclusive":
+        match inconclusive:
             case "fail":
-                pytest.fail(decided.message, pytrace=False)
+                pytest.fail(gate.message, pytrace=False)
             case "skip":
-                pytest.skip(decided.message)
+                pytest.skip(gate.message)
             case "pass":
-                warnings.warn(
-                    pytest.PytestWarning(f"{item.nodeid}: {decided.message}"), stacklevel=2
-                )
+                warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {gate.message}"), stacklevel=2)
 
 
-def _properties(decided: Gate) -> Iterator[tuple[str, float]]:
-    """Yield what JUnit reports and other readers of a gate's item learn beside its verdict."""
-    low, high = decided.ci95 or (None, None)
+def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
+    """Yield the figures of a gate that JUnit files show beside its verdict."""
+    low, high = gate.ci95 or (None, None)
     figures = {
-        decided.name: decided.value,
+        gate.name: gate.value,
         "ci95_low": low,
         "ci95_high": high,
-        "excess": decided.excess,
+        "excess": gate.excess,
     }
     for name, value in figures.items():
         if value is not None:
@@ -293,17 +439,21 @@ def _properties(decided: Gate) -> Iterator[tuple[str, float]]:
 
 
 def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Mark the report as ours, and one that could not be scored as an error, not a failure."""
-    if SPOT not in item.stash:
+    """Add to the report of an item with a target what only this plugin knows.
+
+    The report gets the pass rate or the gate's figure. An item that could not be scored becomes
+    an error instead of a failure, with its message instead of a traceback.
+    """
+    if TARGET not in item.stash:
         return
-    report.promptse = item.stash.get(WORD, "")  # type: ignore[attr-defined]
+    report.promptse = item.stash.get(_RESULT_WORD, "")  # type: ignore[attr-defined]
     if call.excinfo is None or not isinstance(call.excinfo.value, NotScoredError | TaskError):
         return
-    shown = call.excinfo.getrepr(style="value")
-    if shown.reprcrash is not None:
-        # In the short summary and in JUnit the message is what there is room for.
-        shown.reprcrash.message = str(call.excinfo.value)
-    report.longrepr = shown
+    message = call.excinfo.getrepr(style="value")
+    if message.reprcrash is not None:
+        # The short summary and JUnit show this message.
+        message.reprcrash.message = str(call.excinfo.value)
+    report.longrepr = message
     if isinstance(call.excinfo.value, NotScoredError):
-        # A failed set-up is what pytest calls an error: in its counts, its exit code and JUnit.
+        # pytest calls a failed set-up an error: in its counts, its exit code and JUnit.
         report.when = "setup"

@@ -1,4 +1,4 @@
-"""Progress among pytest's own output: who may write when, with capture, ``-s`` and xdist."""
+"""Show sampling progress between pytest's own output, with capture, ``-s`` and xdist."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_promptse.config.settings import resolve
-from pytest_promptse.plugin.hooks import layers, run_id
-from pytest_promptse.reports.progress import ProgressLine, describe
+from pytest_promptse.plugin.invocation import run_id
+from pytest_promptse.plugin.progress_line import ProgressLine, describe
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.store.run_log import ProgressRow, RunLog
 from pytest_promptse.store.store import Store
@@ -20,44 +19,59 @@ from pytest_promptse.store.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from pytest_promptse.sampling.job import Progress
+    from pytest_promptse.config.settings import Settings
+    from pytest_promptse.store.run_log import Progress
 
-_NOTE_SECONDS = 0.5
-# A note that is older was left by items that no longer wait.
+_POLL_SECONDS = 0.5
+# Workers whose last entry is older than this no longer wait.
 _FRESH_SECONDS = 3.0
 
 
-class Watch:
-    """Shows progress while an item waits for completions; no body runs meanwhile."""
+class TerminalProgress:
+    """Shows progress while an item of this process waits for completions.
+
+    Parameters
+    ----------
+    config
+        The configuration of the session.
+    price
+        Price of a million prompt and completion tokens, or None if unknown.
+    """
 
     def __init__(self, config: pytest.Config, *, price: tuple[float, float] | None) -> None:
-        self._meter = _meter(config)
+        self._line = _progress_line(config)
         self._writer = config.get_terminal_writer()
         self._budget = Budget(price=price)
 
     @contextmanager
     def __call__(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], None]]:
-        """Give what is to be called while something waits, and erase what it wrote."""
-        if self._meter is None:
+        """Return a context whose value shows the progress; the context erases it at its end."""
+        if self._line is None:
             yield lambda: None
             return
-        meter = self._meter
-        meter.begin()
+        line = self._line
+        line.begin()
 
         def tick() -> None:
-            if meter.due():
+            if line.due():
                 now = progress()
                 cost = self._budget.cost(now.usage)
-                meter.show(describe(now, cost=cost, width=self._writer.fullwidth))
+                line.show(describe(now, cost=cost, width=self._writer.fullwidth))
 
         try:
             yield tick
         finally:
-            meter.erase()
+            line.erase()
 
 
-class Notes:
-    """Leaves an xdist worker's progress in the store, for the controller to show."""
+class WorkerProgress:
+    """Writes the progress of an xdist worker to the run log, for the controller to show.
+
+    Parameters
+    ----------
+    run_log
+        Returns the log of the run.
+    """
 
     def __init__(self, run_log: Callable[[], RunLog]) -> None:
         self._run_log = run_log
@@ -65,66 +79,75 @@ class Notes:
 
     @contextmanager
     def __call__(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], None]]:
-        """Give what is to be called while something waits."""
+        """Return a context whose value writes the progress."""
 
         def tick() -> None:
-            if time.monotonic() - self._last >= _NOTE_SECONDS:
+            if time.monotonic() - self._last >= _POLL_SECONDS:
                 self._last = time.monotonic()
-                self._run_log().add(ProgressRow.of(progress(), at=time.time()))
+                self._run_log().add(ProgressRow(at=time.time(), progress=progress()))
 
         yield tick
 
 
-class ControllerWatch:
-    """Shows in an xdist controller what its workers note.
+class ControllerProgress:
+    """Shows in an xdist controller the progress that its workers log.
 
-    A thread does, since the controller itself only waits for them. It holds a lock while it
-    writes, and so do the hooks in which pytest writes.
+    The controller only waits for its workers, so a thread shows the progress. The thread and the
+    hooks in which pytest writes hold the same lock while they write.
+
+    Parameters
+    ----------
+    config
+        The configuration of the controller.
+    settings
+        Settings of the session.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self._config = config
-        self._settings = resolve(layers(config))
+        self._settings = settings
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._meter = _meter(config)
-        self._thread = threading.Thread(target=self._watch, name="promptse-progress", daemon=True)
-        if self._meter is not None:
+        self._line = _progress_line(config)
+        self._thread: threading.Thread | None = None
+        if self._line is not None:
+            self._thread = threading.Thread(
+                target=self._watch, args=(self._line,), name="promptse-progress", daemon=True
+            )
             self._thread.start()
 
-    def _watch(self) -> None:
+    def _watch(self, line: ProgressLine) -> None:
         folder = self._config.rootpath / self._settings.store
         while not folder.is_dir():
-            if self._ended.wait(_NOTE_SECONDS):
+            if self._ended.wait(_POLL_SECONDS):
                 return
         store = Store(folder)
         try:
-            self._show(RunLog(store, run_id(self._config)))
+            self._show(line, RunLog(store, run_id(self._config)))
         finally:
             store.close()
 
-    def _show(self, run_log: RunLog) -> None:
-        assert self._meter is not None
+    def _show(self, line: ProgressLine, run_log: RunLog) -> None:
         budget = Budget(price=self._settings.price)
         writer = self._config.get_terminal_writer()
-        while not self._ended.wait(_NOTE_SECONDS):
+        while not self._ended.wait(_POLL_SECONDS):
             row = next(run_log.rows(ProgressRow), None)
             fresh = row is not None and time.time() - row.at < _FRESH_SECONDS
             with self._lock:
                 if self._ended.is_set():
                     return
                 if row is None or not fresh:
-                    self._meter.erase()
-                elif self._meter.due():
-                    now = row.progress()
+                    line.erase()
+                elif line.due():
+                    now = row.progress
                     cost = budget.cost(now.usage)
-                    self._meter.show(describe(now, cost=cost, width=writer.fullwidth))
+                    line.show(describe(now, cost=cost, width=writer.fullwidth))
 
     @contextmanager
     def _pytest_writes(self) -> Iterator[None]:
         with self._lock:
-            if self._meter is not None:
-                self._meter.erase()
+            if self._line is not None:
+                self._line.erase()
             yield
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -146,12 +169,12 @@ class ControllerWatch:
     def pytest_sessionfinish(self) -> None:
         with self._pytest_writes():
             self._ended.set()
-        if self._thread.is_alive():
+        if self._thread is not None:
             self._thread.join()
 
 
-def _meter(config: pytest.Config) -> ProgressLine | None:
-    """Return what shows progress in this session, None where pytest itself shows nothing."""
+def _progress_line(config: pytest.Config) -> ProgressLine | None:
+    """Return the line that shows progress, or None if pytest itself prints nothing."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if reporter is None:
         return None
@@ -168,12 +191,14 @@ def _meter(config: pytest.Config) -> ProgressLine | None:
     def log(line: str) -> None:
         with uncaptured():
             if config.option.verbose > 0:
-                # Has pytest write the item's name again before its result.
+                # Makes pytest write the item's name again before its result.
                 reporter.ensure_newline()
             elif writer.width_of_current_line:
                 writer.line()
             writer.line(line)
             writer.flush()
 
-    on_terminal = bool(reporter.isatty()) and os.environ.get("TERM") != "dumb"
+    # An attribute in pytest 8.2 and 8.3, a method since.
+    isatty = reporter.isatty() if callable(reporter.isatty) else reporter.isatty
+    on_terminal = bool(isatty) and os.environ.get("TERM") != "dumb"
     return ProgressLine(draw=draw, log=log, on_terminal=on_terminal)

@@ -1,4 +1,4 @@
-"""Between pytest's configuration and one run: made once a session, if it has anything to do."""
+"""The session object: all hooks that a session with ``promptse`` items needs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
-from msgspec.structs import replace as altered
+from msgspec.structs import replace as replace_fields
 
 from pytest_promptse.compare.baseline import Baselines
-from pytest_promptse.config.settings import check_names, resolve
 from pytest_promptse.errors import (
     ModelError,
     NoBaselineError,
@@ -19,97 +18,100 @@ from pytest_promptse.errors import (
     SettingsError,
 )
 from pytest_promptse.models.registry import ModelOptions, create_backend
-from pytest_promptse.plugin.hooks import REFUSAL, bridge, run_id
-from pytest_promptse.plugin.invocation import anchored_layers, anchored_values, invocation
-from pytest_promptse.plugin.progress import Notes, Watch
-from pytest_promptse.plugin.spot import SPOT
+from pytest_promptse.plugin.invocation import REFUSAL, given_settings, invocation, run_id
+from pytest_promptse.plugin.items import TARGET, annotate, explain_comparison, run_function
+from pytest_promptse.plugin.progress import TerminalProgress, WorkerProgress
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal.summary import render
-from pytest_promptse.reports.writing import WRITERS
-from pytest_promptse.run.session import Run
+from pytest_promptse.reports.writers import WRITERS
+from pytest_promptse.run.plan import PlannedGate
+from pytest_promptse.run.run import PromptseRun
 from pytest_promptse.variants.generate import rewriter_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Generator, Sequence
 
-    from pytest_promptse.config.settings import Settings
     from pytest_promptse.models.base import Backend
     from pytest_promptse.record.schema import Record
-    from pytest_promptse.run.plan import Suite, Wording
+    from pytest_promptse.run.plan import PlannedVariant, Suite
     from pytest_promptse.store.run_log import SuiteKey
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
 
-__all__ = ["Bridge", "bridge"]
+NAME = "promptse-session"
+"""The name under which the session object is registered with the plugin manager."""
 
 _WORKER_GRACE_SECONDS = 30.0
 
 
-class Bridge:
-    """Holds the run of one pytest session."""
+def promptse_session(config: pytest.Config) -> PromptseSession:
+    """Return the session object; the first call creates and registers it.
+
+    Raises
+    ------
+    SettingsError
+        If a setting cannot be used.
+    """
+    found = config.pluginmanager.get_plugin(NAME)
+    if isinstance(found, PromptseSession):
+        return found
+    session = PromptseSession(config)
+    config.pluginmanager.register(session, NAME)
+    return session
+
+
+class PromptseSession:
+    """One pytest session with ``promptse`` items: starts the run, reports it and closes it.
+
+    Parameters
+    ----------
+    config
+        The configuration of the session.
+
+    Attributes
+    ----------
+    given
+        The settings that the session was given.
+    run
+        The run of this session.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-        self.is_worker = hasattr(config, "workerinput")
-        self._twins: dict[tuple[int, str], Suite] = {}
+        self.given = given_settings(config)
+        self._config = config
+        self._is_worker = hasattr(config, "workerinput")
+        self._suites_with_own_id: dict[tuple[int, str], Suite] = {}
         self._headlines: list[str] = []
         self._refusal: str | None = None
-        # An xdist controller has nothing to start, yet it is the one that reports.
-        self._reports = bool(config.getoption("numprocesses", None)) and not self.is_worker
+        # An xdist controller starts no run but reports the one of its workers.
+        self._reports = bool(config.getoption("numprocesses", None)) and not self._is_worker
         self._record: Record | None = None
         self._problems: list[str] = []
         self._notices: list[str] = []
         self._shortfalls: list[str] = []
         self._baselines = Baselines(config.rootpath, here=config.invocation_params.dir)
-        settings = resolve(anchored_layers(config))
-        self.run = Run(
+        settings = self.given.settings
+        self.run = PromptseRun(
             settings,
             root=config.rootpath,
             id=run_id(config),
-            backend=self._backend,
-            rewriter=self._rewriter,
-            waiting=(
-                Notes(lambda: self.run.run_log)
-                if self.is_worker
-                else Watch(config, price=settings.price)
+            create_backend=self._create_backend,
+            create_rewriter=self._create_rewriter,
+            show_progress=(
+                WorkerProgress(lambda: self.run.run_log)
+                if self._is_worker
+                else TerminalProgress(config, price=settings.price)
             ),
         )
 
-    def _backend(self, spec: str) -> Backend:
-        settings = self.run.settings
-        options = ModelOptions(
-            base_url=settings.base_url, api=settings.api, vllm_args=settings.vllm_args
-        )
-        name, _, model = spec.partition(":")
-        found: Backend | None = self.config.hook.pytest_promptse_backend(
-            name=name, model=model, options=options
-        )
-        return found or create_backend(spec, options)
-
-    def _rewriter(self, spec: str, library: Library) -> Rewriter:
-        found: Rewriter | None = self.config.hook.pytest_promptse_rewriter(spec=spec)
-        return found or rewriter_named(spec, backend=self._backend, library=library)
-
-    def suite_settings(
-        self, keywords: Mapping[str, Any], *, where: Callable[[str], str], folder: Path
-    ) -> Settings:
-        """Return the run's settings with a mark's or suite file's own on top.
-
-        `folder` is that of its file, from which it names templates.
-
-        Raises
-        ------
-        SettingsError
-            Naming the keyword and `where` it stands.
-        """
-        check_names(list(keywords), marker=True, where=where("settings").rpartition(",")[0])
-        own = anchored_values(keywords, folder, self.config.rootpath)
-        return resolve([(own, where), *anchored_layers(self.config)])
+    # -- what collection needs ------------------------------------------------------------------
 
     @property
     def has_models(self) -> bool:
-        """Whether there are models to plan for; one that cannot be had is refused by `start`."""
+        """Whether there is a model to plan for.
+
+        A model that cannot be opened counts as none here and ends the session after collection.
+        """
         try:
             for spec in self.run.settings.model:
                 self.run.backend(spec).identity  # noqa: B018 - reads the model's files
@@ -118,88 +120,139 @@ class Bridge:
             return False
         return bool(self.run.settings.model)
 
-    def twin(self, suite: Suite, suite_id: str) -> Suite:
-        """Return `suite` under another id, the same object every time."""
+    def suite_with_id(self, suite: Suite, suite_id: str) -> Suite:
+        """Return `suite` with another id, as the same object in every call."""
         key = (id(suite), suite_id)
-        if key not in self._twins:
-            self._twins[key] = replace(suite, id=suite_id)
-        return self._twins[key]
+        if key not in self._suites_with_own_id:
+            self._suites_with_own_id[key] = replace(suite, id=suite_id)
+        return self._suites_with_own_id[key]
 
-    def start(self, items: Sequence[pytest.Item]) -> None:
-        """Begin to sample what the selected items need.
+    # -- hooks ----------------------------------------------------------------------------------
 
-        Raises
-        ------
-        pytest.UsageError
-            If it is plain that this cannot be done.
-        """
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Start to sample what the selected items need."""
         if self._refusal is not None:
             self._refuse(self._refusal)
-        if self.config.option.collectonly:
+        if self._config.option.collectonly:
             return
-        wanted: dict[tuple[SuiteKey, str], tuple[Suite, Wording]] = {}
-        spots = [spot for item in items if (spot := item.stash.get(SPOT, None)) is not None]
-        for spot in spots:
-            for wording in spot.wordings():
-                key = (spot.suite.key, wording.job.key)
-                wanted.setdefault(key, (spot.suite, wording))
-        if not wanted:
+        selected: dict[tuple[SuiteKey, str], tuple[Suite, PlannedVariant]] = {}
+        targets = [
+            target for item in session.items if (target := item.stash.get(TARGET, None)) is not None
+        ]
+        for target in targets:
+            for planned in target.needed():
+                key = (target.suite.key, planned.job.key)
+                selected.setdefault(key, (target.suite, planned))
+        if not selected:
             return
+        suites_with_gates = {
+            target.suite.key for target in targets if isinstance(target.subject, PlannedGate)
+        }
         try:
-            if self.run.settings.dry_run:
-                lines = self.run.forecast(list(wanted.values()))
-                self._headlines = [f"promptse would ask {line}" for line in lines]
-                return
-            gated = {spot.suite.key for spot in spots if spot.gate is not None}
-            self.run.start(list(wanted.values()), alone=not self.is_worker, gated=gated)
-            models = ", ".join(self.run.settings.model)
-            self._headlines = [f"promptse: {models}; sandbox {self.run.sandbox.description}"]
-            self._headlines += self.run.store.warnings
-            bought = self.run.rewording_usage
-            if bought.requests:
-                self._headlines.append(
-                    f"promptse: the wordings took {bought.requests} requests, "
-                    f"{bought.prompt_tokens} + {bought.completion_tokens} tokens"
-                )
-            self._reports = not self.is_worker
+            self._start(list(selected.values()), suites_with_gates)
         except PromptseError as error:
             self._refuse(str(error))
 
-    def _refuse(self, reason: str) -> NoReturn:
-        if self.is_worker:
-            self.config.workeroutput[REFUSAL] = reason  # type: ignore[attr-defined]
-        raise pytest.UsageError(reason) from None
-
-    def headlines(self) -> list[str]:
-        """Say which models are asked and where their programs run, or what a dry run would ask."""
+    def pytest_report_collectionfinish(self) -> list[str]:
         return self._headlines
 
-    def finish(self, *, interrupted: bool) -> None:
-        """Compare, write the reports that were asked for and save, once all items are done.
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run nothing in a dry run."""
+        return True if self.run.settings.dry_run and not session.testsfailed else None
 
-        A run that was `interrupted` takes no baseline's place.
-        """
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        return run_function(pyfuncitem, self.run)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
+        return explain_comparison(op, left, right)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        annotate(item, call, report)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Compare, write the reports and save the baseline."""
         if not self._reports:
             return
-        record = self.run.record(invocation(self.config))
+        complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        self._finish(interrupted=session.exitstatus not in complete)
+        if self._shortfalls and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._record is not None:
+            self._summarise(self._record, terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        # A worker whose items are done may still sample for the other workers.
+        self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
+
+    # -- start ----------------------------------------------------------------------------------
+
+    def _create_backend(self, spec: str) -> Backend:
+        settings = self.run.settings
+        options = ModelOptions(
+            base_url=settings.base_url, api=settings.api, vllm_args=settings.vllm_args
+        )
+        name, _, model = spec.partition(":")
+        found: Backend | None = self._config.hook.pytest_promptse_backend(
+            name=name, model=model, options=options
+        )
+        return found or create_backend(spec, options)
+
+    def _create_rewriter(self, spec: str, library: Library) -> Rewriter:
+        found: Rewriter | None = self._config.hook.pytest_promptse_rewriter(spec=spec)
+        return found or rewriter_named(spec, backend=self._create_backend, library=library)
+
+    def _start(
+        self, selected: list[tuple[Suite, PlannedVariant]], suites_with_gates: set[SuiteKey]
+    ) -> None:
+        run = self.run
+        if run.settings.dry_run:
+            self._headlines = [f"promptse would ask {line}" for line in run.estimate(selected)]
+            return
+        run.start(selected, only_process=not self._is_worker, suites_with_gates=suites_with_gates)
+        models = ", ".join(run.settings.model)
+        self._headlines = [f"promptse: {models}; sandbox {run.sandbox.description}"]
+        self._headlines += run.store.warnings
+        paid = run.rewording_usage
+        if paid.requests:
+            self._headlines.append(
+                f"promptse: rewording took {paid.requests} requests, "
+                f"{paid.prompt_tokens} + {paid.completion_tokens} tokens"
+            )
+        self._reports = not self._is_worker
+
+    def _refuse(self, reason: str) -> NoReturn:
+        if self._is_worker:
+            self._config.workeroutput[REFUSAL] = reason  # type: ignore[attr-defined]
+        raise pytest.UsageError(reason) from None
+
+    # -- end ------------------------------------------------------------------------------------
+
+    def _finish(self, *, interrupted: bool) -> None:
+        record = self.run.record(invocation(self._config))
         if not record.suites:
             return
         self._record = compared = self._compared(record)
         for report in self.run.settings.report:
             kind, _, path = report.partition(":")
-            write = self.config.hook.pytest_promptse_report(kind=kind) or WRITERS[kind]
+            write = self._config.hook.pytest_promptse_report(kind=kind) or WRITERS[kind]
             try:
-                write(compared, self.config.invocation_params.dir / path)
+                write(compared, self._config.invocation_params.dir / path)
             except PromptseError as error:
                 self._problems.append(str(error))
-        # What a run was compared with is no part of the baseline that it makes.
+        # A baseline does not contain what its run was compared with.
         self._save(record, interrupted=interrupted)
         self.run.forget()
-
-    @property
-    def fails(self) -> bool:
-        """Whether the run must not succeed although every item may have passed."""
-        return bool(self._shortfalls)
 
     def _compared(self, record: Record) -> Record:
         settings = self.run.settings
@@ -219,7 +272,7 @@ class Bridge:
         found = compare_records(
             record, baseline, name=settings.compare, margins=settings.compare_fail
         )
-        record = altered(record, comparisons=found)
+        record = replace_fields(record, comparisons=found)
         self._shortfalls += shortfalls(record, missing=settings.compare_missing)
         return record
 
@@ -235,31 +288,30 @@ class Bridge:
         except RecordError as error:
             self._shortfalls.append(str(error))
             return
-        shown = os.path.relpath(path, self.config.invocation_params.dir)
-        said = f"saved as baseline {name!r} in {shown}"
-        lacking = sum(suite.n_missing for suite in record.suites)
-        if lacking:
+        shown = os.path.relpath(path, self._config.invocation_params.dir)
+        notice = f"saved as baseline {name!r} in {shown}"
+        missing = sum(suite.n_missing for suite in record.suites)
+        if missing:
             planned = sum(suite.n_wordings for suite in record.suites)
-            said += f", without {lacking} of {planned} wordings, which were not measured"
-        self._notices.append(said)
+            notice += f", without {missing} of {planned} variants, which were not measured"
+        self._notices.append(notice)
 
-    def summarise(self, terminal: Any) -> None:
-        """Print the summary."""
-        if self._record is None:
-            return
+    # -- summary --------------------------------------------------------------------------------
+
+    def _summarise(self, record: Record, terminal: Any) -> None:
         terminal.section("promptse")
         text = render(
-            self._record,
+            record,
             width=terminal._tw.fullwidth,  # noqa: SLF001 - no public way
             colours=terminal._tw.hasmarkup,  # noqa: SLF001
-            verbosity=self.config.option.verbose,
+            verbosity=self._config.option.verbose,
         )
         terminal.write_line(text)
-        if self._record.environment.get("sandbox") == "none":
+        if record.environment.get("sandbox") == "none":
             terminal.write_line(f"sandbox {self.run.sandbox.description}", yellow=True)
         for problem in self._problems:
             terminal.write_line(problem, red=True)
-        self._summarise_comparison(self._record, terminal)
+        self._summarise_comparison(record, terminal)
 
     def _summarise_comparison(self, record: Record, terminal: Any) -> None:
         if record.comparisons:
@@ -269,15 +321,13 @@ class Bridge:
                 record.comparisons,
                 width=terminal._tw.fullwidth,  # noqa: SLF001 - no public way
                 colours=terminal._tw.hasmarkup,  # noqa: SLF001
-                verbosity=self.config.option.verbose,
+                verbosity=self._config.option.verbose,
             )
             terminal.write_line(text)
-        for notice in self._notices:
-            terminal.write_line(f"promptse: {notice}", yellow=True)
-        for shortfall in self._shortfalls:
-            terminal.write_line(f"promptse: {shortfall}", red=True)
+        _write_lines(terminal, self._notices, yellow=True)
+        _write_lines(terminal, self._shortfalls, red=True)
 
-    def close(self) -> None:
-        """Give back what the run holds."""
-        # A worker that is done may be the one that samples for those that are not.
-        self.run.close(grace=_WORKER_GRACE_SECONDS if self.is_worker else 0.0)
+
+def _write_lines(terminal: Any, lines: Sequence[str], **markup: bool) -> None:
+    for line in lines:
+        terminal.write_line(f"promptse: {line}", **markup)

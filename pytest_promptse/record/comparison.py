@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_promptse.record.schema import VariantRecord
-from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
+from pytest_promptse.record.schema import (
+    BaselineRecord,
+    ComparedRecord,
+    ComparisonRecord,
+    VariantRecord,
+)
 from pytest_promptse.scoring.compare import Comparison, compare_runs
 from pytest_promptse.scoring.pairing import Pairs, RecordedPrompt, RecordedTask
 

@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from difflib import SequenceMatcher
 from heapq import nsmallest
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from pytest_promptse.record.schema import PromptRecord, Record, TaskRecord, VariantRecord
-    from pytest_promptse.reports.compared import ComparedRecord
-
-_WORD = re.compile(r"\s*\S+|\s+$")
-
-
-class Change(NamedTuple):
-    """A stretch of words that two texts share, or that only one of them has."""
-
-    kind: Literal["same", "gone", "new"]
-    text: str
-
-
-def changes(before: str, after: str) -> tuple[Change, ...]:
-    """Compare two texts word by word; but for what is gone the stretches make up `after`.
-
-    Words that differ only in the white space before them count as the same.
-    """
-    old, new = _WORD.findall(before), _WORD.findall(after)
-    matcher = SequenceMatcher(
-        None, [word.strip() for word in old], [word.strip() for word in new], autojunk=False
+    from pytest_promptse.record.schema import (
+        ComparedRecord,
+        Figure,
+        PromptRecord,
+        RankingRecord,
+        Record,
+        TaskRecord,
+        VariantRecord,
     )
-    found = []
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        gone, now = "".join(old[i1:i2]).strip(), "".join(new[j1:j2])
-        if tag == "equal":
-            found.append(Change("same", now))
-            continue
-        space = now[: len(now) - len(now.lstrip())]
-        found += [Change("same", space), Change("gone", gone), Change("new", now[len(space) :])]
-    return tuple(change for change in found if change.text)
 
 
 class Loss(NamedTuple):
@@ -160,7 +136,25 @@ def worst_change(task: TaskRecord) -> float | None:
     return min(variant.pass_rate for variant in task.variants) - task.original.pass_rate
 
 
-_NAMES = {"auc_e": "AUC-E", "pass_at_1": "pass@1"}
+METRIC_LABELS: Mapping[str, str] = {
+    "pass_at_1": "pass@1",
+    "auc_e": "AUC-E",
+    "excess": "excess",
+}
+"""How reports name the metrics of suites. Elasticity is named by `metric_label`."""
+_ALWAYS_COMPARED = ("pass_at_1", "auc_e")
+_VERDICTS = ("fail", "inconclusive", "pass")
+
+
+def metric_label(metric: str, distance: float | None = None) -> str:
+    """Return the name of a metric in reports: ``AUC-E``, ``pass@1``, ``excess`` or ``E(0.3)``."""
+    return METRIC_LABELS.get(metric, metric) if distance is None else f"E({distance:g})"
+
+
+def worst_verdict(verdicts: Iterable[str | None]) -> str | None:
+    """Return the worst of `verdicts`: fail, inconclusive, pass, or None without any."""
+    known = set(verdicts)
+    return next((verdict for verdict in _VERDICTS if verdict in known), None)
 
 
 class Compared(NamedTuple):
@@ -173,25 +167,137 @@ class Compared(NamedTuple):
 
 
 def compared(record: Record) -> list[Compared]:
-    """Return what was compared with a baseline: figures with a margin, pass@1 and AUC-E."""
+    """Return the comparisons with a baseline: pass@1, AUC-E and each figure with a margin."""
     return [
         Compared(
             one.suite,
             Series(one.model or "", one.template).label,
-            _NAMES.get(figure.metric, figure.metric)
-            if figure.distance is None
-            else f"E({figure.distance:g})",
+            metric_label(figure.metric, figure.distance),
             figure,
         )
         for one in record.comparisons
         if one.model is not None and one.baseline_model is not None
         for figure in one.figures
-        if figure.margin is not None or figure.metric in _NAMES
+        if figure.margin is not None or figure.metric in _ALWAYS_COMPARED
     ]
 
 
 def overall(record: Record) -> str | None:
-    """Return the worst verdict of all gates and comparisons, or None where there were none."""
-    verdicts = {suite.verdict for suite in record.suites}
-    verdicts |= {row.figure.verdict for row in compared(record)}
-    return next((one for one in ("fail", "inconclusive", "pass") if one in verdicts), None)
+    """Return the worst verdict of all gates and comparisons, or None without any."""
+    return worst_verdict(
+        [
+            *(suite.verdict for suite in record.suites),
+            *(row.figure.verdict for row in compared(record)),
+        ]
+    )
+
+
+FIGURES: tuple[Figure, ...] = ("pass_at_1", "auc_e", "excess")
+"""The metrics by which prompt templates are ranked."""
+# A template that solves less than this share of the best template's pass@1 is stable only
+# because it rarely solves anything.
+_SELDOM = 0.5
+
+
+class Gap(NamedTuple):
+    """How far a template's figure is from the best one's; both None for the best itself."""
+
+    template: str
+    metric: Figure
+    difference: float | None
+    ci95: tuple[float, float] | None
+    real: bool
+
+
+def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
+    """Return the template with the best figure, the first of several, None where none has it.
+
+    What `seldom` solves anything is no measure of steadiness.
+    """
+    idle = seldom(ranking)
+    known = [
+        (value, one.template)
+        for one in ranking.templates
+        if (value := getattr(one, metric)) is not None and one.template not in idle
+    ]
+    if not known:
+        return None
+    pick = min if metric == "excess" else max
+    return pick(known, key=lambda pair: pair[0])[1]
+
+
+def seldom(ranking: RankingRecord) -> list[str]:
+    """Return the templates that solve less than half of what the best one does."""
+    best = max((one.pass_at_1 or 0.0 for one in ranking.templates), default=0.0)
+    return [
+        one.template
+        for one in ranking.templates
+        if one.pass_at_1 is not None and one.pass_at_1 < _SELDOM * best
+    ]
+
+
+def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
+    """Return the difference between a template and the best in a figure."""
+    best = best_in(ranking, metric)
+    for one in ranking.differences:
+        if one.metric == metric and {one.template, one.other} == {template, best}:
+            if one.template == template:
+                return Gap(template, metric, one.difference, one.ci95, one.real)
+            turned = None if one.ci95 is None else (-one.ci95[1], -one.ci95[0])
+            return Gap(template, metric, -one.difference, turned, one.real)
+    return Gap(template, metric, None, None, real=False)
+
+
+def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], list[str]]]:
+    """Return who is really better than whom in a figure: those alike together, best first.
+
+    Nobody is better for being steady at what it `seldom` solves.
+    """
+    order = [one.template for one in ranking.templates]
+    idle = seldom(ranking) if metric != "pass_at_1" else []
+    beaten = {
+        name: tuple(
+            other
+            for other in order
+            if any(
+                one.real and one.better == name and other in (one.template, one.other)
+                for one in ranking.differences
+                if one.metric == metric
+            )
+            and other != name
+        )
+        for name in order
+        if name not in idle
+    }
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, others in beaten.items():
+        if others:
+            together.setdefault(others, []).append(name)
+    return [(names, list(others)) for others, names in together.items()]
+
+
+def remarks(ranking: RankingRecord) -> list[str]:
+    """Return what a reader of the ranking must know to read it right."""
+    said = []
+    if not any(one.real for one in ranking.differences):
+        said.append("No difference is real: chance alone could have made every one of them.")
+    if ranking.n_tasks < ranking.fewest_tasks:
+        said.append(
+            f"With {_tasks(ranking.n_tasks)} no difference can be told from chance, whatever its "
+            f"size: that takes at least {ranking.fewest_tasks}."
+        )
+    if ranking.uneven:
+        said.append(
+            "Not all wordings were sampled as often through each template: AUC-E is lower with "
+            "fewer samples, excess is not."
+        )
+    if idle := seldom(ranking):
+        said.append(
+            f"{', '.join(idle)}: solves less than half as much as the best. What is seldom solved "
+            "can lose little, so AUC-E, excess and the Pareto set speak for it wrongly."
+        )
+    return said
+
+
+def _tasks(n: int) -> str:
+    return "one task" if n == 1 else f"{n} tasks"

@@ -10,9 +10,10 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_promptse.models.base import token_cost
 from pytest_promptse.record.comparison import recorded
 from pytest_promptse.record.queries import Series, asked
-from pytest_promptse.reports.ranked import DifferenceRecord, RankedRecord, RankingRecord
+from pytest_promptse.record.schema import DifferenceRecord, RankedRecord, RankingRecord
 from pytest_promptse.scoring.pairing import RecordedTask, shared
 from pytest_promptse.scoring.ranking import rank
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_promptse.record.schema import Record, SuiteRecord, TaskRecord
-
-_PRICED_TOKENS = 1_000_000
 
 
 class _Price(NamedTuple):
@@ -168,7 +167,7 @@ def _price(tasks: Sequence[_Told], price: Sequence[float] | None) -> _Price:
         solved += task.solved
     if not solved:
         return _Price(math.inf, math.inf if price else None)
-    cost = (price[0] * into + price[1] * out) / _PRICED_TOKENS / solved if price else None
+    cost = token_cost((price[0], price[1]), into, out) / solved if price else None
     return _Price((into + out) / solved, cost)
 
 

@@ -7,21 +7,14 @@ What was not measured is None, never 0.
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - msgspec reads it
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import msgspec
-
-from pytest_promptse.errors import RecordError
-from pytest_promptse.reports.compared import ComparisonRecord  # noqa: TC001 - msgspec reads it
-from pytest_promptse.reports.ranked import RankingRecord  # noqa: TC001 - msgspec reads it
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
 Interval = tuple[float, float]
+Figure = Literal["pass_at_1", "auc_e", "excess"]
 
 
 class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -330,6 +323,115 @@ class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
+class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure of this run and of the baseline, over what both have.
+
+    ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval. ``verdict`` is
+    ``pass`` where that excludes a loss of ``margin`` or more, ``fail`` where it excludes any
+    smaller one, else ``inconclusive``; None without a margin or without a figure on both sides.
+    """
+
+    metric: str
+    distance: float | None
+    current: float | None
+    baseline: float | None
+    difference: float | None
+    ci95: tuple[float, float] | None
+    margin: float | None
+    verdict: str | None
+    message: str
+    n_tasks: int
+
+
+class BaselineRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The record that was compared with, by the name or path it was asked for."""
+
+    name: str
+    finished: str
+    commit: str | None
+
+
+class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One suite against its counterpart in a baseline.
+
+    ``model`` is None for a suite that only the baseline has, ``baseline_model`` for one that only
+    this run has; both come without figures. ``mode`` is how scores were compared.
+    ``differences`` are settings and the like that are not the same on both sides, as (here,
+    baseline); ``prompts_changed`` are tasks whose prompt was edited; ``notes`` say what follows
+    for the comparison. What only one side has is listed: tasks by id, wordings as (task id,
+    wording id).
+    """
+
+    baseline: BaselineRecord
+    suite: str
+    template: str | None
+    model: str | None
+    baseline_model: str | None
+    mode: str | None = None
+    figures: list[ComparedRecord] = []
+    differences: dict[str, tuple[str, str]] = {}
+    prompts_changed: list[str] = []
+    notes: list[str] = []
+    tasks_only_current: list[str] = []
+    tasks_only_baseline: list[str] = []
+    wordings_only_current: list[tuple[str, str]] = []
+    wordings_only_baseline: list[tuple[str, str]] = []
+
+
+class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One template of a ranking, over the tasks and wordings that all its templates have.
+
+    Tokens, in and out, and their cost are those of a solved task: of an attempt at an original
+    divided by pass@1; None where the model counts none, no price is known or nothing is solved.
+    ``pareto`` says that no other is at least as good in every figure and better in one.
+    """
+
+    template: str
+    pass_at_1: float | None
+    auc_e: float | None
+    excess: float | None
+    tokens_per_solved: float | None
+    cost_per_solved: float | None
+    pareto: bool
+
+
+class DifferenceRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``template``'s figure is above that of ``other``, with its paired 95 % interval.
+
+    ``p_value`` is of a sign-flip test over tasks, ``p_adjusted`` that by Holm over all differences
+    of the ranking. ``real`` is a ``p_adjusted`` under 0.05, ``better`` the one of the two with the
+    better figure.
+    """
+
+    metric: Figure
+    template: str
+    other: str
+    difference: float
+    ci95: tuple[float, float] | None
+    p_value: float | None
+    p_adjusted: float | None
+    real: bool
+    better: str
+
+
+class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The templates that one model was asked some suites through, the best pass@1 first.
+
+    ``mode`` is how scores were compared, ``uneven`` says that not all wordings were sampled as
+    often through each template, as runs that stop when they know enough do. With fewer than
+    ``fewest_tasks`` tasks no difference can be called real.
+    """
+
+    model: str
+    suites: list[str]
+    mode: Literal["promptse", "light"]
+    n_tasks: int
+    fewest_tasks: int
+    uneven: bool = False
+    templates: list[RankedRecord]
+    differences: list[DifferenceRecord]
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run; ``rewording`` is what an ``llm:`` rewriter was paid, apart from ``usage``."""
 
@@ -352,37 +454,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []
     emotions: dict[str, EmotionRecord] = {}
-
-
-def encode(record: Record) -> Iterator[bytes]:
-    """Yield a record as JSON, task by task; indented, so that two can be compared line by line."""
-    # A line break stands between values only, so that a line tells its depth.
-    head, tail = _indented(msgspec.structs.replace(record, tasks=[])).split(b'\n "tasks": []')
-    yield head + b'\n "tasks": ['
-    for number, task in enumerate(record.tasks):
-        yield b"," if number else b""
-        yield b"\n  " + _indented(task).replace(b"\n", b"\n  ")
-    yield (b"\n ]" if record.tasks else b"]") + tail + b"\n"
-
-
-def _indented(value: Record | TaskRecord) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=1)
-
-
-def write(record: Record, path: Path) -> None:
-    """Write a record as JSON, making the folder if it is missing.
-
-    Raises
-    ------
-    RecordError
-        If `path` cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.writelines(encode(record))
-    except OSError as error:
-        raise RecordError(f"report json:{path}: {error.strerror or error}") from None
 
 
 def json_schema() -> dict[str, Any]:

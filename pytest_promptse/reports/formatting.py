@@ -12,7 +12,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_promptse.record.schema import SuiteRecord
+    from pytest_promptse.record.schema import RankedRecord, RankingRecord, SuiteRecord
 
 NOT_MEASURED = "·"
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
@@ -121,3 +121,17 @@ def columns(cells: Sequence[tuple[str, str]], widths: Sequence[int]) -> Text:
         line.append(" " * max(0, width - cell_len(text)))
         line.append(text, style)
     return line
+
+
+def cost_unit(ranking: RankingRecord) -> str:
+    """Return the heading for the cost of a solved task: money, or tokens without prices."""
+    if any(one.cost_per_solved is not None for one in ranking.templates):
+        return "cost per solved"
+    return "tokens per solved"
+
+
+def per_solved(one: RankedRecord) -> str:
+    """Return the cost of a solved task: money where prices are known, else tokens."""
+    if one.cost_per_solved is not None:
+        return f"{one.cost_per_solved:.3g}"
+    return NOT_MEASURED if one.tokens_per_solved is None else f"{one.tokens_per_solved:,.0f}"

@@ -19,8 +19,7 @@ from pytest_promptse.reports.escaping import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_promptse.record.schema import Record, SuiteRecord
-    from pytest_promptse.reports.compared import ComparedRecord
+    from pytest_promptse.record.schema import ComparedRecord, Record, SuiteRecord
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub shows no summary of a step that is larger.

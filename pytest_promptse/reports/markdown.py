@@ -9,20 +9,37 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import RecordError
-from pytest_promptse.record.queries import changes, compared, losses, overall, series_of, unscored
+from pytest_promptse.record.files import write_chunks
+from pytest_promptse.record.queries import (
+    FIGURES,
+    METRIC_LABELS,
+    compared,
+    gap,
+    losses,
+    overall,
+    remarks,
+    series_of,
+    unscored,
+    victories,
+)
 from pytest_promptse.reports.escaping import visible
-from pytest_promptse.reports.formatting import DASH, exact, short, signed, spoken
-from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
-from pytest_promptse.reports.terminal.ranking import NAMES, per_solved, unit
+from pytest_promptse.reports.formatting import (
+    DASH,
+    cost_unit,
+    exact,
+    per_solved,
+    short,
+    signed,
+    spoken,
+)
+from pytest_promptse.variants.word_diff import word_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_promptse.record.queries import Loss
+    from pytest_promptse.record.queries import Gap, Loss
     from pytest_promptse.record.schema import Record, SuiteRecord
-    from pytest_promptse.reports.ranked import Gap
 
 _HARMFUL = 5
 _NAMES = 3
@@ -44,11 +61,7 @@ def write(record: Record, path: Path) -> None:
     RecordError
         If `path` cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(render(record).encode())
-    except OSError as error:
-        raise RecordError(f"report md:{path}: {error.strerror or error}") from None
+    write_chunks([render(record).encode()], path, what=f"report md:{path}")
 
 
 def render(record: Record) -> str:
@@ -145,9 +158,9 @@ def _templates(record: Record) -> Iterator[str]:
         over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
         yield f"Templates of {code(ranking.model)} over {over}:"
         yield ""
-        names = [NAMES[metric] for metric in FIGURES]
+        names = [METRIC_LABELS[metric] for metric in FIGURES]
         yield _row(
-            ["template", "Pareto", *names, unit(ranking), *(f"{n} to the best" for n in names)]
+            ["template", "Pareto", *names, cost_unit(ranking), *(f"{n} to the best" for n in names)]
         )
         yield _row([":--", ":-:", *["--:"] * 7])
         for one in ranking.templates:
@@ -158,7 +171,7 @@ def _templates(record: Record) -> Iterator[str]:
         for metric in FIGURES:
             for better, worse in victories(ranking, metric):
                 names = [", ".join(map(code, side)) for side in (better, worse)]
-                yield f"- **real**: {NAMES[metric]}: {names[0]} better than {names[1]}"
+                yield f"- **real**: {METRIC_LABELS[metric]}: {names[0]} better than {names[1]}"
         yield from (f"- {code(remark)}" for remark in remarks(ranking))
         yield ""
 
@@ -228,7 +241,7 @@ def _difference(loss: Loss) -> str:
     marks = {"same": " ", "gone": "-", "new": "+"}
     return "\n".join(
         f"{marks[kind]} {' '.join(text.split())}"
-        for kind, text in changes(loss.original.prompt, loss.variant.prompt)
+        for kind, text in word_diff(loss.original.prompt, loss.variant.prompt)
         if text.strip()
     )
 

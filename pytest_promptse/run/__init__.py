@@ -1,1 +1,1 @@
-"""One run: plan, judge, score, decide gates and build the record."""
+"""One test run: plan the requests, judge the completions, decide the gates, build the record."""

@@ -1,14 +1,16 @@
-"""From rows to scores: the one place where measured wordings meet the formulas."""
+"""Score what a run has measured and decide its gates."""
 
 from __future__ import annotations
 
+from dataclasses import replace as replaced
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from pytest_promptse.errors import NotScoredError
+from pytest_promptse.scoring.gate import judge_gate
 from pytest_promptse.scoring.samples import Samples, TaskSamples
 from pytest_promptse.scoring.suite import score_suite
 from pytest_promptse.store.run_log import OutcomeRow
@@ -16,44 +18,116 @@ from pytest_promptse.store.run_log import OutcomeRow
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.scoring.scores import SuiteScore
+    from pytest_promptse.run.plan import PlannedGate, Suite
+    from pytest_promptse.scoring.gate import Direction, Gate
+    from pytest_promptse.scoring.scores import Interval, SuiteScore
     from pytest_promptse.store.run_log import RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
 
 
 class Scores:
-    """The scores of a run's suites, made of what its run_log holds of them so far."""
+    """The scores of a run's suites, computed from the variants measured so far.
+
+    Parameters
+    ----------
+    run_log
+        The log of the run.
+    """
 
     def __init__(self, run_log: RunLog) -> None:
         self._run_log = run_log
-        self._made: dict[SuiteKey, tuple[int, SuiteScore | None]] = {}
+        self._computed: dict[SuiteKey, tuple[int, SuiteScore | None]] = {}
 
     def of(self, suite: SuiteRow) -> SuiteScore | None:
-        """Score a suite, once for as many of its wordings as were measured.
+        """Return the score of a suite, computed again whenever another variant was measured.
 
-        Tasks of which the original was not measured are left out: nothing can be said of them.
-        Without any such original there is no score.
+        A task whose original was not measured is left out. Without any measured original the
+        result is None.
 
         Raises
         ------
         NotScoredError
-            If mode promptse was asked for and a log-probability is missing.
+            If the mode is ``promptse`` and a log-probability is missing.
         """
-        n = self._run_log.count(suite.key)
-        known, made = self._made.get(suite.key, (None, None))
-        if known != n:
-            made = _score(suite, self._run_log)
-            self._made[suite.key] = (n, made)
-        return made
+        n_measured = self._run_log.count(suite.key)
+        known, score = self._computed.get(suite.key, (None, None))
+        if known != n_measured:
+            score = _score(suite, self._run_log)
+            self._computed[suite.key] = (n_measured, score)
+        return score
 
     def of_task(self, suite: SuiteRow, task: str) -> SuiteScore | None:
-        """Score one task as `of` does a suite of that task alone: its interval is the task's."""
+        """Return the score of one task, computed like that of a suite with this task only.
+
+        Raises
+        ------
+        NotScoredError
+            As `of`.
+        """
         return _score(replace(suite, tasks=[task]), self._run_log)
+
+    def decide(self, suite: Suite, planned: PlannedGate) -> Gate:
+        """Compare the figure of a gate with its threshold, from what was measured so far.
+
+        Raises
+        ------
+        NotScoredError
+            As `of`, and if no original was measured.
+        """
+        task = planned.task
+        score = self.of_task(suite.row, task.id) if task else self.of(suite.row)
+        if score is None:
+            raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
+        figure = _figure(planned, score)
+        gate = judge_gate(
+            planned.name,
+            figure.value,
+            planned.threshold,
+            ci95=figure.ci95,
+            kind=suite.settings.gate,
+            null=figure.null,
+            samples=suite.settings.samples,
+            direction=figure.direction,
+        )
+        return replaced(gate, excess=figure.excess)
+
+
+def to_samples(row: OutcomeRow) -> Samples:
+    """Return the samples of one variant as the arrays that the formulas take."""
+    has_logprobs = row.has_logprobs
+    return Samples(
+        passed=np.array([cause == "" for cause in row.causes]),
+        logprob=np.array(row.logprobs, dtype=float) if has_logprobs else None,
+        n_tokens=np.array(row.n_tokens, dtype=int) if has_logprobs else None,
+        causes=tuple(row.causes),
+    )
+
+
+class _Figure(NamedTuple):
+    value: float | None
+    ci95: Interval | None
+    null: float | None
+    excess: float | None
+    direction: Direction = "at least"
+
+
+def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
+    if planned.name == "auc-e":
+        return _Figure(score.auc_e, score.ci95, score.auc_e_null, score.excess)
+    if planned.name == "excess":
+        return _Figure(score.excess, score.excess_ci95, None, score.excess, "at most")
+    [distance] = planned.distances
+    return _Figure(
+        score.elasticity[distance],
+        score.elasticity_ci95[distance],
+        score.elasticity_null[distance],
+        score.elasticity_excess[distance],
+    )
 
 
 def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
-    """Score what was measured of one suite and model, reading it task by task."""
+    # One task at a time, so that memory does not grow with the number of tasks.
     tasks = (
         _to_task(rows, suite.distances)
         for rows in run_log.measured(suite, OutcomeRow)
@@ -62,11 +136,11 @@ def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
     first = next(tasks, None)
     if first is None:
         return None
-    everything = (row for rows in run_log.measured(suite, OutcomeRow) for row in rows)
+    all_rows = (row for rows in run_log.measured(suite, OutcomeRow) for row in rows)
     return score_suite(
         chain([first], tasks),
         distances=suite.distances,
-        mode=_mode_of(everything, suite.mode),
+        mode=_mode_of(all_rows, suite.mode),
         weighting=suite.weighting,
         seed=suite.seed,
         looks=len(suite.looks),
@@ -81,25 +155,14 @@ def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamp
     return TaskSamples(task_id=rows[0].task, original=to_samples(rows[0]), variants=variants)
 
 
-def to_samples(row: OutcomeRow) -> Samples:
-    """Turn one wording's outcome into the arrays that the formulas take."""
-    scored = row.has_logprobs
-    return Samples(
-        passed=np.array([cause == "" for cause in row.causes]),
-        logprob=np.array(row.logprobs, dtype=float) if scored else None,
-        n_tokens=np.array(row.n_tokens, dtype=int) if scored else None,
-        causes=tuple(row.causes),
-    )
-
-
-def _mode_of(rows: Iterable[OutcomeRow], asked: Literal["auto", "promptse", "light"]) -> Mode:
-    """Return the mode that `rows` allow: ``auto`` is promptse where nothing is missing."""
-    if asked == "light":
+def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:
+    """Return the mode to score in; ``auto`` is ``promptse`` if no log-probability is missing."""
+    if chosen == "light":
         return "light"
     missing = next((row for row in rows if not row.has_logprobs), None)
     if missing is None:
         return "promptse"
-    if asked == "promptse":
+    if chosen == "promptse":
         raise NotScoredError(
             f"mode promptse needs log-probabilities, and {missing.model} gave none for "
             f"{missing.task} {missing.variant}; give --promptse-mode light"

@@ -1,4 +1,4 @@
-"""Judging: completion → program → verdict, each distinct program once per check."""
+"""Judge completions: extract the program, run the check on it, keep the verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models.extract import extract
 from pytest_promptse.sandbox.candidate import ProgramStopped
 from pytest_promptse.sandbox.limits import Limits, fit, needs_confirmation
-from pytest_promptse.store.run_log import SampleRow
+from pytest_promptse.store.run_log import SampleRow, VariantRow
 from pytest_promptse.store.store import StoredVerdict
 from pytest_promptse.variants.variant import text_hash
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_promptse.models.base import Capabilities, Completion
-    from pytest_promptse.run.plan import Wording
+    from pytest_promptse.run.plan import PlannedVariant, Suite
     from pytest_promptse.sandbox.candidate import Candidate
     from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.store.store import Store
     from pytest_promptse.tasks.task import Task
 
-DETAIL_CHARS = 600
-# What a record keeps of a wording's samples, so that it stays a file one can send.
-_OUTCOMES = 8
+_DETAIL_CHARS = 600
+# Limits on what the record keeps of one variant, so that a record stays small enough to send.
+_MOST_OUTCOMES = 8
 _TEXT_CHARS = 8000
 
 
-class Finding(NamedTuple):
-    """What a check made of a candidate: ``cause`` is empty where it was satisfied."""
+class CheckResult(NamedTuple):
+    """The result of one check of one program; ``cause`` is empty if the program passed."""
 
     cause: str
     detail: str = ""
@@ -38,21 +38,39 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What decides whether a program is right.
+    """The check of a suite.
 
-    ``run`` calls the candidate on the trusted side and reports what it found; an error of the
-    check itself propagates from it. ``key`` names everything the verdict depends on apart from
-    the program, so that a changed check never meets an old verdict.
+    Attributes
+    ----------
+    key
+        A hash of everything that the verdict depends on apart from the program and the task. A
+        changed check has another key, so no verdict of the old check is used.
+    run
+        Calls the candidate and returns the result. An error in the check itself propagates.
+    limits
+        The limits of each program.
     """
 
     key: str
-    run: Callable[[Candidate, Task], Finding]
+    run: Callable[[Candidate, Task], CheckResult]
     limits: Limits
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedSample:
-    """One completion with its verdict; ``cause`` is empty where the program passed."""
+    """A completion with its verdict.
+
+    Attributes
+    ----------
+    completion
+        What the model returned.
+    program
+        The extracted program, or None if the completion contains none.
+    cause
+        Why the program failed, empty if it passed.
+    detail
+        One example of the failure.
+    """
 
     completion: Completion
     program: str | None
@@ -60,55 +78,52 @@ class JudgedSample:
     detail: str
 
 
-def outcomes(judged: Sequence[JudgedSample]) -> list[SampleRow]:
-    """Return the most frequent outcomes, at least one of every cause, most frequent first."""
-    alike: dict[tuple[str, str], list[JudgedSample]] = {}
-    for sample in judged:
-        text = sample.completion.text if sample.program is None else sample.program
-        alike.setdefault((sample.cause, text[:_TEXT_CHARS]), []).append(sample)
-    ranked = sorted(alike, key=lambda key: -len(alike[key]))
-    firsts = list({cause: (cause, text) for cause, text in reversed(ranked)}.values())
-    others = [key for key in ranked if key not in firsts]
-    kept = {*firsts, *others[: max(0, _OUTCOMES - len(firsts))]}
-    return [
-        SampleRow(
-            n=len(alike[cause, text]),
-            cause=cause,
-            detail=alike[cause, text][0].detail[:DETAIL_CHARS],
-            text=text,
-        )
-        for cause, text in ranked
-        if (cause, text) in kept
-    ]
+class CompletionJudge:
+    """Judges completions, each distinct program once per check.
 
-
-class Judge:
-    """Turns completions into verdicts, through the store and the sandbox."""
+    Parameters
+    ----------
+    store
+        Keeps the verdicts.
+    sandbox
+        Returns the sandbox that programs run in. It is called when the first program must run.
+    """
 
     def __init__(self, store: Store, sandbox: Callable[[], SandboxPool]) -> None:
         self._store = store
         self._sandbox = sandbox
-        self._references: dict[tuple[str, str], Limits] = {}
+        self._reference_limits: dict[tuple[str, str], Limits] = {}
 
     def judge(
         self,
-        wording: Wording,
+        planned: PlannedVariant,
         completions: Sequence[Completion],
         capabilities: Capabilities,
         check: Check,
     ) -> tuple[JudgedSample, ...]:
-        """Return the completions of one wording with their verdicts, in sample order.
+        """Return the completions of one variant with their verdicts, in sample order.
+
+        Parameters
+        ----------
+        planned
+            The variant that the completions answer.
+        completions
+            What the model returned.
+        capabilities
+            Those of the model. They say in which form it returns code.
+        check
+            The check of the suite.
 
         Raises
         ------
         NotScoredError
-            If the sandbox fails, or the task's own reference does not pass the check.
+            If the sandbox fails, or if the task's own reference does not pass the check.
         """
-        task = wording.task
+        task = planned.task
         extracted = {
             (text, finish_reason): extract(
                 text,
-                prompt=task.prompt if task.is_stub else wording.spoken,
+                prompt=task.prompt if task.is_stub else planned.task_text,
                 entry_point=task.entry_point,
                 form=capabilities.form,
                 finish_reason=finish_reason,
@@ -142,18 +157,18 @@ class Judge:
         self, programs: dict[str, str], task: Task, check: Check
     ) -> dict[str, StoredVerdict]:
         key = text_hash(f"{check.key}:{task.id}:{task.check_digest}")
-        check = replace(check, limits=self._fitted(key, task, check))
+        check = replace(check, limits=self._fitted_limits(key, task, check))
         verdicts = dict(self._store.verdicts(key, list(programs)))
         for sha in programs.keys() - verdicts.keys():
             verdicts[sha] = self._evaluate(programs[sha], task, check)
             self._store.add_verdict(key, sha, verdicts[sha])
         return verdicts
 
-    def _fitted(self, key: str, task: Task, check: Check) -> Limits:
-        """Fit the limits to the reference's own time, which proves the check sound as well."""
+    def _fitted_limits(self, key: str, task: Task, check: Check) -> Limits:
+        """Fit the limits to the time of the reference, which must pass the check."""
         if task.reference is None:
             return check.limits
-        if (key, task.id) not in self._references:
+        if (key, task.id) not in self._reference_limits:
             sha = text_hash(task.reference)
             known = self._store.verdicts(key, [sha]).get(sha)
             verdict = known or self._evaluate(task.reference, task, check)
@@ -165,38 +180,111 @@ class Judge:
                     f"{verdict.detail.strip().splitlines()[0] if verdict.detail else 'no detail'})"
                     "; mend the check or the reference"
                 )
-            self._references[key, task.id] = fit(check.limits, reference_seconds=verdict.seconds)
-        return self._references[key, task.id]
+            self._reference_limits[key, task.id] = fit(
+                check.limits, reference_seconds=verdict.seconds
+            )
+        return self._reference_limits[key, task.id]
 
     def _evaluate(self, program: str, task: Task, check: Check) -> StoredVerdict:
-        verdict, doubtful = self._turn(program, task, check, alone=False)
+        verdict, doubtful = self._run_check(program, task, check, alone=False)
         if doubtful:
-            verdict, _ = self._turn(program, task, check, alone=True)
+            verdict, _ = self._run_check(program, task, check, alone=True)
         return verdict
 
-    def _turn(
+    def _run_check(
         self, program: str, task: Task, check: Check, *, alone: bool
     ) -> tuple[StoredVerdict, bool]:
-        """Judge once; say also whether the crowd on the machine may be to blame."""
+        """Run the check once. Return also whether load on the machine may explain the result."""
         with self._sandbox().load(
             program, entry_point=task.entry_point, limits=check.limits, alone=alone
         ) as candidate:
             try:
-                finding = check.run(candidate, task)
+                result = check.run(candidate, task)
             except ProgramStopped:
-                finding = Finding("exception")
+                result = CheckResult("exception")
         failure = candidate.failure
         if failure is not None:
-            finding = Finding(failure.cause, failure.detail)
+            result = CheckResult(failure.cause, failure.detail)
         doubtful = needs_confirmation(
             failure, cpu_seconds=candidate.cpu_seconds, limits=check.limits
         )
         verdict = StoredVerdict(
-            cause=finding.cause, detail=_storable(finding.detail), seconds=candidate.seconds
+            cause=result.cause, detail=_storable(result.detail), seconds=candidate.seconds
         )
         return verdict, doubtful
 
 
 def _storable(text: str) -> str:
-    """Write out lone surrogates, which a program may raise with and no file can hold."""
+    """Escape lone surrogates, which no file can hold, in text that comes from a program."""
     return text.encode(errors="backslashreplace").decode()
+
+
+def variant_row(
+    suite: Suite,
+    planned: PlannedVariant,
+    judged: Sequence[JudgedSample],
+    *,
+    tokens: tuple[float, float] | None = None,
+    node: str | None,
+) -> VariantRow:
+    """Return the run log's entry for a measured variant.
+
+    Parameters
+    ----------
+    suite, planned
+        The variant and its suite.
+    judged
+        Its samples, in sample order.
+    tokens
+        Mean prompt and completion tokens of one attempt, or None if unknown.
+    node
+        The node id of the pytest item that measures the variant, or None if it has none.
+    """
+    variant = planned.variant
+    details: dict[str, str] = {}
+    for sample in judged:
+        if sample.cause and sample.detail:
+            details.setdefault(sample.cause, sample.detail[:_DETAIL_CHARS])
+    return VariantRow(
+        suite=suite.id,
+        model=suite.model,
+        template=suite.key.template,
+        task=planned.task.id,
+        variant=variant.id,
+        node=node,
+        text=variant.text,
+        distance=variant.distance,
+        index=variant.index,
+        emotion=variant.emotion,
+        personality=variant.personality,
+        measured_distance=variant.measured_distance,
+        rewriter=variant.rewriter,
+        causes=[sample.cause for sample in judged],
+        logprobs=[sample.completion.logprob for sample in judged],
+        n_tokens=[sample.completion.n_tokens for sample in judged],
+        details=details,
+        samples=_frequent_outcomes(judged),
+        tokens=tokens,
+    )
+
+
+def _frequent_outcomes(judged: Sequence[JudgedSample]) -> list[SampleRow]:
+    """Return the most frequent outcomes, at least one of each cause, most frequent first."""
+    alike: dict[tuple[str, str], list[JudgedSample]] = {}
+    for sample in judged:
+        text = sample.completion.text if sample.program is None else sample.program
+        alike.setdefault((sample.cause, text[:_TEXT_CHARS]), []).append(sample)
+    ranked = sorted(alike, key=lambda key: -len(alike[key]))
+    firsts = list({cause: (cause, text) for cause, text in reversed(ranked)}.values())
+    others = [key for key in ranked if key not in firsts]
+    kept = {*firsts, *others[: max(0, _MOST_OUTCOMES - len(firsts))]}
+    return [
+        SampleRow(
+            n=len(alike[cause, text]),
+            cause=cause,
+            detail=alike[cause, text][0].detail[:_DETAIL_CHARS],
+            text=text,
+        )
+        for cause, text in ranked
+        if (cause, text) in kept
+    ]

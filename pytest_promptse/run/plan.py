@@ -1,4 +1,4 @@
-"""The plan: which wordings of which tasks are asked of which model, and which gates follow."""
+"""The plan of a run: which variants of which tasks each model is sent, and which gates follow."""
 
 from __future__ import annotations
 
@@ -11,43 +11,60 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.models.base import Decoding, completion_key, derive_seed
 from pytest_promptse.sampling.job import Job
 from pytest_promptse.scoring.sequential import planned_looks
-from pytest_promptse.store.run_log import SuiteKey
+from pytest_promptse.store.run_log import SuiteKey, SuiteRow
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.run.asking import Asked
+    from pytest_promptse.run.variant_making import VariantPrompt
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.variant import Variant
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wording:
-    """One prompt that is asked: a task in one voice, with the job that samples it.
+class PlannedVariant:
+    """The original or a variant of a task, with the job that samples it.
 
-    ``spoken`` is the task as it is worded in the prompt, without a template around it.
+    Attributes
+    ----------
+    task
+        The task that the prompt asks for.
+    variant
+        What was reworded, and how; its distance is 0 for the original.
+    job
+        The samples to take of it.
+    task_text
+        The task as the prompt words it, without the template around it.
     """
 
     task: Task
     variant: Variant
     job: Job
-    spoken: str
+    task_text: str
 
     @property
-    def name(self) -> tuple[str, str]:
-        """The ids of its task and variant, by which a suite knows it."""
+    def key(self) -> tuple[str, str]:
+        """The task's id and the variant's id, which identify it in its suite."""
         return (self.job.task_id, self.job.variant_id)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateSpot:
-    """One gate of a suite, and of one of its tasks where ``task`` is given.
+class PlannedGate:
+    """A gate of a suite.
 
-    ``name`` is ``auc-e``, ``elasticity-d0.3`` or ``excess``; ``distances`` are those whose
-    wordings it needs; ``threshold`` is None where the gate only measures.
+    Attributes
+    ----------
+    name
+        ``auc-e``, ``elasticity-d0.3`` or ``excess``.
+    threshold
+        None if the gate only reports its figure.
+    distances
+        The distances whose variants the figure needs.
+    task
+        The task that the gate decides, or None for the whole suite.
     """
 
     name: str
@@ -58,30 +75,68 @@ class GateSpot:
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """One test function or suite file, asked of one model: the level at which gates decide.
+    """One test function or suite file for one model and at most one prompt template.
 
-    ``template`` is the prompt template that it is asked through, None for none.
+    Gates decide at this level.
+
+    Attributes
+    ----------
+    id
+        The node id of the test function or suite file.
+    model
+        The model as ``BACKEND:NAME``.
+    settings
+        The settings of the run with those of the mark or file on top.
+    tasks
+        The tasks in the order of the mark or file.
+    variants
+        The originals and variants of all tasks, in the order in which they are judged.
+    template
+        The prompt template around the task, or None.
+    line
+        The line in which the suite begins in its file.
     """
 
     id: str
     model: str
     settings: Settings
     tasks: tuple[Task, ...]
-    wordings: tuple[Wording, ...]
+    variants: tuple[PlannedVariant, ...]
     template: Template | None = None
     line: int | None = None
 
     @property
     def key(self) -> SuiteKey:
-        """What tells it from the other suites of a run."""
+        """Model, template name and id, which identify the suite in its run."""
         return SuiteKey(self.model, self.template.name if self.template else None, self.id)
 
     @cached_property
-    def gates(self) -> tuple[GateSpot, ...]:
-        """The gates of the tasks that have one, then those of the whole suite."""
+    def row(self) -> SuiteRow:
+        """The entry that describes the suite in the run log."""
+        chosen = self.settings
+        source = (self.template.place, self.template.source) if self.template else None
+        return SuiteRow(
+            id=self.id,
+            model=self.model,
+            template=self.key.template,
+            template_source=source,
+            tasks=[task.id for task in self.tasks],
+            n_wordings=len(self.variants),
+            distances=list(chosen.distances),
+            mode=chosen.mode,
+            weighting=chosen.weighting,
+            seed=chosen.seed,
+            settings=chosen.as_json_values(),
+            line=self.line,
+            looks=list(self.looks),
+        )
+
+    @cached_property
+    def gates(self) -> tuple[PlannedGate, ...]:
+        """The gates of single tasks, then those of the whole suite."""
         chosen = self.settings
         per_task = (
-            GateSpot(
+            PlannedGate(
                 name="auc-e",
                 threshold=chosen.min_task_auc_e,
                 distances=chosen.distances,
@@ -90,24 +145,27 @@ class Suite:
             for task in self.tasks
             if chosen.min_task_auc_e is not None
         )
-        curve = (
-            GateSpot(
+        per_distance = (
+            PlannedGate(
                 name=f"elasticity-d{distance:g}",
                 threshold=chosen.floor(distance),
                 distances=(distance,),
             )
             for distance in chosen.distances
         )
-        whole = [GateSpot(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
+        whole = [PlannedGate(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
         if chosen.max_excess is not None:
             whole.append(
-                GateSpot(name="excess", threshold=chosen.max_excess, distances=chosen.distances)
+                PlannedGate(name="excess", threshold=chosen.max_excess, distances=chosen.distances)
             )
-        return (*per_task, *curve, *whole)
+        return (*per_task, *per_distance, *whole)
 
     @cached_property
     def looks(self) -> tuple[int, ...]:
-        """How many variants per distance there are at each look; one look unless in rounds."""
+        """Number of variants per distance at each interim analysis ("look").
+
+        A suite whose samples are not ``auto`` has one look at all variants.
+        """
         chosen = self.settings
         if chosen.adaptive and any(gate.threshold is not None for gate in self.gates):
             return planned_looks(chosen.variants)
@@ -115,42 +173,49 @@ class Suite:
 
     @property
     def in_rounds(self) -> bool:
-        """Whether the wordings are drawn in rounds, for gates to stop at."""
+        """Whether the variants are sampled in rounds, with a look after each."""
         return len(self.looks) > 1
 
-    def round_of(self, wording: Wording) -> int:
-        """Return the round in which `wording` is drawn, from 0; originals are in the first."""
-        if not wording.variant.distance:
+    def round_of(self, planned: PlannedVariant) -> int:
+        """Return the round that samples a variant, counted from 0; originals are in round 0."""
+        if not planned.variant.distance:
             return 0
-        return bisect(self.looks, wording.variant.index)
+        return bisect(self.looks, planned.variant.index)
 
-    def drawn(self, look: int) -> tuple[Wording, ...]:
-        """Return the wordings of all rounds up to that of `look`."""
-        return tuple(wording for wording in self.wordings if self.round_of(wording) <= look)
+    def sampled_by(self, look: int) -> tuple[PlannedVariant, ...]:
+        """Return the variants of all rounds up to and including that of `look`."""
+        return tuple(planned for planned in self.variants if self.round_of(planned) <= look)
 
-    def needed(self, gate: GateSpot) -> tuple[Wording, ...]:
-        """Return the wordings that `gate` must know, originals included.
+    def needed_by(self, gate: PlannedGate) -> tuple[PlannedVariant, ...]:
+        """Return the variants that `gate` needs measured, originals included.
 
-        In rounds a suite stops as a whole, so that its gates and its figures belong together.
+        A suite in rounds stops as a whole, so each of its gates needs all variants.
         """
         if self.in_rounds:
-            return self.wordings
+            return self.variants
         distances = {0.0, *gate.distances}
         return tuple(
-            wording
-            for wording in self.wordings
-            if wording.variant.distance in distances
-            and (gate.task is None or wording.task.id == gate.task.id)
+            planned
+            for planned in self.variants
+            if planned.variant.distance in distances
+            and (gate.task is None or planned.task.id == gate.task.id)
         )
 
 
 def check_ids(tasks: Sequence[Task], where: str) -> None:
-    """Refuse a suite in which two tasks share an id.
+    """Check that no two tasks share an id.
+
+    Parameters
+    ----------
+    tasks
+        The tasks of one suite.
+    where
+        The place of the suite, for the error.
 
     Raises
     ------
     TaskError
-        Naming the id and `where` the suite stands.
+        If an id occurs twice.
     """
     seen: set[str] = set()
     for task in tasks:
@@ -166,51 +231,68 @@ def plan_suite(
     *,
     model: str,
     identity: Mapping[str, str],
-    asked: Mapping[str, Sequence[Asked]],
+    prompts: Mapping[str, Sequence[VariantPrompt]],
     template: Template | None = None,
     line: int | None = None,
 ) -> Suite:
-    """Plan every wording of every task, which `asked` gives by task id, for a model and template.
+    """Plan all variants of all tasks for one model and template.
 
-    The seed of a wording is hashed from task, distance and index alone, so that all models and
-    templates are asked under the same seeds.
+    The seed of a variant depends on the task, the distance and the index only, so all models and
+    templates are sampled with the same seeds.
+
+    Parameters
+    ----------
+    suite_id
+        The node id of the test function or suite file.
+    tasks, settings, model, template, line
+        As in `Suite`.
+    identity
+        What identifies the model in the store, from its backend.
+    prompts
+        For each task id the prompts of the original and of the variants.
+
+    Raises
+    ------
+    TaskError
+        If two tasks share an id.
     """
     decoding = Decoding(
         temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens
     )
     tasks = tuple(tasks)
     check_ids(tasks, suite_id)
-    wordings = []
+    variants = []
     for task in tasks:
-        asks = identity
+        model_identity = identity
         if identity.get("backend") == "reference":
-            # What it answers is the task's, so another reference is another answer.
-            asks = {**identity, "reference": text_hash(task.reference or "")}
-        for own in asked[task.id]:
+            # The reference backend returns the task's solution, so its completions depend on it.
+            model_identity = {**identity, "reference": text_hash(task.reference or "")}
+        for own in prompts[task.id]:
             variant, prompt = own.variant, own.prompt
             seed = derive_seed(settings.seed, task.id, variant.distance, variant.index)
-            samples = settings.samples if variant.distance else settings.original_samples
             job = Job(
-                key=completion_key(asks, prompt, decoding, seed),
+                key=completion_key(model_identity, prompt, decoding, seed),
                 model=model,
                 prompt=prompt,
                 decoding=decoding,
-                n=samples,
+                n=settings.samples if variant.distance else settings.original_samples,
                 seed=seed,
                 task_id=task.id,
                 variant_id=variant.id,
                 reference=task.reference,
                 template=template.name if template else None,
             )
-            wordings.append(Wording(task=task, variant=variant, job=job, spoken=own.spoken))
+            variants.append(
+                PlannedVariant(task=task, variant=variant, job=job, task_text=own.task_text)
+            )
     suite = Suite(
         id=suite_id,
         model=model,
         settings=settings,
         tasks=tasks,
-        wordings=tuple(wordings),
+        variants=tuple(variants),
         template=template,
         line=line,
     )
-    # Items are in the order of the rounds, so that each is judged before the next is asked for.
-    return replace(suite, wordings=tuple(sorted(suite.wordings, key=suite.round_of)))
+    # Judge each round before the next one is requested.
+    return replace(suite, variants=tuple(sorted(suite.variants, key=suite.round_of)))

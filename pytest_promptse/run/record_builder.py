@@ -1,32 +1,45 @@
-"""From the run log to the record: rows of a run, scored and put in the record's words."""
+"""Build the record of a run from the entries of its run log."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from scipy.stats import false_discovery_control
 
+from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError
+from pytest_promptse.models.base import token_cost
 from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.queries import worst_verdict
+from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
+    SCHEMA,
+    EmotionRecord,
     ErrorRecord,
     GateRecord,
     LightRecord,
     LossRecord,
+    ModelRecord,
     PromptRecord,
+    Record,
     RobustnessRecord,
     RoundsRecord,
     SampleRecord,
     SuiteRecord,
     TaskRecord,
     TemplateRecord,
+    UsageRecord,
     VariantRecord,
 )
+from pytest_promptse.run.provenance import environment, git_state
 from pytest_promptse.run.subgroups import Heard, calibrations, voices_of
 from pytest_promptse.scoring.robustness import task_robustness
 from pytest_promptse.store.run_log import (
+    CachedRow,
     ErrorRow,
     GateRow,
     LookRow,
@@ -38,24 +51,119 @@ from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
-    from pytest_promptse.record.schema import Losses, SubgroupsRecord
+    from pytest_promptse.config.settings import Settings
+    from pytest_promptse.models.base import Backend, Usage
+    from pytest_promptse.record.schema import InvocationRecord, Losses, SubgroupsRecord
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.scoring.causes import CauseShare
     from pytest_promptse.scoring.scores import Figures, SuiteFigures, SuiteScore, TaskScore
     from pytest_promptse.scoring.scores import PromptScore as Scored
     from pytest_promptse.store.run_log import RunLog
+    from pytest_promptse.store.store import Store
+    from pytest_promptse.variants.library import Emotion
 
 # Enough to tell one task's texts apart, short enough to repeat for every sample.
 _KEY_DIGITS = 12
 
 
-def suites_of(
+@dataclass(frozen=True, kw_only=True)
+class RunFacts:
+    """What the record says of a run apart from its run log.
+
+    Attributes
+    ----------
+    started
+        When the run began.
+    root
+        The root directory of the pytest session.
+    sandbox
+        The isolation level that programs ran under.
+    settings
+        Settings of the run.
+    invocation
+        How pytest was called.
+    backends
+        The backends of the models of the run, by ``BACKEND:NAME``.
+    emotions
+        The emotions that variants may have, by name.
+    usage, rewording_usage
+        Requests and tokens spent on sampling and on rewording.
+    """
+
+    started: datetime
+    root: Path
+    sandbox: str
+    settings: Settings
+    invocation: InvocationRecord
+    backends: Mapping[str, Backend]
+    emotions: Mapping[str, Emotion]
+    usage: Usage
+    rewording_usage: Usage
+
+
+def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts) -> Record:
+    """Return the record of what all processes of a run have measured so far."""
+    quadrants = {name: emotion.quadrant for name, emotion in facts.emotions.items()}
+    suites, tasks, voices = _suites(run_log, scores, quadrants)
+    # The first process to count saw the fewest samples that this run itself has added.
+    cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
+    cached += sum(row.cached for row in run_log.rows(LookRow))
+    price = facts.settings.price
+    record = Record(
+        schema=SCHEMA,
+        tool={"name": "pytest-promptse", "version": __version__},
+        started=facts.started.isoformat(timespec="seconds"),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment={**environment(), "sandbox": facts.sandbox},
+        git=git_state(facts.root),
+        invocation=facts.invocation,
+        settings=facts.settings.as_json_values(),
+        models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
+        templates=_templates(run_log),
+        suites=suites,
+        tasks=tasks,
+        voices=voices,
+        usage=_usage(facts.usage, cached=cached, price=price),
+        rewording=_usage(facts.rewording_usage, cached=0, price=price),
+        errors=[
+            ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
+        ],
+        emotions={
+            name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
+            for name, emotion in facts.emotions.items()
+        },
+    )
+    return replace(record, rankings=rank_templates(record))
+
+
+def _usage(usage: Usage, *, cached: int, price: tuple[float, float] | None) -> UsageRecord:
+    return UsageRecord(
+        requests=usage.requests,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost=price and token_cost(price, usage.prompt_tokens, usage.completion_tokens),
+        cached=cached,
+    )
+
+
+def _model(spec: str, backend: Backend, store: Store) -> ModelRecord:
+    identity = dict(backend.identity)
+    capabilities = store.capabilities(identity)
+    return ModelRecord(
+        spec=spec,
+        identity=identity,
+        capabilities=asdict(capabilities) if capabilities else None,
+    )
+
+
+def _suites(
     run_log: RunLog, scores: Scores, quadrants: Mapping[str, str]
 ) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
-    """Turn a run's rows into the record's suites, tasks and voices, a task at a time.
+    """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
 
-    `quadrants` names the quadrant of each emotion.
+    One task at a time, so that memory does not grow with the number of tasks.
     """
     gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
     for gate in run_log.rows(GateRow):
@@ -68,7 +176,7 @@ def suites_of(
         try:
             scored = scores.of(suite)
         except NotScoredError:
-            # The gates, which are items, have said so.
+            # The items of the gates have reported it.
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         heard: list[Heard] = []
@@ -93,8 +201,8 @@ def _adjusted(suites: list[SuiteRecord]) -> list[SuiteRecord]:
     ]
 
 
-def templates_of(run_log: RunLog) -> list[TemplateRecord]:
-    """Return the templates of a run, each once."""
+def _templates(run_log: RunLog) -> list[TemplateRecord]:
+    """Return each prompt template of a run once."""
     found = {
         (suite.template, place): TemplateRecord(
             name=suite.template, place=place, sha256=text_hash(source), source=source
@@ -104,11 +212,6 @@ def templates_of(run_log: RunLog) -> list[TemplateRecord]:
         for place, source in [suite.template_source]
     }
     return list(found.values())
-
-
-def errors_of(run_log: RunLog) -> list[ErrorRecord]:
-    """Return what could not be measured."""
-    return [ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)]
 
 
 def _suite(
@@ -129,7 +232,7 @@ def _suite(
             message=gate.message,
             task=gate.task,
         )
-        # As planned, in whatever order several processes decided them.
+        # In planned order, whatever order several processes decided them in.
         for gate in sorted(gates, key=lambda gate: gate.place)
     ]
     return SuiteRecord(
@@ -202,8 +305,7 @@ def _nothing(suite: SuiteRow) -> dict[str, Any]:
 
 
 def _verdict(gates: list[GateRecord]) -> str | None:
-    verdicts = {gate.verdict for gate in gates}
-    return next((one for one in ("fail", "inconclusive", "pass") if one in verdicts), None)
+    return worst_verdict(gate.verdict for gate in gates)
 
 
 def _light(figures: SuiteFigures) -> LightRecord:

@@ -1,4 +1,4 @@
-"""What a run may spend, checked before each request rather than after."""
+"""The budget of a run, checked before each request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, SettingsError
-from pytest_promptse.models.base import RequestUsage, Usage
+from pytest_promptse.models.base import RequestUsage, Usage, token_cost
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,16 +21,16 @@ _TEMPLATE_TOKENS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The limits of one run; None is no limit.
+    """The limits of one run. None stands for no limit.
 
     Parameters
     ----------
     max_requests
-        Requests sent, those that failed included.
+        The largest number of requests, failed ones included.
     max_cost
-        In the currency of `price`.
+        The largest cost, in the currency of `price`.
     price
-        Of a million prompt tokens and of a million completion tokens.
+        Price of one million prompt tokens and of one million completion tokens.
 
     Raises
     ------
@@ -45,22 +45,21 @@ class Budget:
     def __post_init__(self) -> None:
         if self.max_cost is not None and self.price is None:
             raise SettingsError(
-                f"max_cost={self.max_cost:g} cannot be kept to without prices; "
+                f"max_cost={self.max_cost:g} needs prices to be checked; "
                 "add --promptse-price INPUT,OUTPUT (per million tokens)"
             )
 
     def cost(self, usage: Usage) -> float | None:
-        """Return what `usage` costs, None without a price."""
+        """Return the cost of `usage`, or None without a price."""
         if self.price is None:
             return None
-        prompt, completion = self.price
-        return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1e6
+        return token_cost(self.price, usage.prompt_tokens, usage.completion_tokens)
 
 
-def most(request: Request) -> Usage:
-    """Return the most that `ask` can use.
+def upper_bound(request: Request) -> Usage:
+    """Return the largest usage that `request` can have.
 
-    A token stands for at least one byte, so a prompt has no more tokens than bytes.
+    A token covers at least one byte, so a prompt has at most as many tokens as bytes.
     """
     text = request.prompt.user + (request.prompt.system or "")
     prompt_tokens = len(text.encode()) + _TEMPLATE_TOKENS
@@ -72,52 +71,52 @@ def most(request: Request) -> Usage:
 
 
 class Account:
-    """What a run has spent and what its requests under way may still spend.
+    """What a run has spent, and the upper bound of what its open requests may still spend.
 
     Parameters
     ----------
     budget
         The limits.
     spent
-        What the run had spent before, in a process that this one takes over from.
+        What earlier leaders of the same run have spent.
     """
 
     def __init__(self, budget: Budget, *, spent: Usage) -> None:
         self._budget = budget
         self._spent = spent
-        self._under_way: dict[RequestUsage, Usage] = {}
+        self._open: dict[RequestUsage, Usage] = {}
         self._settled = asyncio.Event()
 
     @asynccontextmanager
     async def request(self, worst: Usage) -> AsyncIterator[RequestUsage]:
-        """Hold `worst` aside while a request is under way, then book what its slip says.
+        """Reserve `worst` while a request is open, then book its actual usage.
 
-        Where only the worst case of other requests stands in the way, it waits for them.
+        If only the reservations of other requests exceed the budget, wait until they are booked.
 
         Raises
         ------
         BudgetError
-            If the request could exceed the budget although nothing else is under way.
+            If the request alone could exceed the budget.
         """
-        while (reason := self._objection(worst)) is not None:
-            if not self._under_way:
+        while (reason := self._excess_reason(worst)) is not None:
+            if not self._open:
                 raise BudgetError(reason)
             await self._settled.wait()
         usage = RequestUsage()
-        self._under_way[usage] = worst
+        self._open[usage] = worst
         try:
             yield usage
         finally:
-            del self._under_way[usage]
+            del self._open[usage]
             self._spent += usage.paid if usage.refused else _counted(usage.paid, worst)
             self._settled.set()
             self._settled = asyncio.Event()
 
-    def _objection(self, worst: Usage) -> str | None:
+    def _excess_reason(self, worst: Usage) -> str | None:
         limits = self._budget
         if limits.max_requests is None and limits.max_cost is None:
             return None
-        total = sum(self._under_way.values(), start=self._spent + worst)
+        total = sum(self._open.values(), start=self._spent + worst)
         if limits.max_requests is not None and total.requests > limits.max_requests:
             return (
                 f"max_requests={limits.max_requests}: {self._spent.requests} are sent and the next "
@@ -133,7 +132,7 @@ class Account:
 
 
 def _counted(paid: Usage, worst: Usage) -> Usage:
-    """Book the worst case of an answer whose server does not say how many tokens it took."""
+    """Return the upper bound if the server did not report token counts, else `paid`."""
     if paid.requests and not paid.prompt_tokens and not paid.completion_tokens:
         return Usage(
             requests=paid.requests,

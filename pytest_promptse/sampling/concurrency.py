@@ -1,4 +1,4 @@
-"""How many requests are under way at once: a level that finds itself, and the slots it gives."""
+"""Adaptive limit of concurrent requests to one model."""
 
 from __future__ import annotations
 
@@ -10,32 +10,35 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _TOLERANCE = 2.0
-# What doubling must win in answers a second, and what is kept of it where it does not: the server
-# has no more room then, and a few that wait at its door hide what lies between two requests.
+# The factor in responses per second that doubling must gain. If it gains less, the server is
+# saturated, and the limit keeps a quarter more than before: a few queued requests hide the latency
+# between two requests.
 _WORTH = 1.1
 _MARGIN = 1.25
 _LONGEST_HOLD = 64
 
 
-class Level:
-    """A start that doubles as long as that pays, then additive increase, and decrease on refusal.
+class AdaptiveLimit:
+    """Slow start, then additive increase and decrease on overload, as in TCP congestion control.
 
-    The level is judged after as many answers as it is high, among requests sent since it was set.
-    Where doubling it brought hardly more answers a second, the server queues what it is sent, and
-    the level goes back to a quarter more than before. Afterwards it rises slowly, unless the mean
-    latency is more than twice the best mean yet. Where the server says that it is overloaded, the
-    level goes back to the highest that the server bore, and rises again ever more seldom; if it is
-    there already it halves. That is done once for all requests that were under way by then.
+    The limit is adjusted after as many responses as it is high, to requests sent since it was
+    last set. During slow start it doubles. If doubling gains few responses per second, the server
+    queues the requests, and slow start ends with a quarter more than the last useful limit.
+    Afterwards the limit rises slowly while the mean latency stays below twice the best mean.
 
-    Times are of one clock, in seconds.
+    If the server reports overload, the limit falls to the highest value that worked, or to one
+    half if it is there already, and rises again after a pause that doubles every time. All
+    requests that were open at that time count as one report.
+
+    All times are in seconds of one clock.
 
     Parameters
     ----------
     maximum
-        The highest level, at least 1.
+        The largest limit, at least 1.
     initial
-        Where it starts: polite to a server with a small allowance, and one or two doublings
-        from what a large one can take.
+        The first limit. The default suits servers with a small allowance and reaches the limits
+        of large servers after one or two doublings.
     """
 
     def __init__(self, maximum: int, *, initial: int = 32) -> None:
@@ -50,7 +53,7 @@ class Level:
         self._hold = self._holding = 0
 
     def answered(self, *, began: float, now: float) -> None:
-        """Take note of an answer to a request."""
+        """Record a response to a request that was sent at `began`."""
         if began < self._set_at:
             return
         self._latencies.append(now - began)
@@ -69,7 +72,7 @@ class Level:
             self._set(self.value + max(1, self.value // 8), now)
 
     def overloaded(self, *, began: float, now: float) -> None:
-        """Take note that a request was refused for overload."""
+        """Record that the server refused a request because of overload."""
         self._doubling = False
         if began < self._last_cut:
             return
@@ -98,14 +101,14 @@ class Level:
             self.value, self._set_at = value, now
 
 
-class Slots:
-    """As many slots as the level is high, given in the order they are asked for.
+class RequestLimiter:
+    """Limits the number of concurrent requests, first come, first served.
 
-    An asynchronous context manager: inside it, one slot is held.
+    Use it as an asynchronous context manager around each request.
     """
 
-    def __init__(self, level: Level) -> None:
-        self.level = level
+    def __init__(self, limit: AdaptiveLimit) -> None:
+        self.limit = limit
         self._loop = asyncio.get_running_loop()
         self._busy = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -124,7 +127,7 @@ class Slots:
         self._release()
 
     async def rest(self, seconds: float) -> None:
-        """Give the held slot to others for that long, then hold one again."""
+        """Let other requests go first for `seconds`, then continue."""
         self._release()
         try:
             await asyncio.sleep(seconds)
@@ -132,19 +135,19 @@ class Slots:
             await self._acquire()
 
     def pause(self, seconds: float) -> None:
-        """Give no slot for that long."""
+        """Start no request for `seconds`."""
         self._closed_until = max(self._closed_until, self._loop.time() + seconds)
-        self._loop.call_later(seconds, self._hand_out)
+        self._loop.call_later(seconds, self._start_waiting)
 
     def answered(self, *, began: float, now: float) -> None:
-        """Tell the level of an response."""
-        self.level.answered(began=began, now=now)
-        self._hand_out()
+        """Record a response to a request sent at `began`, and start waiting requests."""
+        self.limit.answered(began=began, now=now)
+        self._start_waiting()
 
     async def _acquire(self) -> None:
         turn = self._loop.create_future()
         self._waiting.append(turn)
-        self._hand_out()
+        self._start_waiting()
         try:
             await turn
         except asyncio.CancelledError:
@@ -154,12 +157,12 @@ class Slots:
 
     def _release(self) -> None:
         self._busy -= 1
-        self._hand_out()
+        self._start_waiting()
 
-    def _hand_out(self) -> None:
+    def _start_waiting(self) -> None:
         if self._loop.time() < self._closed_until:
             return
-        while self._waiting and self._busy < self.level.value:
+        while self._waiting and self._busy < self.limit.value:
             turn = self._waiting.popleft()
             if not turn.cancelled():
                 self._busy += 1

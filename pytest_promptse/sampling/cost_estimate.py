@@ -1,9 +1,11 @@
-"""The forecast: what a plan would ask for and at most cost, without asking anything."""
+"""Estimate of the requests and the cost of a plan, without sending a request."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pytest_promptse.models.base import token_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,20 +16,27 @@ if TYPE_CHECKING:
 # The rule of thumb for English and code in current tokenisers:
 # https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them
 _CHARS_PER_TOKEN = 4
-_PRICED_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Forecast:
-    """What one model would be asked, through one prompt template or plainly.
+class CostEstimate:
+    """The estimate for one model and one prompt template (None without a template).
 
-    ``prompt_tokens`` is estimated from the length of the prompts, each sent once;
-    ``completion_tokens`` is the most that ``max_tokens`` allows. ``cost`` is None without a price.
+    Attributes
+    ----------
+    variants, completions, stored
+        Planned variants, planned completions, and planned completions that are in the store.
+    prompt_tokens
+        Estimated from the length of the prompts; each is sent once.
+    completion_tokens
+        The upper bound that ``max_tokens`` allows.
+    cost
+        The upper bound of the cost; None without a price.
     """
 
     model: str
     template: str | None
-    wordings: int
+    variants: int
     completions: int
     stored: int
     prompt_tokens: int
@@ -35,55 +44,64 @@ class Forecast:
     cost: float | None
 
     def line(self, *, at_most: bool = False) -> str:
-        """Return the forecast in one line; `at_most` where less may turn out to do."""
+        """Return the estimate in one line.
+
+        `at_most` says that the run may stop before all of it is requested.
+        """
         missing = self.completions - self.stored
         cost = "" if self.cost is None else f", at most {self.cost:.4g}"
         through = f" with template {self.template}" if self.template else ""
         return (
-            f"{self.model}{through}: {self.wordings} wordings, {self.completions} completions, "
-            f"{self.stored} of them in the store; would ask for {'at most ' * at_most}{missing} "
+            f"{self.model}{through}: {self.variants} variants, {self.completions} completions, "
+            f"{self.stored} of them in the store; would request {'at most ' * at_most}{missing} "
             f"(about {self.prompt_tokens} tokens in, at most {self.completion_tokens} out{cost})"
         )
 
 
-def forecast(
+def estimate_cost(
     jobs: Iterable[Job], store: Store, *, price: tuple[float, float] | None = None
-) -> list[Forecast]:
-    """Return a forecast for every model and template that `jobs` request, in their order.
+) -> list[CostEstimate]:
+    """Return an estimate for every model and template of `jobs`, in their order.
 
-    A wording that two suites share counts once, with the larger number of samples. `price` is
-    that of a million tokens in and out.
+    Parameters
+    ----------
+    jobs
+        The plan. A variant that two suites share counts once, with the larger number of samples.
+    store
+        Completions in it are not requested again.
+    price
+        Price of one million prompt tokens and of one million completion tokens.
     """
-    asked_of: dict[tuple[str, str | None], dict[str, Job]] = {}
+    planned: dict[tuple[str, str | None], dict[str, Job]] = {}
     for job in jobs:
-        known = asked_of.setdefault((job.model, job.template), {})
+        known = planned.setdefault((job.model, job.template), {})
         if job.key not in known or known[job.key].n < job.n:
             known[job.key] = job
-    forecasts = []
-    for (model, template), wordings in asked_of.items():
-        missing = store.missing({key: job.n for key, job in wordings.items()})
-        asked = {key: len(gaps) for key, gaps in missing.items() if gaps}
-        prompt_tokens = sum(_tokens(wordings[key]) for key in asked)
+    estimates = []
+    for (model, template), variants in planned.items():
+        missing = store.missing({key: job.n for key, job in variants.items()})
+        requested = {key: len(gaps) for key, gaps in missing.items() if gaps}
+        prompt_tokens = sum(_tokens(variants[key]) for key in requested)
         completion_tokens = sum(
-            gaps * wordings[key].decoding.max_tokens for key, gaps in asked.items()
+            gaps * variants[key].decoding.max_tokens for key, gaps in requested.items()
         )
         cost = None
         if price is not None:
-            cost = (price[0] * prompt_tokens + price[1] * completion_tokens) / _PRICED_TOKENS
-        completions = sum(job.n for job in wordings.values())
-        forecasts.append(
-            Forecast(
+            cost = token_cost(price, prompt_tokens, completion_tokens)
+        completions = sum(job.n for job in variants.values())
+        estimates.append(
+            CostEstimate(
                 model=model,
                 template=template,
-                wordings=len(wordings),
+                variants=len(variants),
                 completions=completions,
-                stored=completions - sum(asked.values()),
+                stored=completions - sum(requested.values()),
                 prompt_tokens=prompt_tokens,
                 completion_tokens=completion_tokens,
                 cost=cost,
             )
         )
-    return forecasts
+    return estimates
 
 
 def _tokens(job: Job) -> int:

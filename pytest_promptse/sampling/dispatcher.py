@@ -1,4 +1,4 @@
-"""One model's requests: claimed, sent as many at once as it bears, tried again, kept."""
+"""Dispatch the requests to one model: take leases, limit concurrency, retry, store completions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from pytest_promptse.models.base import (
     Remote,
     TransientError,
 )
-from pytest_promptse.run.portions import Order, Portions
-from pytest_promptse.sampling.budget import most
-from pytest_promptse.sampling.concurrency import Level, Slots
-from pytest_promptse.sampling.request_queue import RequestQueue
+from pytest_promptse.sampling.budget import upper_bound
+from pytest_promptse.sampling.concurrency import AdaptiveLimit, RequestLimiter
+from pytest_promptse.sampling.request_queue import ActiveJob, BatchQueue, RequestQueue
 from pytest_promptse.sampling.retry import with_retries
 from pytest_promptse.store.store import capabilities_to_json
 
@@ -40,28 +39,36 @@ if TYPE_CHECKING:
         RequestUsage,
         Response,
     )
-    from pytest_promptse.run.failures import FailureLog
-    from pytest_promptse.run.portions import Portion
     from pytest_promptse.sampling.budget import Account
+    from pytest_promptse.sampling.failures import FailureLog
     from pytest_promptse.sampling.job import Job
+    from pytest_promptse.sampling.request_queue import Batch
     from pytest_promptse.sampling.retry import RetryPolicy
     from pytest_promptse.store.leases import Leases
     from pytest_promptse.store.store import Store
     from pytest_promptse.store.writer import Writer
 
 STARTED = "started"
-"""Kind of the note that holds what a model honoured when this run started it."""
+"""Kind of the note that holds the capabilities of a model that this run started."""
 
-# Wordings in a row whose requests used up all their attempts: by then the server is gone.
-_CIRCUIT = 3
+# After so many failed variants in a row, each tried as often as allowed, the server is down.
+_MAX_FAILURES_IN_A_ROW = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class DispatcherContext:
-    """What the lanes of one run share.
+    """What the dispatchers of one run share.
 
-    ``kept`` is told which wording has how many more of its samples in the store, ``stop`` that
-    the budget is used up, ``crash`` of an error that ends all sampling.
+    Attributes
+    ----------
+    starting
+        Held while a local model is loaded, so that only one is loaded at a time.
+    stored
+        Called with a key and how many more of its samples are in the store.
+    stop
+        Called when the budget is used up.
+    crash
+        Called with an error that ends all sampling.
     """
 
     store: Store
@@ -72,23 +79,23 @@ class DispatcherContext:
     failures: FailureLog
     retry_policy: RetryPolicy
     starting: asyncio.Lock
-    kept: Callable[[str, int], None]
+    stored: Callable[[str, int], None]
     stop: Callable[[BudgetError], None]
     crash: Callable[[BaseException], None]
 
 
 class Dispatcher:
-    """The requests to one model, in the order in which they are asked for.
+    """Sends the requests to one model, in the order of its queue.
 
     Parameters
     ----------
     backend
-        Started when the first job comes. Models are loaded one after the other, since that may
-        take most of the machine; one that is reached by requests waits for no other.
+        The model. It is started with the first job. Local models are loaded one after the other,
+        because loading may need most of the machine; remote models do not wait.
     context
-        What the lanes share.
+        What the dispatchers of the run share.
     concurrency
-        The most requests under way at once; None leaves it to the backend.
+        The largest number of concurrent requests; None for the backend's own limit.
     """
 
     def __init__(
@@ -98,55 +105,57 @@ class Dispatcher:
         self._identity = dict(backend.identity)
         self._context = context
         self._maximum = max(1, backend.concurrency if concurrency is None else concurrency)
-        self._queue = RequestQueue(leases=context.leases, writer=context.writer, kept=context.kept)
+        self._queue = RequestQueue(
+            leases=context.leases, writer=context.writer, stored=context.stored
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._workers = 0
-        self._portions = Portions()
+        self._batches = BatchQueue()
         self._choosing = asyncio.Lock()
         self._capabilities: Capabilities | None = None
-        self._slots: Slots | None = None
+        self._limiter: RequestLimiter | None = None
         self._starting = False
         self._closing = False
         self._failure: ModelError | None = None
-        self._given_up: dict[str, ModelError] = {}
-        self._in_a_row = 0
+        self._failed: dict[str, ModelError] = {}
+        self._failures_in_a_row = 0
 
     @property
-    def busy(self) -> bool:
-        """Whether this lane holds leases."""
-        return self._queue.taken
+    def holds_leases(self) -> bool:
+        """Whether any job of this model is leased and not finished."""
+        return self._queue.holds_leases
 
-    def ask(self, jobs: Iterable[Job], *, first: bool) -> None:
-        """Put jobs at the end of what is asked for, or at its front."""
+    def add(self, jobs: Iterable[Job], *, first: bool) -> None:
+        """Queue jobs at the end or, with `first`, at the front."""
         if self._failure is not None or self._closing:
             return
-        # Whoever asks may not have seen yet that this run has given a wording up.
-        hopeful = [job for job in jobs if job.key not in self._given_up]
-        if hopeful:
-            self._queue.add(hopeful, first=first)
+        # The caller may not know yet that this run has marked a variant as failed.
+        possible = [job for job in jobs if job.key not in self._failed]
+        if possible:
+            self._queue.add(possible, first=first)
             self.start()
 
     def start(self) -> None:
-        """Start the model, if that has not been done."""
+        """Start the model unless that has been done."""
         if not self._starting:
             self._starting = True
             self._spawn(self._start())
-        elif self._slots is not None:
+        elif self._limiter is not None:
             self._send()
 
-    def revive(self) -> None:
-        """Look again at what another run had under way."""
+    def retry_leased(self) -> None:
+        """Try again to lease the jobs that another run had leased."""
         if not self._closing:
-            self._queue.revive()
+            self._queue.retry_leased()
             self._send()
 
     def drop(self) -> None:
-        """Forget what has not been sent."""
+        """Discard everything that has not been sent."""
         self._queue.drop()
-        self._drop_portions(lambda _order: True)
+        self._drop_batches(lambda _active: True)
 
     async def close(self, *, grace: float) -> None:
-        """Send nothing more, give what is under way `grace` seconds, end it, close the model."""
+        """Send nothing more, wait `grace` seconds for open requests, and close the model."""
         self._closing = True
         await self._queue.close()
         if self._tasks and grace > 0:
@@ -162,7 +171,7 @@ class Dispatcher:
     async def _start(self) -> None:
         context = self._context
         try:
-            capabilities = await self._started()
+            capabilities = await self._start_backend()
         except BudgetError as error:
             context.stop(error)
             return
@@ -171,135 +180,134 @@ class Dispatcher:
             return
         except PromptseError:
             raise
-        except Exception as error:  # noqa: BLE001 - backends come from anywhere
+        except Exception as error:  # noqa: BLE001 - backends may come from other packages
             self._fail(self._defect(error))
             return
 
-        def remember() -> None:
+        def save() -> None:
             context.store.set_capabilities(self._identity, capabilities)
             note = capabilities_to_json(capabilities).encode()
             context.store.put(context.run, STARTED, self._backend.spec, note)
 
-        await context.writer.post(remember)
+        await context.writer.post(save)
         self._capabilities = capabilities
-        self._portions.one_by_one = "n" in capabilities.refused
-        self._slots = Slots(Level(self._maximum))
+        self._batches.one_by_one = "n" in capabilities.refused
+        self._limiter = RequestLimiter(AdaptiveLimit(self._maximum))
         self._send()
 
-    async def _started(self) -> Capabilities:
+    async def _start_backend(self) -> Capabilities:
         retry_policy = self._context.retry_policy
         if isinstance(self._backend, Remote):
             return await with_retries(
-                partial(self._backend.reach, self._probe), retry_policy=retry_policy
+                partial(self._backend.reach, self._guard_probe), retry_policy=retry_policy
             )
         async with self._context.starting:
             return await with_retries(self._backend.start, retry_policy=retry_policy)
 
     @asynccontextmanager
-    async def _probe(self, request: Request) -> AsyncIterator[RequestUsage]:
-        """Book a request that starting takes."""
+    async def _guard_probe(self, request: Request) -> AsyncIterator[RequestUsage]:
+        """Check the budget before a request that the start of the model needs, and book it."""
         context = self._context
-        async with context.account.request(most(request)) as usage:
+        async with context.account.request(upper_bound(request)) as usage:
             try:
                 yield usage
             finally:
                 context.writer.post(partial(context.store.add_usage, context.run, usage.paid))
 
     def _send(self) -> None:
-        """Have a worker for what waits, up to one for each request that may be under way."""
-        if self._slots is None:
+        """Keep one worker for each waiting batch, up to the largest number of requests."""
+        if self._limiter is None:
             return
-        waiting = len(self._queue) + len(self._portions)
+        waiting = len(self._queue) + len(self._batches)
         wanted = min(self._maximum, self._workers + waiting)
         while self._workers < wanted:
             self._workers += 1
-            self._spawn(self._work(self._slots))
+            self._spawn(self._work(self._limiter))
 
     # -- sending -------------------------------------------------------------------------------
 
-    async def _work(self, slots: Slots) -> None:
+    async def _work(self, limiter: RequestLimiter) -> None:
         try:
             while True:
-                # The slot comes first: only what can be sent now is taken off the plan. It is held
-                # until the answer is written: what a killed run has paid for in vain is never
-                # more than what may be sent at once.
-                async with slots:
-                    portion = await self._next(ahead=slots.level.value // 2 + 1)
-                    if portion is None:
+                # A worker waits for the limiter before it takes a job, and holds its place until
+                # the response is stored. A killed run therefore loses at most as many paid
+                # responses as it may send concurrently.
+                async with limiter:
+                    batch = await self._next(ahead=limiter.limit.value // 2 + 1)
+                    if batch is None:
                         return
-                    await self._serve(portion, slots)
+                    await self._serve(batch, limiter)
         finally:
             self._workers -= 1
 
-    async def _next(self, *, ahead: int) -> Portion | None:
-        # One at a time: a wording is taken only when nothing is left of those before it.
+    async def _next(self, *, ahead: int) -> Batch | None:
+        # A job is taken only when no batch of the jobs before it is left.
         async with self._choosing:
             if self._closing:
                 return None
-            while not self._portions:
+            while not self._batches:
                 taken = await self._queue.take(ahead=ahead)
                 if taken is None:
                     return None
                 job, missing = taken
-                self._portions.add(Order(job, missing), missing)
-            portion = self._portions.next()
+                self._batches.add(ActiveJob(job, missing), missing)
+            batch = self._batches.next()
         self._send()
-        return portion
+        return batch
 
-    async def _serve(self, portion: Portion, slots: Slots) -> None:
-        """Ask for a portion and keep what comes; what does not come is asked for one by one."""
-        context, job = self._context, portion.order.job
-        settled = portion.n
+    async def _serve(self, batch: Batch, limiter: RequestLimiter) -> None:
+        """Request a batch and store the response. Missing samples are requested one by one."""
+        context, job = self._context, batch.active.job
+        settled = batch.n
         try:
             response = await with_retries(
-                partial(self._request, portion, slots),
+                partial(self._request, batch, limiter),
                 retry_policy=context.retry_policy,
-                rest=slots.rest,
+                rest=limiter.rest,
             )
-            usable = {c.index: c for c in response.completions if c.index in portion.samples}
-            context.kept(
-                job.key, await context.writer.post(partial(self._keep, job, usable, response))
-            )
-            _require_some(portion, usable)
-            settled -= self._ask_one_by_one(
-                portion, [index for index in portion.samples if index not in usable]
+            usable = {c.index: c for c in response.completions if c.index in batch.samples}
+            n_stored = await context.writer.post(partial(self._store, job, usable, response))
+            context.stored(job.key, n_stored)
+            _require_some(batch, usable)
+            settled -= self._request_one_by_one(
+                batch, [index for index in batch.samples if index not in usable]
             )
         except OneByOneError:
-            settled -= self._ask_one_by_one(portion, portion.samples)
+            settled -= self._request_one_by_one(batch, batch.samples)
         except BudgetError as error:
             context.stop(error)
         except FatalError as error:
             self._fail(error)
         except ModelError as error:
-            self._give_up(job, error)
+            self._fail_job(job, error)
         except PromptseError:
             raise
-        except Exception as error:  # noqa: BLE001 - backends come from anywhere
+        except Exception as error:  # noqa: BLE001 - backends may come from other packages
             self._fail(self._defect(error))
-        self._settle(portion.order, settled)
+        self._settle(batch.active, settled)
 
-    def _ask_one_by_one(self, portion: Portion, samples: Sequence[int]) -> int:
-        """Ask next for samples that a portion did not bring; return how many they are."""
+    def _request_one_by_one(self, batch: Batch, samples: Sequence[int]) -> int:
+        """Put samples that a response lacked at the front; return how many they are."""
         if samples:
-            self._portions.one_by_one = True
-            self._portions.add(portion.order, samples, first=True)
+            self._batches.one_by_one = True
+            self._batches.add(batch.active, samples, first=True)
         return len(samples)
 
-    def _settle(self, order: Order, samples: int) -> None:
-        """Take note that samples of a wording are kept or will not come."""
-        order.left -= samples
-        if not order.left:
-            self._context.writer.post(partial(self._context.leases.release, [order.job.key]))
-            self._queue.done(order.job)
+    def _settle(self, active: ActiveJob, samples: int) -> None:
+        """Count samples that are stored or failed, and finish the job after the last one."""
+        active.left -= samples
+        if not active.left:
+            self._context.writer.post(partial(self._context.leases.release, [active.job.key]))
+            self._queue.finish(active.job)
 
-    async def _request(self, portion: Portion, slots: Slots) -> Response:
+    async def _request(self, batch: Batch, limiter: RequestLimiter) -> Response:
         if self._failure is not None:
             raise self._failure
-        key = portion.order.job.key
-        if key in self._given_up:
-            raise ModelError(str(self._given_up[key]))
-        context, request = self._context, portion.request
-        async with context.account.request(most(request)) as usage:
+        key = batch.active.job.key
+        if key in self._failed:
+            raise ModelError(str(self._failed[key]))
+        context, request = self._context, batch.request
+        async with context.account.request(upper_bound(request)) as usage:
             loop = asyncio.get_running_loop()
             began = loop.time()
             try:
@@ -308,17 +316,18 @@ class Dispatcher:
                 context.writer.post(partial(context.store.add_usage, context.run, usage.paid))
                 if isinstance(error, TransientError) and error.overloaded:
                     usage.refuse()
-                    slots.level.overloaded(began=began, now=loop.time())
+                    limiter.limit.overloaded(began=began, now=loop.time())
                     if not context.retry_policy.exceeded(error.retry_after):
-                        slots.pause(error.retry_after or 0.0)
+                        limiter.pause(error.retry_after or 0.0)
                 raise
             usage.paid = response.usage
-        slots.answered(began=began, now=loop.time())
-        self._in_a_row = 0
+        limiter.answered(began=began, now=loop.time())
+        self._failures_in_a_row = 0
         return response
 
-    def _keep(self, job: Job, samples: Mapping[int, Completion], response: Response) -> int:
-        assert self._capabilities is not None
+    def _store(self, job: Job, samples: Mapping[int, Completion], response: Response) -> int:
+        if self._capabilities is None:
+            raise ModelError(f"{self._backend.spec}: a response came before the model was started")
         self._context.store.add_completions(
             job.key,
             list(samples.values()),
@@ -337,38 +346,38 @@ class Dispatcher:
 
     # -- failing -------------------------------------------------------------------------------
 
-    def _give_up(self, job: Job, error: ModelError) -> None:
-        if job.key in self._given_up:
+    def _fail_job(self, job: Job, error: ModelError) -> None:
+        if job.key in self._failed:
             return
-        self._given_up[job.key] = error
-        self._drop_portions(lambda order: order.job.key == job.key)
+        self._failed[job.key] = error
+        self._drop_batches(lambda active: active.job.key == job.key)
         self._context.writer.post(partial(self._context.failures.add, error, key=job.key))
         if not isinstance(error, TransientError):
             return
-        self._in_a_row += 1
-        if self._in_a_row >= _CIRCUIT:
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= _MAX_FAILURES_IN_A_ROW:
             self._fail(
                 ModelError(
-                    f"{self._backend.spec}: {_CIRCUIT} wordings in a row failed, the last with: "
-                    f"{error}; nothing more is sent, what is missing is asked for on the next run"
+                    f"{self._backend.spec}: {_MAX_FAILURES_IN_A_ROW} variants in a row failed, the "
+                    f"last with: {error}; no more requests are sent, the next run requests the "
+                    "missing completions"
                 )
             )
 
-    def _drop_portions(self, unwanted: Callable[[Order], bool]) -> None:
-        for portion in self._portions.drop(unwanted):
-            self._settle(portion.order, portion.n)
+    def _drop_batches(self, unwanted: Callable[[ActiveJob], bool]) -> None:
+        for batch in self._batches.drop(unwanted):
+            self._settle(batch.active, batch.n)
 
     def _fail(self, error: ModelError) -> None:
         if self._failure is not None:
             return
         self._failure = error
         self.drop()
-        self._context.writer.post(
-            partial(self._context.failures.add, error, model=self._backend.spec)
-        )
+        context = self._context
+        context.writer.post(partial(context.failures.add, error, model=self._backend.spec))
 
     def _defect(self, error: Exception) -> ModelError:
-        return FatalError(f"{self._backend.spec}: the backend itself failed: {error!r}")
+        return FatalError(f"{self._backend.spec}: unexpected error in the backend: {error!r}")
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
@@ -381,10 +390,10 @@ class Dispatcher:
             self._context.crash(error)
 
 
-def _require_some(portion: Portion, usable: Mapping[int, Completion]) -> None:
+def _require_some(batch: Batch, usable: Mapping[int, Completion]) -> None:
     if not usable:
-        job = portion.order.job
+        job = batch.active.job
         raise ModelError(
-            f"{job.model}: asked for {portion.n} samples of {job.task_id}[{job.variant_id}], got "
-            "none of them; they are asked for again on the next run"
+            f"{job.model}: the response has none of the {batch.n} requested samples of "
+            f"{job.task_id}[{job.variant_id}]; the next run requests them again"
         )

@@ -1,20 +1,31 @@
-"""What a sampler is asked for and how far it has come."""
+"""What the sampler requests: a number of samples of one prompt from one model."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
 
-from pytest_promptse.models.base import Decoding, Prompt, Usage
+from pytest_promptse.models.base import Decoding, Prompt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """One wording of one model: samples 0 … n - 1 under ``key`` in the store.
+    """Samples 0 … n - 1 of one prompt from one model.
 
-    ``model`` is the model's ``BACKEND:NAME``; ``seed`` the wording's own, from which each
-    request's is derived; ``reference`` the task's own solution, for the backend that answers
-    with it; ``template`` names the prompt template that is asked through.
+    Attributes
+    ----------
+    key
+        The key of the completions in the store, from `completion_key`.
+    model
+        ``BACKEND:NAME``.
+    seed
+        Seed of the variant. The seed of each request is derived from it.
+    task_id, variant_id
+        Identify the variant in messages and for backends that look completions up.
+    reference
+        The reference solution of the task, for the ``reference`` backend only.
+    template
+        Name of the prompt template; None without one.
     """
 
     key: str
@@ -29,7 +40,7 @@ class Job:
     template: str | None = None
 
     def to_json(self) -> bytes:
-        """Return the job as JSON text."""
+        """Return the job as JSON."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
@@ -38,20 +49,3 @@ class Job:
         fields = json.loads(text)
         prompt, decoding = Prompt(**fields["prompt"]), Decoding(**fields["decoding"])
         return cls(**fields | {"prompt": prompt, "decoding": decoding})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """How far sampling has come.
-
-    ``done`` of ``total`` samples are in the store, ``cached`` of them were there before;
-    ``rate`` is samples a second since sampling began, ``eta`` the seconds left at that rate
-    (None while there is no rate); ``usage`` is what the run has paid.
-    """
-
-    done: int
-    total: int
-    cached: int
-    rate: float
-    eta: float | None
-    usage: Usage

@@ -1,24 +1,26 @@
-"""The sampling thread's side: one event loop that samples for all processes of a run."""
+"""Leader election, and the event loop in which the leader samples for all processes of a run."""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import threading
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, ModelError
-from pytest_promptse.run.failures import FailureLog
 from pytest_promptse.sampling.budget import Account
 from pytest_promptse.sampling.dispatcher import Dispatcher, DispatcherContext
+from pytest_promptse.sampling.failures import FailureLog
 from pytest_promptse.sampling.job import Job
 from pytest_promptse.store.leases import RENEW_SECONDS, Leases
 from pytest_promptse.store.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.sampling.budget import Budget
@@ -26,54 +28,85 @@ if TYPE_CHECKING:
     from pytest_promptse.store.store import Store
 
 WANTED_JOB, WANTED_MODEL = "wanted job", "wanted model"
-"""Kinds of the notes by which other processes of a run ask its leader."""
+"""Kinds of the notes by which the other processes of a run send requests to the leader."""
 
-# How often the leader looks at such notes and at what other runs had under way.
-ROUND_SECONDS = 0.1
+POLL_SECONDS = 0.1
+"""How often the leader reads such notes and tries to lease jobs that other runs had leased."""
+
+
+class Leadership:
+    """A file lock that one process of a run holds. The system frees it when that process ends.
+
+    Parameters
+    ----------
+    path
+        The lock file, the same in all processes of the run; None for a run of one process.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the run may have other processes."""
+        return self._path is not None
+
+    def take(self) -> bool:
+        """Try to become the leader. Return at once whether that succeeded."""
+        if self._path is None:
+            return True
+        if self._file is None:
+            self._file = self._path.open("ab")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        """Let another process become the leader."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 class SamplerCommands:
-    """What the caller's thread wants of the sampling thread."""
+    """Commands from the thread of the tests to the sampling thread."""
 
     def __init__(self) -> None:
         self.jobs: deque[tuple[tuple[Job, ...], bool]] = deque()
-        self.models: deque[str] = deque()
         self.closing = threading.Event()
         self.grace = 0.0
         self.wake: Callable[[], object] = lambda: None
 
-    def ask(self, jobs: Iterable[Job], *, first: bool) -> None:
-        """Ask for `jobs`, before or after those that have not been sent."""
+    def add(self, jobs: Iterable[Job], *, first: bool) -> None:
+        """Request `jobs`, before or after those that have not been sent."""
         self.jobs.append((tuple(jobs), first))
         self.wake()
 
-    def start(self, model: str) -> None:
-        """Have `model` started although nothing is asked of it."""
-        self.models.append(model)
-        self.wake()
-
     def close(self, *, grace: float) -> None:
-        """Have sampling end, giving requests under way `grace` seconds."""
+        """End sampling. Open requests have `grace` seconds to finish."""
         self.grace = grace
         self.closing.set()
         self.wake()
 
 
 class Leader:
-    """Samples until it is told to close.
+    """Samples for all processes of a run until it is closed.
 
     Parameters
     ----------
     store, run, concurrency, budget, retry_policy
-        As the sampler's.
+        As for `pytest_promptse.sampling.sampler.Sampler`.
     backend
-        Makes or finds the model of a ``BACKEND:NAME``.
-    lacking
-        Says how many samples of the plan the store lacks.
-    kept
-        Told which wording has how many more of its samples in the store.
+        Returns the model of a ``BACKEND:NAME``.
+    n_missing
+        Returns how many samples of the plan the store lacks.
+    stored
+        Called with a key and how many more of its samples are in the store.
     changed
-        Called when something was written that somebody may wait for.
+        Called after each write to the store.
     """
 
     def __init__(
@@ -85,24 +118,24 @@ class Leader:
         concurrency: int | None,
         budget: Budget,
         retry_policy: RetryPolicy,
-        lacking: Callable[[], int],
-        kept: Callable[[str, int], None],
+        n_missing: Callable[[], int],
+        stored: Callable[[str, int], None],
         changed: Callable[[], None],
     ) -> None:
         self._store = store
         self._run = run
         self._backend = backend
         self._concurrency = concurrency
-        self._lacking = lacking
+        self._n_missing = n_missing
         self._failures = FailureLog(store, run)
         self._leases = Leases(store, run)
         self._dispatchers: dict[str, Dispatcher] = {}
-        self._noticed: dict[str, bytes] = {}
-        self._used_up: BudgetError | None = None
-        self._told = False
+        self._read_notes: dict[str, bytes] = {}
+        self._budget_error: BudgetError | None = None
+        self._budget_error_reported = False
         self._crash: BaseException | None = None
-        self._turn = asyncio.Event()
-        self._writer = Writer(store, written=changed, failed=self._break_off)
+        self._wake = asyncio.Event()
+        self._writer = Writer(store, written=changed, failed=self._set_crash)
         self._context = DispatcherContext(
             store=store,
             run=run,
@@ -112,47 +145,53 @@ class Leader:
             failures=self._failures,
             retry_policy=retry_policy,
             starting=asyncio.Lock(),
-            kept=kept,
+            stored=stored,
             stop=self._stop,
-            crash=self._break_off,
+            crash=self._set_crash,
         )
 
-    async def lead(self, orders: SamplerCommands, plan: Sequence[Job]) -> None:
-        """Ask for `plan` and for whatever `orders` and other processes want, until closed.
+    async def lead(self, commands: SamplerCommands, plan: Sequence[Job]) -> None:
+        """Request `plan`, and what `commands` and other processes add to it, until closed.
 
         Raises
         ------
         StoreError
-            If answers cannot be kept.
+            If completions cannot be written.
         """
         loop = asyncio.get_running_loop()
-        orders.wake = partial(loop.call_soon_threadsafe, self._turn.set)
+        commands.wake = partial(loop.call_soon_threadsafe, self._wake.set)
         try:
-            self._ask(self._failures.spare(plan), first=False)
+            self._add(self._failures.without_failed(plan), first=False)
             renewed = time.monotonic()
-            while not orders.closing.is_set():
+            while not commands.closing.is_set():
                 if self._crash is not None:
                     raise self._crash
-                self._obey(orders)
-                self._listen()
+                while commands.jobs:
+                    jobs, first = commands.jobs.popleft()
+                    self._add(jobs, first=first)
+                self._read_new_notes()
                 for dispatcher in self._dispatchers.values():
-                    dispatcher.revive()
+                    dispatcher.retry_leased()
                 if time.monotonic() - renewed > RENEW_SECONDS:
                     renewed = time.monotonic()
-                    if any(dispatcher.busy for dispatcher in self._dispatchers.values()):
+                    if self._holds_leases:
                         self._writer.post(self._leases.renew)
-                self._tell_of_the_end()
-                await self._next_round()
+                self._report_budget_error()
+                await self._wait()
         finally:
-            orders.wake = lambda: None
-            await self._close(orders.grace)
+            commands.wake = lambda: None
+            await self._close(commands.grace)
 
-    async def _next_round(self) -> None:
+    @property
+    def _holds_leases(self) -> bool:
+        return any(dispatcher.holds_leases for dispatcher in self._dispatchers.values())
+
+    async def _wait(self) -> None:
         try:
-            await asyncio.wait_for(self._turn.wait(), ROUND_SECONDS)
+            await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
         except TimeoutError:
             return
-        self._turn.clear()
+        self._wake.clear()
 
     async def _close(self, grace: float) -> None:
         try:
@@ -163,38 +202,28 @@ class Leader:
             self._writer.post(self._leases.release_all)
             await self._writer.close()
 
-    def _obey(self, orders: SamplerCommands) -> None:
-        while orders.models:
-            self._start(orders.models.popleft())
-        while orders.jobs:
-            jobs, first = orders.jobs.popleft()
-            self._ask(jobs, first=first)
-
-    def _listen(self) -> None:
+    def _read_new_notes(self) -> None:
         for model, _ in self._store.scan(self._run, WANTED_MODEL):
-            self._start(model)
+            dispatcher = self._dispatcher(model)
+            if dispatcher is not None:
+                dispatcher.start()
         wanted = []
         for key, value in self._store.scan(self._run, WANTED_JOB):
-            # Another suite may want more samples of a wording that was wanted before.
-            if self._noticed.get(key) != value:
-                self._noticed[key] = value
+            # Another suite may need more samples of a variant that was requested before.
+            if self._read_notes.get(key) != value:
+                self._read_notes[key] = value
                 wanted.append(Job.from_json(value))
         if wanted:
-            self._ask(wanted, first=True)
+            self._add(wanted, first=True)
 
-    def _start(self, model: str) -> None:
-        dispatcher = self._dispatcher(model)
-        if dispatcher is not None:
-            dispatcher.start()
-
-    def _ask(self, jobs: Iterable[Job], *, first: bool) -> None:
+    def _add(self, jobs: Iterable[Job], *, first: bool) -> None:
         by_model: dict[str, list[Job]] = {}
         for job in jobs:
             by_model.setdefault(job.model, []).append(job)
         for model, its_jobs in by_model.items():
             dispatcher = self._dispatcher(model)
             if dispatcher is not None:
-                dispatcher.ask(its_jobs, first=first)
+                dispatcher.add(its_jobs, first=first)
 
     def _dispatcher(self, model: str) -> Dispatcher | None:
         if model not in self._dispatchers:
@@ -209,30 +238,26 @@ class Leader:
         return self._dispatchers[model]
 
     def _stop(self, error: BudgetError) -> None:
-        if self._used_up is None:
-            self._used_up = error
+        if self._budget_error is None:
+            self._budget_error = error
             for dispatcher in self._dispatchers.values():
                 dispatcher.drop()
 
-    def _tell_of_the_end(self) -> None:
-        """Say that the budget is used up once what it paid for is in the store."""
-        error = self._used_up
-        if (
-            error is None
-            or self._told
-            or any(dispatcher.busy for dispatcher in self._dispatchers.values())
-        ):
+    def _report_budget_error(self) -> None:
+        """Report that the budget is used up, once everything that was paid for is stored."""
+        error = self._budget_error
+        if error is None or self._budget_error_reported or self._holds_leases:
             return
-        self._told = True
+        self._budget_error_reported = True
 
-        def tell() -> None:
-            missing = self._lacking()
+        def report() -> None:
+            missing = self._n_missing()
             self._failures.add(
-                BudgetError(f"{error}; {missing} samples are missing, the others are kept")
+                BudgetError(f"{error}; {missing} samples are missing, the others are stored")
             )
 
-        self._writer.post(tell)
+        self._writer.post(report)
 
-    def _break_off(self, error: BaseException) -> None:
+    def _set_crash(self, error: BaseException) -> None:
         self._crash = self._crash or error
-        self._turn.set()
+        self._wake.set()

@@ -1,4 +1,4 @@
-"""How often and after what pause a request is sent again."""
+"""How often, and after what pause, a failed request is sent again."""
 
 from __future__ import annotations
 
@@ -18,39 +18,44 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """The bounds of trying again.
+    """Limits of retries: exponential backoff with jitter.
 
     Parameters
     ----------
     attempts
-        The most times one request is sent.
+        The largest number of attempts per request, at least 1.
     first, longest
-        The pause before the second attempt, in seconds, and the bound that doubling it runs
-        into. Each pause is shortened by up to half at random, so that requests which failed
-        together do not come back together.
-    longest_wish
-        The longest pause asked for by a server that is waited for, in seconds; beyond it the
-        request is given up at once.
+        The pause before the second attempt and the longest pause, in seconds. The pause doubles
+        with every attempt. Each pause is shortened by a random share of up to one half, so that
+        requests that failed together are not sent again together.
+    longest_retry_after
+        The longest pause, in seconds, that a server may ask for. A request whose server asks for
+        a longer pause fails at once.
     """
 
     attempts: int = 6
     first: float = 1.0
     longest: float = 30.0
-    longest_wish: float = 120.0
+    longest_retry_after: float = 120.0
 
-    def pause(self, attempt: int, wish: float | None) -> float | None:
-        """Return the seconds to wait after failed `attempt` (from 0), None to give up.
+    def pause(self, attempt: int, retry_after: float | None) -> float | None:
+        """Return the pause in seconds after the failed `attempt`, None to give up.
 
-        A server's `wish` is a floor: it is never asked again earlier.
+        Parameters
+        ----------
+        attempt
+            Number of the attempt, from 0.
+        retry_after
+            The pause that the server asked for, in seconds. The result is never shorter.
         """
-        if attempt + 1 >= self.attempts or self.exceeded(wish):
+        if attempt + 1 >= self.attempts or self.exceeded(retry_after):
             return None
-        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
-        return (wish or 0.0) + jitter * min(self.first * 2.0**attempt, self.longest)
+        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not used for secrets
+        return (retry_after or 0.0) + jitter * min(self.first * 2.0**attempt, self.longest)
 
-    def exceeded(self, wish: float | None) -> bool:
-        """Whether a server asks for a longer pause than is waited for."""
-        return (wish or 0.0) > self.longest_wish
+    def exceeded(self, retry_after: float | None) -> bool:
+        """Return whether a server asks for a longer pause than `longest_retry_after`."""
+        return (retry_after or 0.0) > self.longest_retry_after
 
 
 async def with_retries(
@@ -59,14 +64,23 @@ async def with_retries(
     retry_policy: RetryPolicy,
     rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> _T:
-    """Return what `action` returns, trying again with `rest` between where a failure may pass.
+    """Return the result of `action`; repeat it after transient errors.
+
+    Parameters
+    ----------
+    action
+        Called once per attempt.
+    retry_policy
+        Number of attempts and length of the pauses.
+    rest
+        Waits a number of seconds between two attempts.
 
     Raises
     ------
     TransientError
-        If patience has run out; whatever else `action` raises goes through at once.
+        If the last attempt failed. Every other error of `action` is raised at once.
     FatalError
-        If the server is overloaded and wants nothing for longer than that is waited for.
+        If the server is overloaded and asks for a longer pause than the policy allows.
     """
     for attempt in count():
         try:

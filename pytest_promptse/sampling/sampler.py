@@ -1,4 +1,4 @@
-"""The sampler: asks for a whole plan in the background while its answers are judged."""
+"""The sampler: requests the whole plan in the background while completions are judged."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import ModelError, PromptseError
 from pytest_promptse.models.base import Remote
-from pytest_promptse.run.failures import FailureLog
-from pytest_promptse.run.leadership import Leadership
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.sampling.dispatcher import STARTED
-from pytest_promptse.sampling.job import Job, Progress
+from pytest_promptse.sampling.failures import FailureLog
+from pytest_promptse.sampling.job import Job
 from pytest_promptse.sampling.leader_election import (
-    ROUND_SECONDS,
+    POLL_SECONDS,
     WANTED_JOB,
     WANTED_MODEL,
     Leader,
+    Leadership,
     SamplerCommands,
 )
 from pytest_promptse.sampling.retry import RetryPolicy
+from pytest_promptse.store.run_log import Progress
 from pytest_promptse.store.store import capabilities_from_json
 
 if TYPE_CHECKING:
@@ -34,35 +35,35 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "Job", "Progress", "RetryPolicy", "Sampler"]
 
-# How long a waiter sleeps at most before it looks again, and with it how late it sees Ctrl-C
-# and what other processes have written.
-_GLANCE_SECONDS = 0.025
+# The poll interval of a waiting thread: the delay after which it notices Ctrl-C and completions
+# that other processes have stored.
+_POLL_SECONDS = 0.025
 
 
 class Sampler:
-    """Fills the store with the samples of a plan.
+    """Stores the completions of a plan.
 
-    Of all processes of a run the first samples for all, and another takes over if it dies; the
-    rest find its answers in the store. Of two runs on one store neither asks for what the other
-    has under way. Nothing that was answered is held in memory.
+    One process of a run, the leader, samples for all of them; the others read its completions
+    from the store. If the leader ends, another process takes over. Two runs on one store do not
+    request the same samples concurrently. Completions are not held in memory.
 
     Parameters
     ----------
     store
-        Where completions are looked up, kept and waited for.
+        Holds the completions.
     jobs
-        The plan, in the order in which it will be judged. The same wording may come twice; it
-        is asked for once, with the larger number of samples.
+        The plan, in the order in which it will be judged. A variant may occur twice; it is
+        requested once, with the larger number of samples.
     backends
-        Makes the model of each ``BACKEND:NAME`` that jobs name.
+        Create the model of each ``BACKEND:NAME`` in `jobs`.
     run
-        Names the run; the same in all of its processes.
+        Name of the run, the same in all of its processes.
     concurrency
-        The most requests to one model under way at once; None leaves it to the backend.
+        The largest number of concurrent requests to one model; None for the backend's own limit.
     budget
-        What the run may spend.
+        The limits of what the run may spend.
     leader_lock
-        A file that all processes of the run lock in turn; None where there is only one.
+        The file that the leader locks; None for a run of one process.
     retry_policy
         How often a failed request is sent again.
     """
@@ -88,10 +89,10 @@ class Sampler:
         self._backends: dict[str, Backend] = {}
         self._failures = FailureLog(store, run)
         self._leadership = Leadership(leader_lock)
-        self._orders = SamplerCommands()
+        self._commands = SamplerCommands()
         self._changed = threading.Condition()
         self._plan: dict[str, Job] = {}
-        self._lacking: dict[str, int] = {}
+        self._missing: dict[str, int] = {}
         self._arrived = 0
         self._began = time.monotonic()
         self._leading = False
@@ -100,82 +101,82 @@ class Sampler:
         self._extend(jobs)
 
     def start(self) -> None:
-        """Begin to ask for what the store lacks; where it lacks nothing, do nothing.
+        """Begin to request what the store lacks. Do nothing if it lacks nothing.
 
         Raises
         ------
         SettingsError
-            If it is plain before any request that a model cannot be asked.
+            If the settings of a model prevent every request, for example a missing key.
         """
-        self._lacking = self._count_lacking(self._plan.values())
-        for model in dict.fromkeys(self._plan[key].model for key in self._lacking):
+        self._missing = self._count_missing(self._plan.values())
+        for model in dict.fromkeys(self._plan[key].model for key in self._missing):
             backend = self._backend(model)
             if isinstance(backend, Remote):
                 backend.check()
-        if self._lacking:
+        if self._missing:
             self._launch()
 
     def request(self, jobs: Sequence[Job]) -> None:
-        """Ask for more than the plan, before what has not been sent yet.
-
-        Of several processes of a run the one that samples is told.
-        """
+        """Request more than the plan, before everything that has not been sent yet."""
         self._extend(jobs)
         fresh = {job.key: self._plan[job.key] for job in jobs}
-        # Under the lock, so that what is answered meanwhile is not counted as lacking again.
+        # Under the lock, so that a completion that arrives meanwhile is not counted as missing.
         with self._changed:
-            lacking = self._count_lacking(fresh.values())
-            self._lacking |= lacking
-        self._orders.ask([fresh[key] for key in lacking], first=True)
-        if not lacking:
+            missing = self._count_missing(fresh.values())
+            self._missing |= missing
+        self._commands.add([fresh[key] for key in missing], first=True)
+        if not missing:
             return
         self._launch()
         if self._leadership.is_shared and not self._leading:
             with self._store.transaction():
-                for key in lacking:
+                for key in missing:
                     self._store.put(self._run, WANTED_JOB, key, fresh[key].to_json())
 
     def count_stored(self, jobs: Sequence[Job]) -> int:
-        """Return how many samples of `jobs` that are not in the plan yet the store has."""
+        """Return how many samples of those `jobs` that are not in the plan are in the store."""
         fresh = {job.key: job for job in jobs if job.key not in self._plan}
         total = sum(job.n for job in fresh.values())
-        return total - sum(self._count_lacking(fresh.values()).values())
-
-    def prioritise(self, jobs: Sequence[Job]) -> None:
-        """Ask for these before the others, where this process is the one that samples."""
-        with self._changed:
-            lacking = [job for job in jobs if job.key in self._lacking]
-        self._orders.ask(lacking, first=True)
+        return total - sum(self._count_missing(fresh.values()).values())
 
     def wait(
         self, job: Job, n: int | None = None, *, tick: Callable[[], object] = lambda: None
     ) -> tuple[Completion, ...]:
-        """Return the first `n` samples of a wording, all of them by default, once they are there.
+        """Wait for the first `n` samples of `job`, all of them by default, and return them.
 
-        Until then `tick` is called many times a second.
+        Parameters
+        ----------
+        job
+            Requested if it is not in the plan.
+        n
+            Number of samples; None for ``job.n``.
+        tick
+            Called on every poll, about 40 times a second.
 
         Raises
         ------
-        NotScoredError
-            If they cannot be had: a ModelError or BudgetError that says why.
+        ModelError
+            If the model cannot answer.
+        BudgetError
+            If the budget is used up.
         StoreError
-            If what was answered cannot be kept.
+            If the completions cannot be written or read.
         """
         wanted = job if n is None else replace(job, n=n)
-        asked = False
+        requested = False
         while self._store.missing({wanted.key: wanted.n})[wanted.key]:
             self._raise_failure(key=wanted.key, model=wanted.model)
-            if not asked:
+            if not requested:
                 self.request([wanted])
-                asked = True
+                requested = True
             tick()
-            self._glance()
+            self._poll()
         return self._store.completions(wanted.key, wanted.n)
 
-    def form(self, model: str) -> Capabilities:
-        """Return what a model honours, starting it only if the store does not know.
+    def capabilities(self, model: str) -> Capabilities:
+        """Return the capabilities of a model. Start it only if the store does not have them.
 
-        Where this run asks it for anything, the answer is what this run found.
+        If this run requests completions from the model, the result is what this run found.
 
         Raises
         ------
@@ -183,51 +184,50 @@ class Sampler:
             If the model cannot be started.
         """
         with self._changed:
-            will_start = any(self._plan[key].model == model for key in self._lacking)
-        told = False
+            will_start = any(self._plan[key].model == model for key in self._missing)
+        requested = False
         while (note := self._store.get(self._run, STARTED, model)) is None:
             if not will_start:
                 known = self._store.capabilities(self._backend(model).identity)
                 if known is not None:
                     return known
             self._raise_failure(model=model)
-            if not told:
+            if not requested:
                 self._store.put(self._run, WANTED_MODEL, model, b"")
                 self._launch()
-                told = True
-            self._glance()
+                requested = True
+            self._poll()
         return capabilities_from_json(note)
 
     def progress(self) -> Progress:
-        """Return how far sampling has come."""
+        """Return the progress of sampling."""
         total = self._total()
         with self._changed:
-            at_first = lacking = sum(self._lacking.values())
+            at_first = missing = sum(self._missing.values())
             at_first += self._arrived
         if self._thread is not None and not self._leading:
-            lacking = self._still_lacking()
+            missing = self._still_missing()
         elapsed = time.monotonic() - self._began
-        rate = (at_first - lacking) / elapsed if elapsed > 0 else 0.0
+        rate = (at_first - missing) / elapsed if elapsed > 0 else 0.0
         return Progress(
-            done=total - lacking,
+            done=total - missing,
             total=total,
             cached=total - at_first,
             rate=rate,
-            eta=lacking / rate if rate > 0 else None,
+            eta=missing / rate if rate > 0 else None,
             usage=self._store.usage(self._run),
         )
 
     def close(self, *, grace: float = 0.0) -> None:
-        """Ask for nothing more, end what is under way and give the models back.
+        """End sampling and close the models.
 
         Parameters
         ----------
         grace
-            Seconds that requests under way may still take. Without it they are ended at once,
-            and what they would have brought is asked for again on the next run, or by the
-            process that takes over.
+            Seconds that open requests have to finish. Requests that do not finish are cancelled,
+            and the next run, or the next leader, sends them again.
         """
-        self._orders.close(grace=grace)
+        self._commands.close(grace=grace)
         if self._thread is not None:
             self._thread.join()
 
@@ -242,25 +242,25 @@ class Sampler:
     def _total(self) -> int:
         return sum(job.n for job in self._plan.values())
 
-    def _count_lacking(self, jobs: Iterable[Job]) -> dict[str, int]:
+    def _count_missing(self, jobs: Iterable[Job]) -> dict[str, int]:
         missing = self._store.missing({job.key: job.n for job in jobs})
         return {key: len(samples) for key, samples in missing.items() if samples}
 
-    def _still_lacking(self) -> int:
-        return sum(self._count_lacking(list(self._plan.values())).values())
+    def _still_missing(self) -> int:
+        return sum(self._count_missing(list(self._plan.values())).values())
 
-    def _kept(self, key: str, samples: int) -> None:
+    def _stored(self, key: str, samples: int) -> None:
         with self._changed:
-            lacking = self._lacking.pop(key, 0)
-            self._arrived += min(samples, lacking)
-            if samples < lacking:
-                self._lacking[key] = lacking - samples
+            missing = self._missing.pop(key, 0)
+            self._arrived += min(samples, missing)
+            if samples < missing:
+                self._missing[key] = missing - samples
 
     # -- waiting -------------------------------------------------------------------------------
 
-    def _glance(self) -> None:
+    def _poll(self) -> None:
         with self._changed:
-            self._changed.wait(_GLANCE_SECONDS)
+            self._changed.wait(_POLL_SECONDS)
 
     def _notify(self) -> None:
         with self._changed:
@@ -273,25 +273,27 @@ class Sampler:
         if isinstance(self._crash, PromptseError):
             raise self._crash
         if self._crash is not None:
-            raise ModelError(f"{model}: sampling broke off: {self._crash!r}") from self._crash
-        if self._orders.closing.is_set():
-            raise ModelError(f"{model}: sampling was ended before this was answered; run again")
+            raise ModelError(
+                f"{model}: unexpected error while sampling: {self._crash!r}"
+            ) from self._crash
+        if self._commands.closing.is_set():
+            raise ModelError(f"{model}: sampling ended before this was answered; run again")
 
     # -- the sampling thread -------------------------------------------------------------------
 
     def _launch(self) -> None:
-        if self._thread is None and not self._orders.closing.is_set():
+        if self._thread is None and not self._commands.closing.is_set():
             self._began = time.monotonic()
             self._thread = threading.Thread(target=self._main, name="promptse-sampler", daemon=True)
             self._thread.start()
 
     def _main(self) -> None:
         try:
-            while not self._orders.closing.is_set():
+            while not self._commands.closing.is_set():
                 if self._leadership.take():
                     asyncio.run(self._lead())
                     return
-                self._orders.closing.wait(ROUND_SECONDS)
+                self._commands.closing.wait(POLL_SECONDS)
         except BaseException as error:  # noqa: BLE001 - a thread's boundary: raised by `wait`
             self._crash = error
         finally:
@@ -307,17 +309,17 @@ class Sampler:
             concurrency=self._concurrency,
             budget=self._budget,
             retry_policy=self._retry_policy,
-            lacking=self._still_lacking,
-            kept=self._kept,
+            n_missing=self._still_missing,
+            stored=self._stored,
             changed=self._notify,
         )
         plan = dict(self._plan)
-        lacking = self._count_lacking(plan.values())
+        missing = self._count_missing(plan.values())
         with self._changed:
-            later = {key: left for key, left in self._lacking.items() if key not in plan}
-            self._lacking = lacking | later
+            later = {key: left for key, left in self._missing.items() if key not in plan}
+            self._missing = missing | later
         self._leading = True
-        await leader.lead(self._orders, [plan[key] for key in lacking])
+        await leader.lead(self._commands, [plan[key] for key in missing])
 
     def _backend(self, model: str) -> Backend:
         if model not in self._backends:

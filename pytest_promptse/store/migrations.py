@@ -85,6 +85,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX claim_run ON claim (run)",
     ),
     ("ALTER TABLE wording ADD COLUMN template TEXT",),
+    ("ALTER TABLE verdict DROP COLUMN assertion",),
 )
 SCHEMA_VERSION = len(STEPS)
 

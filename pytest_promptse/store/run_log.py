@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from pytest_promptse.models.base import Usage
-from pytest_promptse.sampling.job import Progress
+from pytest_promptse.models.base import Usage  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,46 +170,36 @@ class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
     cached: int
 
 
-class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How far sampling had come ``at`` a time (seconds since 1970), as the last process saw it."""
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far sampling has come.
 
-    at: float
+    Attributes
+    ----------
+    done, total
+        Samples of the plan in the store, and all samples of the plan.
+    cached
+        Samples that were in the store before this run.
+    rate
+        Samples per second since sampling began.
+    eta
+        Seconds left at this rate; None without a rate.
+    usage
+        What the run has paid.
+    """
+
     done: int
     total: int
     cached: int
     rate: float
     eta: float | None
-    usage: tuple[int, int, int]
+    usage: Usage
 
-    @classmethod
-    def of(cls, progress: Progress, *, at: float) -> ProgressRow:
-        """Return the row of `progress`."""
-        used = progress.usage
-        return cls(
-            at=at,
-            done=progress.done,
-            total=progress.total,
-            cached=progress.cached,
-            rate=progress.rate,
-            eta=progress.eta,
-            usage=(used.requests, used.prompt_tokens, used.completion_tokens),
-        )
 
-    def progress(self) -> Progress:
-        """Return the progress that the row was made of."""
-        requests, prompt_tokens, completion_tokens = self.usage
-        return Progress(
-            done=self.done,
-            total=self.total,
-            cached=self.cached,
-            rate=self.rate,
-            eta=self.eta,
-            usage=Usage(
-                requests=requests,
-                prompt_tokens=prompt_tokens,
-                completion_tokens=completion_tokens,
-            ),
-        )
+class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The progress that the last reporting process saw at time `at`, in seconds since 1970."""
+
+    at: float
+    progress: Progress
 
 
 Row = TypeVar("Row", SuiteRow, LookRow, VariantRow, GateRow, ErrorRow, CachedRow, ProgressRow)

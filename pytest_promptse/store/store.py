@@ -34,14 +34,12 @@ class StoredVerdict:
     """What one check found of one program.
 
     ``cause`` is empty where the program passed, else why it failed (``wrong_answer``,
-    ``timeout``, …); ``detail`` says more in one line; ``seconds`` is what judging took;
-    ``where`` is the text of the assertion that failed.
+    ``timeout``, …); ``detail`` says more in one line; ``seconds`` is what judging took.
     """
 
     cause: str
     detail: str
     seconds: float
-    where: str = ""
 
 
 class Store:
@@ -242,25 +240,23 @@ class Store:
             for batch in _batches(programs, _BATCH):
                 rows = connection.execute(
                     """
-                    SELECT program, cause, detail, seconds, assertion FROM verdict
+                    SELECT program, cause, detail, seconds FROM verdict
                     WHERE check_id = ? AND program IN (SELECT value FROM json_each(?))
                     """,
                     (check, json.dumps(batch)),
                 )
-                for program, cause, detail, seconds, where in rows:
-                    found[program] = StoredVerdict(
-                        cause=cause, detail=detail, seconds=seconds, where=where
-                    )
+                for program, cause, detail, seconds in rows:
+                    found[program] = StoredVerdict(cause=cause, detail=detail, seconds=seconds)
         return found
 
     def add_verdict(self, check: str, program: str, verdict: StoredVerdict) -> None:
         """Keep one verdict; the first of a check and a program stays."""
         with self.database.write() as connection:
             connection.execute(
-                "INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                "INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
                     *(check, program, verdict.cause, _SURROGATE.sub("\ufffd", verdict.detail)),
-                    *(verdict.seconds, _SURROGATE.sub("\ufffd", verdict.where), time.time()),
+                    *(verdict.seconds, time.time()),
                 ),
             )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
+
+from pytest_promptse.variants.word_diff import word_diff
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.library import Library
     from pytest_promptse.variants.templates import Material
 
-_PIECES = re.compile(r"\S+|\s+")
 _SNIPPETS = ("openers", "asks", "intros", "links", "asides", "before", "after")
 
 
@@ -20,19 +19,12 @@ def difference(original: str, reworded: str) -> Text:
     """Return `reworded` with new words in green and those they stand for struck out in red."""
     from rich.text import Text  # noqa: PLC0415 - only what is looked at needs it
 
-    was, now = list[str](_PIECES.findall(original)), list[str](_PIECES.findall(reworded))
     shown = Text()
-    a_keys, b_keys = (
-        [" " if piece.isspace() else piece for piece in pieces] for pieces in (was, now)
-    )
-    for tag, a, b, c, d in SequenceMatcher(None, a_keys, b_keys, autojunk=False).get_opcodes():
-        if tag == "equal":
-            shown.append("".join(now[c:d]))
-            continue
-        if gone := "".join(was[a:b]).strip():
-            shown.append(gone, style="red strike")
-            shown.append(" ")
-        shown.append("".join(now[c:d]), style="green")
+    for kind, part in word_diff(original, reworded):
+        if kind == "gone":
+            shown.append(part, style="red strike").append(" ")
+        else:
+            shown.append(part, style="green" if kind == "new" else "")
     return shown
 
 

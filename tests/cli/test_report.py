@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_promptse.cli.main import main
-from pytest_promptse.reports.reading import decode
+from pytest_promptse.record.files import decode
 
 SAVED = Path(__file__).parents[1] / "record" / "records" / "run-1.json"
 

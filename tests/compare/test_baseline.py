@@ -8,11 +8,11 @@ import pytest
 
 from pytest_promptse.compare.baseline import Baselines
 from pytest_promptse.errors import NoBaselineError, RecordError
+from pytest_promptse.record.files import encode
 from pytest_promptse.record.schema import (
     SCHEMA,
     Record,
     UsageRecord,
-    encode,
 )
 from pytest_promptse.store.store import Store
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.config.settings import PRESETS, check_names, resolve
+from pytest_promptse.config.settings import PRESETS, Settings, check_names, resolve
 from pytest_promptse.errors import SettingsError
 
 
@@ -138,3 +140,8 @@ def test_a_threshold_is_taken_exactly_within_0_and_1(value):
     else:
         with pytest.raises(SettingsError):
             settled(min_auc_e=value)
+
+
+def test_every_option_has_a_setting_and_every_setting_an_option():
+    derived = {"adaptive"}
+    assert set(OPTIONS) | derived == {field.name for field in fields(Settings)}

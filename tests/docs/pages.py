@@ -16,15 +16,19 @@ PAGES = sorted(
 )
 SHELLS = ("console", "sh", "bash", "shell")
 _EXIT = re.compile(r"<!-- exits (\d+) -->")
-# The first line of a block that a reader saves names the file.
+# A reader saves a block as a file. Its first line names the file where that line is a comment of
+# the language; above any other block a comment of the page does.
 _FILE = re.compile(r"# ([\w./-]+\.\w+)\n")
+_SAVED = re.compile(r"<!-- saved as ([\w./-]+\.\w+) -->")
+_HASH_COMMENTS = ("python", "yaml", "toml", "ini")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
     """A fenced block.
 
-    ``status`` is what its last command ends with, told by ``<!-- exits 1 -->`` above the block.
+    ``status`` is the exit code of its last command, told by ``<!-- exits 1 -->`` above the block,
+    ``file`` the name under which a reader saves it, or None.
     """
 
     page: Path
@@ -32,23 +36,11 @@ class Block:
     language: str
     text: str
     status: int
+    file: str | None
 
     @property
     def id(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
-
-    @property
-    def file(self) -> str | None:
-        """The file that a reader saves the block as."""
-        named = _FILE.match(self.text)
-        return named[1] if named else None
-
-    @property
-    def content(self) -> str:
-        """The file's text: without the line that names it where that is no comment of its own."""
-        if self.language in ("text", "sh"):
-            return self.text.partition("\n")[2]
-        return self.text
 
     @property
     def is_run(self) -> bool:
@@ -83,22 +75,28 @@ def blocks(page: Path) -> list[Block]:
     """Return the fenced blocks of a page."""
     found = []
     status = 0
+    saved: str | None = None
     for token in MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8")):
         if token.type == "html_block":
             said = _EXIT.search(token.content)
             status = int(said[1]) if said else status
+            named = _SAVED.search(token.content)
+            saved = named[1] if named else saved
         elif token.type == "fence":
             assert token.map
+            language = token.info.strip()
+            named = _FILE.match(token.content) if language in _HASH_COMMENTS else None
             found.append(
                 Block(
                     page=page,
                     line=token.map[0] + 1,
-                    language=token.info.strip(),
+                    language=language,
                     text=token.content,
                     status=status,
+                    file=named[1] if named else saved,
                 )
             )
-            status = 0
+            status, saved = 0, None
         elif token.type.endswith("_open") and token.level == 0:
-            status = 0
+            status, saved = 0, None
     return found

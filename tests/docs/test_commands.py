@@ -42,7 +42,7 @@ def test_a_page_does_what_it_says(page, shell, paid_model):
         if block.file is not None:
             file = shell.project / block.file
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(block.content)
+            file.write_text(block.text)
         if not is_run(block):
             continue
         suites = shell.project / "example_suites"

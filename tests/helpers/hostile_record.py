@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pytest_promptse.record.schema import (
     SCHEMA,
+    BaselineRecord,
+    ComparedRecord,
+    ComparisonRecord,
+    DifferenceRecord,
     EmotionRecord,
     ErrorRecord,
     GateRecord,
     InvocationRecord,
     ModelRecord,
     PromptRecord,
+    RankedRecord,
+    RankingRecord,
     Record,
     SampleRecord,
     SubgroupRecord,
@@ -19,8 +25,6 @@ from pytest_promptse.record.schema import (
     UsageRecord,
     VariantRecord,
 )
-from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
-from pytest_promptse.reports.ranked import DifferenceRecord, RankedRecord, RankingRecord
 
 ATTACKS = (
     "<script>window.owned = 1</script>",

@@ -8,6 +8,7 @@ import random
 from msgspec.structs import replace
 
 from pytest_promptse.compare.entry import NamedRecord
+from pytest_promptse.record.files import encode
 from pytest_promptse.record.schema import (
     SCHEMA,
     CalibrationRecord,
@@ -20,7 +21,6 @@ from pytest_promptse.record.schema import (
     TaskRecord,
     UsageRecord,
     VariantRecord,
-    encode,
 )
 
 EMOTIONS = {

@@ -16,7 +16,7 @@ from pytest_promptse.models.base import (
 from pytest_promptse.sampling.sampler import Job, RetryPolicy, Sampler
 from pytest_promptse.store.store import Store
 
-QUICK = RetryPolicy(attempts=4, first=0.01, longest=0.02, longest_wish=1.0)
+QUICK = RetryPolicy(attempts=4, first=0.01, longest=0.02, longest_retry_after=1.0)
 
 
 class ScriptedBackend:

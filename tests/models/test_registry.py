@@ -12,7 +12,7 @@ from pytest_promptse.models import registry
 from pytest_promptse.models.base import Decoding, Prompt, Request
 from pytest_promptse.models.extract import extract
 from pytest_promptse.models.reference import ReferenceBackend
-from pytest_promptse.models.registry import BACKENDS, ModelOptions, create_backend, split_spec
+from pytest_promptse.models.registry import BACKENDS, create_backend, split_spec
 
 
 @pytest.mark.parametrize(
@@ -60,18 +60,6 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, s
     monkeypatch.setattr(registry, "find_spec", lambda _module: None)
     with pytest.raises(SettingsError, match=rf"pip install 'pytest-promptse\[{extra}\]'"):
         create_backend(spec)
-
-
-def test_further_backends_go_before_the_built_in_ones():
-    made = []
-
-    def make(spec, name, options):
-        made.append((spec, name, options.api))
-        return ReferenceBackend()
-
-    create_backend("mine:a:b", ModelOptions(api="chat"), extra={"mine": make})
-    create_backend("tiny", extra={"tiny": make})
-    assert made == [("mine:a:b", "a:b", "chat"), ("tiny", "", None)]
 
 
 def test_importing_the_registry_imports_no_backend():

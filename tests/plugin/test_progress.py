@@ -12,11 +12,11 @@ import pytest
 
 SLOW = """
 import asyncio
-import pytest_promptse.reports.progress
+import pytest_promptse.plugin.progress_line
 from pytest_promptse.models.reference import ReferenceBackend
 
 # Nobody waits ten seconds in a test.
-pytest_promptse.reports.progress.LOG_SECONDS = 0.5
+pytest_promptse.plugin.progress_line.LOG_SECONDS = 0.5
 
 class Slow(ReferenceBackend):
     spec = "slow:m"

@@ -167,7 +167,7 @@ def test_all_samples_after_some_ask_only_for_the_rest(run):
 
 def test_a_dry_run_says_the_most_it_may_ask_for(run):
     result = run("--promptse-dry-run", *AUTO, *REFERENCE)
-    result.stdout.fnmatch_lines([f"*would ask for at most {ALL * SAMPLES} *"])
+    result.stdout.fnmatch_lines([f"*would request at most {ALL * SAMPLES} *"])
 
 
 def test_a_gate_alone_draws_the_rounds_that_it_needs(run):

@@ -35,7 +35,7 @@ def test_a_dead_server_opens_the_circuit_and_what_is_missing_is_asked_for_by_the
     died = run(*options)
     died.assert_outcomes(passed=1, errors=6 + 4)
     assert died.ret == pytest.ExitCode.TESTS_FAILED
-    assert any("3 wordings in a row failed" in line for line in died.outlines)
+    assert any("3 variants in a row failed" in line for line in died.outlines)
     assert any("not scored" in line for line in died.outlines)
     assert len(server.requests) == 5
 

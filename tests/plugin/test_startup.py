@@ -43,7 +43,9 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
         "pytest_promptse.errors",
         "pytest_promptse.hookspecs",
         "pytest_promptse.plugin",
+        "pytest_promptse.plugin.fixtures",
         "pytest_promptse.plugin.hooks",
+        "pytest_promptse.plugin.invocation",
     }
 
 

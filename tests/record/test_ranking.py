@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from pytest_promptse.record.queries import Series
+from pytest_promptse.record.queries import Series, best_in, gap, remarks, victories
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.reports import markdown
 from pytest_promptse.reports.formatting import MINUS
 from pytest_promptse.reports.html import html
-from pytest_promptse.reports.ranked import best_in, gap, remarks, victories
 from pytest_promptse.reports.terminal.summary import render
 
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record.schema import encode, json_schema
-from pytest_promptse.reports.reading import decode
+from pytest_promptse.record.files import decode, encode
+from pytest_promptse.record.schema import json_schema
 
 # A record as version 0.1.0 of the package wrote it. Never make it anew: that old records stay
 # readable is what it is for.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import BudgetError, SettingsError
 from pytest_promptse.models.base import Decoding, Prompt, Request, Usage
-from pytest_promptse.sampling.budget import Account, Budget, most
+from pytest_promptse.sampling.budget import Account, Budget, upper_bound
 
 
 def test_a_cost_limit_without_prices_is_refused():
@@ -25,9 +25,9 @@ def test_cost_is_by_the_million_tokens_of_each_kind():
 def test_the_worst_case_counts_every_sample_full_and_the_prompt_once():
     prompt, decoding = Prompt(user="ä" * 100, system="be brief"), Decoding(max_tokens=50)
     ask = Request(prompt=prompt, decoding=decoding, n=4)
-    assert most(ask).completion_tokens == 200
-    assert most(ask).prompt_tokens >= 208
-    assert most(ask).requests == 1
+    assert upper_bound(ask).completion_tokens == 200
+    assert upper_bound(ask).prompt_tokens >= 208
+    assert upper_bound(ask).requests == 1
 
 
 @settings(deadline=None, max_examples=50)

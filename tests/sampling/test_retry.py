@@ -14,7 +14,7 @@ wishes = st.none() | st.floats(0, 120)
 
 @given(st.integers(0, 20), wishes)
 def test_pauses_double_up_to_a_bound_and_never_undercut_the_servers_wish(attempt, wish):
-    retry_policy = RetryPolicy(attempts=100, first=1.0, longest=30.0, longest_wish=120.0)
+    retry_policy = RetryPolicy(attempts=100, first=1.0, longest=30.0, longest_retry_after=120.0)
     pause = retry_policy.pause(attempt, wish)
     unjittered = min(2.0**attempt, 30.0)
     assert pause is not None

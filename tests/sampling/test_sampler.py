@@ -73,7 +73,7 @@ def test_a_second_run_asks_nothing_and_does_not_start_the_model(sample, backend,
     model = backend()
     again = sample(jobs, model, run="again")
     assert len(collect(again, jobs)[0]) == 5
-    assert again.form(model.spec) == Capabilities(form="chat", logprobs="raw")
+    assert again.capabilities(model.spec) == Capabilities(form="chat", logprobs="raw")
     assert model.started == 0
     assert again.progress().cached == 10
 
@@ -96,7 +96,7 @@ def test_gaps_become_one_request_each(sample, backend, job, store, answer):
         return Response(completions=kept, usage=full.usage)
 
     _, (failed,) = collect(sample([wanted], backend(only_some)), [wanted])
-    assert "asked for 1 samples of task1[original], got none of them" in failed
+    assert "none of the 1 requested samples of task1[original]" in failed
     model = backend()
     assert len(sample([wanted], model, run="again").wait(wanted)) == 8
     assert [(ask.first, ask.n) for ask in model.asks] == [(0, 1), (3, 2), (6, 2)]
@@ -139,8 +139,8 @@ def test_several_models_are_asked_side_by_side(sample, backend, job):
 def test_the_form_of_a_model_that_nothing_was_asked_of_starts_it_once(sample, backend):
     model = backend()
     sampler = sample([], model)
-    assert sampler.form(model.spec).form == "chat"
-    assert sampler.form(model.spec).form == "chat"
+    assert sampler.capabilities(model.spec).form == "chat"
+    assert sampler.capabilities(model.spec).form == "chat"
     assert model.started == 1
     sampler.close()
     assert model.closed == 1
@@ -164,7 +164,7 @@ def test_closing_ends_what_is_under_way_and_keeps_what_came(sample, backend, job
     sampler.wait(jobs[0])
     sampler.close()
     assert model.closed == 1
-    with pytest.raises(ModelError, match="sampling was ended"):
+    with pytest.raises(ModelError, match="sampling ended"):
         sampler.wait(jobs[-1])
     kept = sum(not gaps for gaps in store.missing({each.key: 2 for each in jobs}).values())
     assert 0 < kept < 500
@@ -279,7 +279,7 @@ def test_a_model_that_does_not_start_fails_its_jobs(sample, backend, job):
         raise ModelError("cannot reach http://localhost:1; is the server up?")
 
     sampler = sample([job(1)], backend(start=refuse))
-    for ask in (lambda: sampler.wait(job(1)), lambda: sampler.form("fake:model")):
+    for ask in (lambda: sampler.wait(job(1)), lambda: sampler.capabilities("fake:model")):
         with pytest.raises(ModelError, match="is the server up"):
             ask()
 
@@ -303,7 +303,7 @@ def test_a_dead_server_opens_the_circuit(sample, backend, job):
     had, failed = collect(sample(jobs, model, concurrency=8), jobs)
     assert len(had) == 40
     assert len(failed) == 960
-    assert "3 wordings in a row failed" in failed[-1]
+    assert "3 variants in a row failed" in failed[-1]
     assert len(model.asks) < 40 + 8 * 4 + 8 * 4
 
 
@@ -352,7 +352,7 @@ def test_a_defect_of_a_backend_is_an_error_and_not_a_hang(sample, backend, job):
     def broken(_ask, _number):
         raise KeyError("choices")
 
-    with pytest.raises(ModelError, match=r"fake:model: the backend itself failed: KeyError"):
+    with pytest.raises(ModelError, match=r"fake:model: unexpected error in the backend: KeyError"):
         sample([job(1)], backend(broken)).wait(job(1))
 
 
@@ -377,7 +377,7 @@ def test_no_request_beyond_max_requests_is_sent(sample, backend, job):
     # How many are missing is counted when it is said, while answers may still be coming in.
     said = re.compile(
         r"max_requests=20: 20 are sent and the next would exceed it; raise "
-        r"--promptse-max-requests; (\d+) samples are missing, the others are kept"
+        r"--promptse-max-requests; (\d+) samples are missing, the others are stored"
     )
     counts = [int(said.fullmatch(message)[1]) for message in failed]
     assert len(counts) == 30

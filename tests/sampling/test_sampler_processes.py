@@ -65,7 +65,7 @@ PROCESS = textwrap.dedent(
         except NotScoredError as error:
             outcome.append(f"{type(error).__name__}: {error}")
     if options["form"]:
-        outcome.append(sampler.form("fake:model").logprobs)
+        outcome.append(sampler.capabilities("fake:model").logprobs)
     print(json.dumps(outcome), flush=True)
     sys.stdin.readline()
     sampler.close(grace=5)

@@ -12,7 +12,7 @@ from faulty_server import FaultyServer
 from pytest_promptse.errors import BudgetError, SettingsError
 from pytest_promptse.models.base import Usage, derive_seed
 from pytest_promptse.models.openai import OpenAIBackend
-from pytest_promptse.run.portions import Order, Portion
+from pytest_promptse.sampling.request_queue import ActiveJob, Batch
 from pytest_promptse.sampling.sampler import Budget
 
 SPEC = "openai:m"
@@ -189,7 +189,7 @@ def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answe
     known, unknown = ask(1, 2), ask(2, 2)
     store.add_completions(
         known.key,
-        answer(Portion(Order(known, range(2)), 0, 2).request).completions,
+        answer(Batch(ActiveJob(known, range(2)), 0, 2).request).completions,
         usage=Usage(),
         model=SPEC,
         prompt=known.prompt,

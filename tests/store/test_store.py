@@ -299,7 +299,7 @@ def test_capabilities_are_kept_by_identity(store):
 
 def test_verdicts_are_kept_by_check_and_program(store):
     passed = StoredVerdict(cause="", detail="", seconds=0.25)
-    failed = StoredVerdict(cause="wrong_answer", detail="1 != 2", seconds=0.5, where="assert")
+    failed = StoredVerdict(cause="wrong_answer", detail="1 != 2", seconds=0.5)
     store.add_verdict("check", "a", passed)
     store.add_verdict("check", "b", failed)
     store.add_verdict("check", "b", passed)

@@ -13,7 +13,7 @@ from base64 import b64encode
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_promptse.record.queries import changes
+from pytest_promptse.variants.word_diff import word_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,7 +78,7 @@ def _differences(task: TaskRecord) -> list[list[list[Any]]]:
         if before is None:
             found.append([[_KINDS["same"], variant.prompt]])
             continue
-        found.append([[_KINDS[kind], text] for kind, text in changes(before, variant.prompt)])
+        found.append([[_KINDS[kind], text] for kind, text in word_diff(before, variant.prompt)])
     return found
 
 

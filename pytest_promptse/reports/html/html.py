@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse.record.files import write_chunks
 from pytest_promptse.record.queries import (
+    FIGURES,
+    METRIC_LABELS,
     asked,
     causes,
     compared,
+    gap,
     losses,
     overall,
+    remarks,
     series_of,
     unscored,
+    victories,
     worst_change,
 )
 from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.formatting import cost_unit, per_solved
 from pytest_promptse.reports.html import standalone_page
 from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
-from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
-from pytest_promptse.reports.terminal.ranking import NAMES, per_solved, unit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_promptse.record.schema import Record
-    from pytest_promptse.reports.ranked import RankingRecord
+    from pytest_promptse.record.schema import RankingRecord, Record
 
 _HARMFUL = 8
 
@@ -51,7 +55,7 @@ def write(record: Record, path: Path) -> None:
         If the extra is not installed.
     """
     check_installed()
-    standalone_page.save(render(record), path, what=f"report html:{path}")
+    write_chunks([render(record).encode()], path, what=f"report html:{path}")
 
 
 def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
@@ -85,14 +89,14 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
 def _ranking(ranking: RankingRecord) -> dict[str, Any]:
     return {
         "of": ranking,
-        "figures": [NAMES[metric] for metric in FIGURES],
-        "unit": unit(ranking),
+        "figures": [METRIC_LABELS[metric] for metric in FIGURES],
+        "unit": cost_unit(ranking),
         "rows": [
             (one, per_solved(one), [gap(ranking, one.template, metric) for metric in FIGURES])
             for one in ranking.templates
         ],
         "victories": [
-            (NAMES[metric], better, worse)
+            (METRIC_LABELS[metric], better, worse)
             for metric in FIGURES
             for better, worse in victories(ranking, metric)
         ],

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.errors import RecordError, SettingsError
+from pytest_promptse.errors import SettingsError
 from pytest_promptse.reports.formatting import exact, probability, short, signed, spoken
 
 if TYPE_CHECKING:
@@ -93,23 +93,3 @@ def rendered(
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         **values,
     )
-
-
-def save(page: str, path: Path, *, what: str) -> None:
-    """Write a page, making the folder if it is missing.
-
-    Parameters
-    ----------
-    what
-        What was asked for, as an error names it.
-
-    Raises
-    ------
-    RecordError
-        If `path` cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(page.encode())
-    except OSError as error:
-        raise RecordError(f"{what}: {error.strerror or error}") from None

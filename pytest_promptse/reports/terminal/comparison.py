@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from rich.padding import Padding
 from rich.text import Text
 
-from pytest_promptse.reports.compared import command_making
+from pytest_promptse.record.files import baseline_command
+from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.reports.formatting import console, printed
 
 if TYPE_CHECKING:
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from pytest_promptse.record.schema import Record
-    from pytest_promptse.reports.compared import BaselineRecord, ComparedRecord, ComparisonRecord
+    from pytest_promptse.record.schema import (
+        BaselineRecord,
+        ComparedRecord,
+        ComparisonRecord,
+        Record,
+    )
 
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
-_VERDICTS = ("fail", "inconclusive", "pass")
 _LABELS = {"auc_e": "AUC-E", "pass_at_1": "pass@1", "excess": "excess sensitivity"}
 _SHORT = {**_LABELS, "excess": "excess"}
 # Shown although no margin was given for them.
@@ -85,7 +89,7 @@ def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]
 def _renewed(comparison: ComparisonRecord) -> str:
     name = comparison.baseline.name
     return (
-        f"the baseline {name!r}; renew it with: {command_making(name)}, "
+        f"the baseline {name!r}; renew it with: {baseline_command(name)}, "
         "or give --promptse-compare-missing warn"
     )
 
@@ -133,8 +137,7 @@ def _asked(comparison: ComparisonRecord) -> str:
 
 
 def _one_line(comparison: ComparisonRecord) -> Text:
-    judged = {figure.verdict for figure in comparison.figures}
-    verdict = next((one for one in _VERDICTS if one in judged), None)
+    verdict = worst_verdict(figure.verdict for figure in comparison.figures)
     whose = [_label(figure) for figure in comparison.figures if figure.verdict == verdict]
     line = Text(f"{comparison.suite} {_asked(comparison)}: ")
     for figure in comparison.figures:

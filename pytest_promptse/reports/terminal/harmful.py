@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from difflib import SequenceMatcher
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from pytest_promptse.reports.formatting import WIDE, probability, shortened, spoken
+from pytest_promptse.variants.word_diff import word_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,19 +97,17 @@ def difference(before: str, after: str) -> Text:
 
     The marks carry the meaning, colours only help; long unchanged stretches are shortened.
     """
-    old, new = before.split(), after.split()
     text = Text()
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            words = new[j1:j2]
+    for kind, part in word_diff(before, after):
+        words = part.split()
+        if kind == "gone":
+            text.append("[-" + " ".join(words) + "-]", "red").append(" ")
+        elif kind == "new":
+            text.append("[+" + " ".join(words) + "+]", "green").append(" ")
+        elif words:
             if len(words) > 2 * _CONTEXT_WORDS + 1:
                 words = [*words[:_CONTEXT_WORDS], "…", *words[-_CONTEXT_WORDS:]]
             text.append(" ".join(words) + " ")
-            continue
-        if i2 > i1:
-            text.append("[-" + " ".join(old[i1:i2]) + "-]", "red").append(" ")
-        if j2 > j1:
-            text.append("[+" + " ".join(new[j1:j2]) + "+]", "green").append(" ")
     return text
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from pytest_promptse.record.queries import Series
 from pytest_promptse.reports.formatting import (
     DASH,
+    MINUS,
     NOT_MEASURED,
     WIDE,
     columns,
@@ -19,6 +20,7 @@ from pytest_promptse.reports.formatting import (
     shortened,
     signed,
     sparkline,
+    spoken,
     starred,
 )
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 _LEAST_NAME, _MOST_NAME = 12, 48
 _Cells = list[tuple[str, str]]
+_CAUSES_SHOWN = 4
+_CAUSE_BAR = 12
+_LEAST_SHOWN = 0.005
 
 
 def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
@@ -182,3 +187,50 @@ def _secondary(suite: SuiteRecord) -> _Cells:
 
 def _widths(rows: Sequence[_Cells]) -> list[int]:
     return [1 + max(len(text) for text, _ in column) for column in zip(*rows, strict=True)]
+
+
+def loss_by_cause(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
+    """Show the part of 1 - E that each cause of failure accounts for, by distance.
+
+    The last column is the increase of the share of samples that fail for this cause. Suites are
+    weighted by their number of tasks.
+    """
+    split = [suite for suite in suites if suite.losses]
+    distances = sorted({d for suite in split for d in suite.losses}, key=float)
+    causes = {cause for suite in split for own in suite.losses.values() for cause in own}
+    losses = {c: [_mean(split, d, c, "loss") for d in distances] for c in causes}
+    drops = {c: sum(_mean(split, d, c, "drop") for d in distances) / len(distances) for c in causes}
+    ranked = sorted(causes, key=lambda cause: (-sum(losses[cause]), cause))
+    shown = [c for c in ranked if max(map(abs, (*losses[c], drops[c]))) >= _LEAST_SHOWN][
+        :_CAUSES_SHOWN
+    ]
+    if not shown:
+        return
+    most = max(sum(losses[cause]) for cause in shown)
+    widths = [8] * len(distances) + [10]
+    head = [*((f"d{d}", "dim") for d in distances), ("failures", "dim")]
+    yield _cause_row("why", f"part of 1 {MINUS} E", "bold", "dim").append_text(
+        columns(head, widths)
+    )
+    for cause in shown:
+        length = round(_CAUSE_BAR * max(0.0, sum(losses[cause])) / most) if most > 0 else 0
+        cells = [*((signed(loss), "") for loss in losses[cause]), (signed(drops[cause]), "")]
+        line = _cause_row(f"  {spoken(cause)}", "█" * length, "", "red")
+        yield line.append_text(columns(cells, widths))
+
+
+def _cause_row(name: str, beside: str, style: str, beside_style: str) -> Text:
+    return Text(f"{name:<17}", style).append(
+        f"{beside:<{_CAUSE_BAR + 1}}", f"not bold {beside_style}"
+    )
+
+
+def _mean(suites: Sequence[SuiteRecord], distance: str, cause: str, name: str) -> float:
+    having = [suite for suite in suites if distance in suite.losses]
+    total = sum(
+        suite.n_tasks * getattr(suite.losses[distance][cause], name)
+        for suite in having
+        if cause in suite.losses[distance]
+    )
+    tasks = sum(suite.n_tasks for suite in having)
+    return float(total / tasks)

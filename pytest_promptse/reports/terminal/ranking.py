@@ -6,22 +6,24 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rich.text import Text
 
+from pytest_promptse.record.queries import FIGURES, METRIC_LABELS, gap, remarks, victories
 from pytest_promptse.reports.formatting import (
     NOT_MEASURED,
     WIDE,
     columns,
+    cost_unit,
+    per_solved,
     short,
     shortened,
     signed,
 )
-from pytest_promptse.reports.ranked import FIGURES, gap, remarks, victories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.reports.ranked import Figure, Gap, RankedRecord, RankingRecord
+    from pytest_promptse.record.queries import Gap
+    from pytest_promptse.record.schema import RankedRecord, RankingRecord
 
-NAMES: dict[Figure, str] = {"pass_at_1": "pass@1", "auc_e": "AUC-E", "excess": "excess"}
 _PARETO = "◆"
 _LEAST_NAME, _MOST_NAME = 10, 40
 _Cells: TypeAlias = "Sequence[tuple[str, str]]"
@@ -32,7 +34,10 @@ def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
     over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
     yield Text("templates", "bold").append(f", over {over}", "not bold dim")
     rows = [_figures(one) for one in ranking.templates]
-    head: _Cells = [*((NAMES[metric], "dim") for metric in FIGURES), (unit(ranking), "dim")]
+    head: _Cells = [
+        *((METRIC_LABELS[metric], "dim") for metric in FIGURES),
+        (cost_unit(ranking), "dim"),
+    ]
     marks = [f"{_PARETO} " if one.pareto else "  " for one in ranking.templates]
     names = [m + one.template for m, one in zip(marks, ranking.templates, strict=True)]
     yield from _table(f"{_PARETO} Pareto set", names, head, rows, width=width)
@@ -40,27 +45,13 @@ def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
         [_gap(gap(ranking, one.template, metric), wide=width >= WIDE) for metric in FIGURES]
         for one in ranking.templates
     ]
-    head = [(f"{NAMES[metric]}{' ' * 13}", "dim") for metric in FIGURES]
+    head = [(f"{METRIC_LABELS[metric]}{' ' * 13}", "dim") for metric in FIGURES]
     names = [f"  {one.template}" for one in ranking.templates]
     yield from _table("to the best", names, head, gaps, width=width)
     for line in real(ranking):
         yield Text(f"real: {line}")
     for remark in remarks(ranking):
         yield Text(remark, "dim yellow")
-
-
-def unit(ranking: RankingRecord) -> str:
-    """Say what a solved task is counted in."""
-    if any(one.cost_per_solved is not None for one in ranking.templates):
-        return "cost per solved"
-    return "tokens per solved"
-
-
-def per_solved(one: RankedRecord) -> str:
-    """Return what a solved task takes, in money where prices are known."""
-    if one.cost_per_solved is not None:
-        return f"{one.cost_per_solved:.3g}"
-    return NOT_MEASURED if one.tokens_per_solved is None else f"{one.tokens_per_solved:,.0f}"
 
 
 def real(ranking: RankingRecord) -> list[str]:
@@ -72,7 +63,7 @@ def real(ranking: RankingRecord) -> list[str]:
             for better, worse in victories(ranking, metric)
         ]
         if won:
-            lines.append(f"{NAMES[metric]}: {'; '.join(won)}")
+            lines.append(f"{METRIC_LABELS[metric]}: {'; '.join(won)}")
     return lines
 
 

@@ -9,10 +9,16 @@ from rich.text import Text
 from pytest_promptse.record.queries import asked, losses, series_of
 from pytest_promptse.reports.escaping import visible
 from pytest_promptse.reports.formatting import WIDE, console, label, printed
-from pytest_promptse.reports.reasons import reasons
 from pytest_promptse.reports.terminal.harmful import SHOWN, harmful
 from pytest_promptse.reports.terminal.heatmap import heatmap
-from pytest_promptse.reports.terminal.overview import besides, one_line, overview, saved, title
+from pytest_promptse.reports.terminal.overview import (
+    besides,
+    loss_by_cause,
+    one_line,
+    overview,
+    saved,
+    title,
+)
 from pytest_promptse.reports.terminal.ranking import ranking_lines, real
 from pytest_promptse.reports.terminal.variants import calibration, wordings
 
@@ -115,7 +121,7 @@ def _each(
             for own in voices:
                 yield calibration(own.calibration or {})
             yield wordings(asked(record, one), width=width)
-        yield reasons(suites)
+        yield loss_by_cause(suites)
         brief = len(suites) >= _MANY_SUITES and not verbose
         for own in voices:
             yield heatmap(own.voices, most=_VOICES_SHOWN if brief else None)

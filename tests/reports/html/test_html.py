@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from parsed_page import Page
 
 from pytest_promptse.errors import RecordError, SettingsError
-from pytest_promptse.record.queries import changes
 from pytest_promptse.reports.html import html
 from pytest_promptse.reports.html.embedded_data import embed
+from pytest_promptse.variants.word_diff import word_diff
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "c", " ", "\n", "  ", "<", "."])).ma
 @settings(deadline=None, max_examples=200)
 @given(TEXTS, TEXTS)
 def test_a_difference_but_for_what_is_gone_is_the_new_text(before, after):
-    found = changes(before, after)
+    found = word_diff(before, after)
     assert "".join(change.text for change in found if change.kind != "gone") == after
     kept = " ".join(change.text for change in found if change.kind != "new")
     assert sorted(kept.split()) == sorted(before.split())
@@ -166,7 +166,7 @@ def test_a_difference_but_for_what_is_gone_is_the_new_text(before, after):
 @settings(deadline=None, max_examples=100)
 @given(TEXTS)
 def test_a_text_does_not_differ_from_itself(text):
-    assert all(change.kind == "same" for change in changes(text, text))
+    assert all(change.kind == "same" for change in word_diff(text, text))
 
 
 def test_entities_in_a_prompt_are_shown_as_typed(page):

@@ -11,7 +11,7 @@ from pytest_promptse.config.options import OPTIONS
 from pytest_promptse.config.settings import resolve
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import Capabilities, Completion, Response, Usage
-from pytest_promptse.run.rewording import Rewording
+from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.tasks.template import load_templates
 from pytest_promptse.variants.files import folder_of, write
@@ -31,13 +31,13 @@ def settings(**values):
 def reworded(tmp_path, backend=None, **values):
     """Word the task as a run of its own would, and give back what the run held."""
     chosen = settings(variants=2, **values)
-    made = Rewording(
+    made = VariantMaker(
         tmp_path,
         chosen,
         lambda name, library: rewriter_named(name, backend=backend, library=library),
     )
     with closing(made):
-        return made(TASK, chosen)
+        return made.variants_of(TASK, chosen)
 
 
 def test_rules_make_them_by_default(tmp_path):
@@ -119,17 +119,17 @@ def test_wordings_of_a_template_are_bought_once_for_each_task(tmp_path):
     chosen = settings(variants=2, rewriter="llm:paid:model", template="team.j2", perturb="template")
 
     def asked():
-        own = Rewording(
+        own = VariantMaker(
             tmp_path,
             chosen,
             lambda name, library: rewriter_named(name, backend=lambda _: model, library=library),
         )
         with closing(own):
-            return own.asked(TASK, chosen, [], template)
+            return own.prompts_of(TASK, chosen, [], template)
 
     first = asked()
     assert model.asked == 6
     assert len({each.prompt.user for each in first}) == 7
-    assert all(each.spoken == TASK.prompt in each.prompt.user for each in first)
+    assert all(each.task_text == TASK.prompt in each.prompt.user for each in first)
     assert asked() == first
     assert model.asked == 6

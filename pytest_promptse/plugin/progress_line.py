@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.sampling.job import Progress
+    from pytest_promptse.store.run_log import Progress
 
 LOG_SECONDS = 10.0
 _TERMINAL_SECONDS = 0.25

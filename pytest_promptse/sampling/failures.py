@@ -1,4 +1,4 @@
-"""Why samples cannot be had, told to every process of a run through the store."""
+"""Failures of a run, shared by all of its processes through the store."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _CLASSES = {"BudgetError": BudgetError, "ModelError": ModelError}
 
 
 class FailureLog:
-    """The failures of one run: of a wording, of a model, or of all that is left."""
+    """Why completions of one run cannot be had: of a variant, of a model, or all of them."""
 
     def __init__(self, store: Store, run: str) -> None:
         self._store = store
         self._run = run
 
     def add(self, error: NotScoredError, *, key: str = "", model: str = "") -> None:
-        """Tell that the wording `key`, all of `model`, or with neither everything has failed."""
+        """Record a failure of the variant `key`, of all of `model`, or without both of the run."""
         kind = "BudgetError" if isinstance(error, BudgetError) else "ModelError"
         self._store.put(
             self._run, _KIND, _name(key, model), json.dumps([kind, str(error)]).encode()
         )
 
     def find(self, *, key: str = "", model: str) -> NotScoredError | None:
-        """Return what prevents the wording `key` of `model`, or `model` itself, if anything."""
+        """Return the failure that affects the variant `key` of `model`, or `model` itself."""
         names = [_name("", model), _name("", "")]
         if key:
             names.insert(0, _name(key, ""))
@@ -43,7 +43,7 @@ class FailureLog:
                 return _CLASSES[kind](message)
         return None
 
-    def spare(self, jobs: Iterable[Job]) -> list[Job]:
+    def without_failed(self, jobs: Iterable[Job]) -> list[Job]:
         """Return those `jobs` that have not failed in this run."""
         failed = {name for name, _ in self._store.scan(self._run, _KIND)}
         return [
@@ -55,5 +55,5 @@ class FailureLog:
 
 def _name(key: str, model: str) -> str:
     if key:
-        return f"wording {key}"
+        return f"variant {key}"
     return f"model {model}" if model else "run"

@@ -1,10 +1,10 @@
-"""The reports there are, by kind: each writes a record to a path."""
+"""The report kinds. Each writer takes a record and a path."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_promptse.record import schema as json_report
+from pytest_promptse.record import files
 from pytest_promptse.reports import github, markdown
 from pytest_promptse.reports.html import html
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import Record
 
 WRITERS: Mapping[str, Callable[[Record, Path], None]] = {
-    "json": json_report.write,
+    "json": files.write,
     "html": html.write,
     "md": markdown.write,
     "github": github.write,
 }
+"""Writer by report kind, the part of ``--promptse-report KIND:PATH`` before the colon."""

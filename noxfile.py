@@ -1,0 +1,49 @@
+"""Test sessions for every supported Python and for the oldest and newest supported libraries.
+
+``nox`` runs all of them, ``nox -s lowest`` one. Arguments after ``--`` go to pytest.
+"""
+
+from __future__ import annotations
+
+import nox
+
+PYTHONS = ("3.11", "3.12", "3.13")
+# The libraries whose oldest supported versions are tested. The tools of the development
+# environment stay at their newest.
+LOWEST = ("pytest", "pytest-xdist", "numpy", "scipy", "rich", "msgspec", "PyYAML", "pyseccomp")
+PYTEST = ("pytest", "-n", "auto", "--dist", "worksteal")
+
+nox.options.default_venv_backend = "uv"
+nox.options.error_on_missing_interpreters = False
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run the unit tests with the newest versions of all dependencies."""
+    session.install("-e", ".[dev]")
+    session.run(*PYTEST, *session.posargs)
+
+
+@nox.session(python=PYTHONS[0])
+def lowest(session: nox.Session) -> None:
+    """Run the unit tests with the oldest supported versions of the core's dependencies."""
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    extras = [need for needs in project["optional-dependencies"].values() for need in needs]
+    pins = session.create_tmp() + "/lowest.txt"
+    direct = [
+        need
+        for need in (*project["dependencies"], *extras)
+        if need.partition(">")[0].partition("[")[0] in LOWEST
+    ]
+    needs = session.create_tmp() + "/lowest.in"
+    with open(needs, "w", encoding="utf-8") as file:  # noqa: PTH123 - a path of nox's own
+        file.write("\n".join(dict.fromkeys(direct)) + "\n")
+    session.run(
+        *("uv", "pip", "compile", "--quiet", "--resolution", "lowest-direct"),
+        *("--python-version", PYTHONS[0], "--no-emit-package", "setuptools"),
+        *(needs, "--output-file", pins),
+        external=True,
+    )
+    session.install("-e", ".[dev]", "--constraint", pins)
+    session.run("uv", "pip", "list", external=True)
+    session.run(*PYTEST, *session.posargs)

@@ -1,0 +1,114 @@
+"""Result records as JSON files: writing, reading and checking the schema version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.record.schema import SCHEMA, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from pytest_promptse.record.schema import TaskRecord
+
+SUFFIX = ".json"
+
+
+def is_path(name_or_path: str) -> bool:
+    """Return whether a baseline is given as a file path instead of a name."""
+    return "/" in name_or_path or name_or_path.endswith(SUFFIX)
+
+
+def baseline_command(name_or_path: str) -> str:
+    """Return the command that creates or replaces a baseline."""
+    if is_path(name_or_path):
+        return f"pytest … --promptse-report json:{name_or_path}"
+    return f"pytest … --promptse-save {name_or_path}"
+
+
+def encode(record: Record) -> Iterator[bytes]:
+    """Yield a record as JSON, task by task; indented, so that two can be compared line by line."""
+    # A line break stands between values only, so that a line tells its depth.
+    head, tail = _indented(msgspec.structs.replace(record, tasks=[])).split(b'\n "tasks": []')
+    yield head + b'\n "tasks": ['
+    for number, task in enumerate(record.tasks):
+        yield b"," if number else b""
+        yield b"\n  " + _indented(task).replace(b"\n", b"\n  ")
+    yield (b"\n ]" if record.tasks else b"]") + tail + b"\n"
+
+
+def _indented(value: Record | TaskRecord) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=1)
+
+
+def write(record: Record, path: Path) -> None:
+    """Write a record as JSON to `path` and create the folder if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If `path` cannot be written.
+    """
+    write_chunks(encode(record), path, what=f"report json:{path}")
+
+
+def write_chunks(chunks: Iterable[bytes], path: Path, *, what: str) -> None:
+    """Write `chunks` to `path` and create the folder if it is missing.
+
+    Parameters
+    ----------
+    chunks
+        The content of the file, in order.
+    path
+        The file to write. An existing file is replaced.
+    what
+        Names the requested file in the error message, for example ``report json:run.json``.
+
+    Raises
+    ------
+    RecordError
+        If `path` cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            file.writelines(chunks)
+    except OSError as error:
+        raise RecordError(f"{what}: {error.strerror or error}") from None
+
+
+class _Head(msgspec.Struct):
+    schema: str
+
+
+def decode(text: bytes, *, where: str) -> Record:
+    """Read a record from JSON.
+
+    Raises
+    ------
+    RecordError
+        If `text` is no record, or one of another schema version, naming `where` it stands.
+    """
+    try:
+        schema = msgspec.json.decode(text, type=_Head).schema
+    except msgspec.DecodeError:
+        raise RecordError(f"{where} is no result record") from None
+    kind, _, version = schema.partition("/")
+    if kind != SCHEMA.partition("/")[0]:
+        raise RecordError(f"{where} is no result record but {schema!r}")
+    if schema != SCHEMA:
+        known = SCHEMA.partition("/")[2]
+        is_newer = version.isdecimal() and int(version) > int(known)
+        remedy = "; a newer one reads it: pip install -U pytest-promptse" if is_newer else ""
+        raise RecordError(
+            f"{where} is a record of schema version {version}, and this version of pytest-promptse "
+            f"reads {known}{remedy}"
+        )
+    try:
+        return msgspec.json.decode(text, type=Record)
+    except msgspec.DecodeError as error:
+        raise RecordError(f"{where} is a damaged result record: {error}") from None

@@ -1,0 +1,451 @@
+"""One test run: sample what was planned, judge it, log it and decide the gates."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from pytest_promptse.run.judge import CompletionJudge, variant_row
+from pytest_promptse.run.plan import plan_suite
+from pytest_promptse.run.rounds import Rounds
+from pytest_promptse.run.variant_making import VariantMaker
+from pytest_promptse.sampling.budget import Budget
+from pytest_promptse.sampling.cost_estimate import estimate_cost
+from pytest_promptse.sampling.sampler import Sampler
+from pytest_promptse.sandbox.isolation import open_sandbox
+from pytest_promptse.scoring.sequential import may_stop
+from pytest_promptse.store.run_log import (
+    CachedRow,
+    ErrorRow,
+    GateRow,
+    LookRow,
+    RunLog,
+    SuiteKey,
+)
+from pytest_promptse.store.store import Store
+from pytest_promptse.tasks.template import load_templates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from pytest_promptse.config.settings import Settings
+    from pytest_promptse.errors import NotScoredError
+    from pytest_promptse.models.base import Backend, Usage
+    from pytest_promptse.record.schema import InvocationRecord, Record
+    from pytest_promptse.run.gates import Scores
+    from pytest_promptse.run.judge import Check
+    from pytest_promptse.run.plan import PlannedGate, PlannedVariant, Suite
+    from pytest_promptse.sandbox.pool import SandboxPool
+    from pytest_promptse.scoring.gate import Gate
+    from pytest_promptse.store.run_log import Progress
+    from pytest_promptse.tasks.task import Task
+    from pytest_promptse.tasks.template import Template
+    from pytest_promptse.variants.generate import Rewriter
+    from pytest_promptse.variants.library import Library
+
+
+class PassCount(NamedTuple):
+    """How many of the ``n`` samples of a variant pass."""
+
+    passes: int
+    n: int
+
+
+ShowProgress: TypeAlias = (
+    "Callable[[Callable[[], Progress]], AbstractContextManager[Callable[[], object]]]"
+)
+NodeOf: TypeAlias = "Callable[[PlannedVariant], str | None]"
+
+
+class PromptseRun:
+    """One run of one process; the parts of it are opened when they are first needed.
+
+    Parameters
+    ----------
+    settings
+        Settings of the run. The settings of each suite extend them.
+    root
+        Folder that relative paths in settings start from.
+    id
+        Name of the run, shared by all processes that take part in it.
+    create_backend
+        Returns the backend of a ``BACKEND:NAME``.
+    create_rewriter
+        Returns the rewriter of a name, given the library.
+    show_progress
+        Called while the run waits for completions. Receives a progress getter and returns a
+        context manager whose value is a callback to run on every poll.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        root: Path,
+        id: str,  # noqa: A002 - the field's name everywhere
+        create_backend: Callable[[str], Backend],
+        create_rewriter: Callable[[str, Library], Rewriter],
+        show_progress: ShowProgress,
+    ) -> None:
+        self.settings = settings
+        self.root = root
+        self.id = id
+        self._create_backend = create_backend
+        self._variant_maker = VariantMaker(root, settings, create_rewriter)
+        self._backends: dict[str, Backend] = {}
+        self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
+        # What this process knows of measured variants; the run log has those of all processes.
+        self._measured: dict[SuiteKey, dict[tuple[str, str], PassCount]] = defaultdict(dict)
+        self._suites_with_gates: Collection[SuiteKey] = ()
+        self._show_progress = show_progress
+        self._sampler: Sampler | None = None
+        self.started = datetime.now(UTC)
+
+    @cached_property
+    def store(self) -> Store:
+        """The store of completions and verdicts."""
+        return Store(self.root / self.settings.store)
+
+    @cached_property
+    def run_log(self) -> RunLog:
+        """The log of this run, shared by all its processes."""
+        return RunLog(self.store, self.id)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores of what was measured so far."""
+        from pytest_promptse.run.gates import Scores  # noqa: PLC0415 - scipy takes its time
+
+        return Scores(self.run_log)
+
+    @cached_property
+    def sandbox(self) -> SandboxPool:
+        """The sandbox that programs run in."""
+        return open_sandbox(self.settings.sandbox)
+
+    @cached_property
+    def _judge(self) -> CompletionJudge:
+        return CompletionJudge(self.store, lambda: self.sandbox)
+
+    @cached_property
+    def _rounds(self) -> Rounds:
+        return Rounds(self.run_log, self.sampler)
+
+    @property
+    def sampler(self) -> Sampler:
+        """The sampler of the run.
+
+        Raises
+        ------
+        RuntimeError
+            If the run was not started.
+        """
+        if self._sampler is None:
+            raise RuntimeError("the run has not been started")
+        return self._sampler
+
+    def backend(self, spec: str) -> Backend:
+        """Return the backend of a ``BACKEND:NAME``; it is created once and not started here."""
+        if spec not in self._backends:
+            self._backends[spec] = self._create_backend(spec)
+        return self._backends[spec]
+
+    def plan(
+        self, suite_id: str, tasks: Iterable[Task], settings: Settings, *, line: int | None = None
+    ) -> list[Suite]:
+        """Plan a suite for each model and each prompt template.
+
+        Parameters
+        ----------
+        suite_id
+            The node id of the test function or suite file.
+        tasks
+            The tasks of the suite.
+        settings
+            Settings of the suite.
+        line
+            The line in which the suite begins in its file.
+
+        Raises
+        ------
+        TaskError, VariantError
+            If a template or variant is missing or invalid.
+        """
+        tasks = tuple(tasks)
+        variants = {task.id: self._variant_maker.variants_of(task, settings) for task in tasks}
+        templates: Sequence[Template | None] = self.templates(settings) or (None,)
+        prompts = {
+            (task.id, template and template.name): self._variant_maker.prompts_of(
+                task, settings, variants[task.id], template
+            )
+            for task in tasks
+            for template in templates
+        }
+        return [
+            plan_suite(
+                suite_id,
+                tasks,
+                settings,
+                line=line,
+                model=model,
+                identity=self.backend(model).identity,
+                template=template,
+                prompts={task.id: prompts[task.id, template and template.name] for task in tasks},
+            )
+            for model in self.settings.model
+            for template in templates
+        ]
+
+    def templates(self, settings: Settings) -> tuple[Template, ...]:
+        """Return the prompt templates that `settings` name; each is read once."""
+        if settings.template not in self._templates:
+            self._templates[settings.template] = load_templates(settings.template, self.root)
+        return self._templates[settings.template]
+
+    def estimate(self, selected: Sequence[tuple[Suite, PlannedVariant]]) -> list[str]:
+        """Return one line per model that says what sampling `selected` would request and cost."""
+        jobs = [planned.job for _, planned in selected]
+        estimates = estimate_cost(jobs, self.store, price=self.settings.price)
+        in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
+        return [each.line(at_most=each.model in in_rounds) for each in estimates]
+
+    def start(
+        self,
+        selected: Sequence[tuple[Suite, PlannedVariant]],
+        *,
+        only_process: bool,
+        suites_with_gates: Collection[SuiteKey] = (),
+    ) -> None:
+        """Start to sample in the background.
+
+        Parameters
+        ----------
+        selected
+            The variants that the selected items need, with their suites, in the order in which
+            they will be judged.
+        only_process
+            False if other processes take part in the run. One of them samples for all.
+        suites_with_gates
+            The suites of which a gate is selected. Such a suite in rounds is sampled round by
+            round; any other suite is sampled as a whole.
+
+        Raises
+        ------
+        SandboxError
+            If no sandbox is available.
+        SettingsError
+            If a model cannot be sampled with these settings.
+        """
+        self._suites_with_gates = frozenset(suites_with_gates)
+        selected = [
+            (suite, planned)
+            for suite, planned in selected
+            if not self._stops_early(suite) or suite.round_of(planned) == 0
+        ]
+        self.sandbox  # noqa: B018 - opened before any request: without it nothing can be judged
+        if self.rewording_usage.requests:
+            self.store.add_usage(self._rewording_id, self.rewording_usage)
+        for suite in {id(suite): suite for suite, _ in selected}.values():
+            self.run_log.add(suite.row)
+        self._sampler = Sampler(
+            self.store,
+            [planned.job for _, planned in selected],
+            {model: partial(self.backend, model) for model in self.settings.model},
+            run=self.id,
+            concurrency=self.settings.concurrency,
+            budget=Budget(
+                max_requests=self.settings.max_requests,
+                max_cost=self.settings.max_cost,
+                price=self.settings.price,
+            ),
+            leader_lock=None if only_process else self._leader_lock,
+        )
+        self._sampler.start()
+        self.run_log.add(CachedRow(process=os.getpid(), cached=self._sampler.progress().cached))
+
+    def measure(
+        self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
+    ) -> PassCount:
+        """Sample and judge a variant, unless this process has done so.
+
+        Parameters
+        ----------
+        suite, planned
+            The variant and its suite.
+        check
+            The check of the suite.
+        node_of
+            Returns the node id of the item that measures a variant, for reports.
+
+        Raises
+        ------
+        NotScoredError
+            If a completion is missing or the sandbox fails.
+        """
+        measured = self._measured[suite.key]
+        if planned.key not in measured:
+            with self._show_progress(self.sampler.progress) as tick:
+                completions = self.sampler.wait(planned.job, tick=tick)
+            judged = self._judge.judge(
+                planned, completions, self.sampler.capabilities(suite.model), check
+            )
+            row = variant_row(
+                suite,
+                planned,
+                judged,
+                tokens=self.store.tokens(planned.job.key),
+                node=node_of(planned),
+            )
+            self.run_log.add(row)
+            measured[planned.key] = PassCount(row.passes, row.n)
+        return measured[planned.key]
+
+    def end_before(
+        self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
+    ) -> LookRow | None:
+        """Return the look that ended the suite before this variant was sampled, or None.
+
+        Measures what the earlier looks need. The parameters are those of `measure`.
+
+        Raises
+        ------
+        NotScoredError
+            As `measure`.
+        """
+        if not self._stops_early(suite):
+            return None
+        decided = partial(self._all_decided, suite, check, node_of)
+        return self._rounds.end_before(suite, suite.round_of(planned), decided=decided)
+
+    def decide(self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf) -> Gate:
+        """Measure what a gate needs, as far as no process has, and decide it.
+
+        The parameters are those of `measure`.
+
+        Raises
+        ------
+        NotScoredError
+            As `measure`.
+        """
+        if self._stops_early(suite):
+            decided = partial(self._all_decided, suite, check, node_of)
+            needed = suite.sampled_by(self._rounds.end(suite, decided=decided).look)
+        else:
+            needed = suite.needed_by(gate)
+        self._measure_missing(suite, needed, check, node_of)
+        found = self.scores.decide(suite, gate)
+        self.run_log.add(
+            GateRow(
+                place=suite.gates.index(gate),
+                suite=suite.id,
+                model=suite.model,
+                template=suite.key.template,
+                task=gate.task.id if gate.task else None,
+                name=gate.name,
+                threshold=found.threshold,
+                value=found.value,
+                verdict=found.verdict,
+                message=found.message,
+            )
+        )
+        return found
+
+    def log_error(self, where: str, error: NotScoredError) -> None:
+        """Log that the item `where` could not be measured."""
+        self.run_log.add(ErrorRow(where=where, message=str(error)))
+
+    def record(self, invocation: InvocationRecord) -> Record:
+        """Return the record of what all processes of this run have measured so far."""
+        from pytest_promptse.run.record_builder import (  # noqa: PLC0415 - scipy takes its time
+            RunFacts,
+            build_record,
+        )
+
+        facts = RunFacts(
+            started=self.started,
+            root=self.root,
+            sandbox=self.sandbox.isolation_level,
+            settings=self.settings,
+            invocation=invocation,
+            backends={spec: self.backend(spec) for spec in self.settings.model},
+            emotions=self._variant_maker.library.emotions,
+            usage=self.store.usage(self.id),
+            rewording_usage=self.store.usage(self._rewording_id),
+        )
+        return build_record(self.run_log, self.scores, self.store, facts)
+
+    @property
+    def rewording_usage(self) -> Usage:
+        """Requests and tokens that this process spent on rewording."""
+        return self._variant_maker.usage
+
+    def forget(self) -> None:
+        """Remove the run log and the lock of this run; completions and verdicts stay."""
+        self.store.finish_run(self.id)
+        self.store.finish_run(self._rewording_id)
+        self._leader_lock.unlink(missing_ok=True)
+
+    def close(self, *, grace: float = 0.0) -> None:
+        """Stop sampling and close the sandbox and the store.
+
+        Parameters
+        ----------
+        grace
+            Seconds that requests under way have to finish.
+        """
+        self._variant_maker.close()
+        if self._sampler is not None:
+            self._sampler.close(grace=grace)
+        for name in ("sandbox", "store"):
+            opened = self.__dict__.pop(name, None)
+            if opened is not None:
+                opened.close()
+
+    @property
+    def _rewording_id(self) -> str:
+        """The name under which the store keeps the usage of rewording."""
+        return f"{self.id}-rewording"
+
+    @property
+    def _leader_lock(self) -> Path:
+        return self.store.folder / f"run-{self.id}.lock"
+
+    def _stops_early(self, suite: Suite) -> bool:
+        """Whether the suite stops once its gates are decided; without a gate it is all sampled."""
+        return suite.in_rounds and suite.key in self._suites_with_gates
+
+    def _all_decided(
+        self, suite: Suite, check: Check, node_of: NodeOf, needed: Sequence[PlannedVariant]
+    ) -> bool:
+        """Measure `needed` and return whether every gate with a threshold is decided by it."""
+        self._measure_missing(suite, needed, check, node_of)
+        score = self.scores.of(suite.row)
+        if score is None:
+            return False
+        with_threshold = [gate for gate in suite.gates if gate.threshold is not None]
+        # The gates of the suite come last. They share one score, so they are cheaper to try first.
+        gates = (self.scores.decide(suite, gate) for gate in reversed(with_threshold))
+        return may_stop(gates, mode=score.mode)
+
+    def _measure_missing(
+        self, suite: Suite, needed: Sequence[PlannedVariant], check: Check, node_of: NodeOf
+    ) -> None:
+        """Measure the variants that no process of the run has measured."""
+        measured = self._measured[suite.key]
+        missing = []
+        for planned in needed:
+            if planned.key in measured:
+                continue
+            row = self.run_log.wording(suite.key, *planned.key)
+            if row is None:
+                missing.append(planned)
+            else:
+                measured[planned.key] = PassCount(row.passes, row.n)
+        self.sampler.request([planned.job for planned in missing])
+        for planned in missing:
+            self.measure(suite, planned, check, node_of=node_of)
