@@ -10,6 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_promptse.tasks.task import parse_stub
@@ -106,6 +107,7 @@ _CODE = re.compile(
     r"|\w[\w.]*\(.*\);?|//.*|/?\*+/?(?:\s.*)?|--\s.*|\"\"\".*|'''.*|\"[\w-]+\"\s*:\s*.+|[{\[],?"
     r"|.*\"\"\")\s*$"
 )
+_COMMENT = re.compile(r"\s*(?:#\s|//|--\s|/\*|\*/|\*\s)")
 _CONTEXT = re.compile(
     r"(?:we|our|i|i'm|i've|my|you are|you're|background|context)\b|(?:我们|我|你是|您是|背景)",
     re.IGNORECASE,
@@ -164,7 +166,7 @@ class Document:
     text
         The prompt.
     spans
-        In order, without gaps. Of a stub there is one span of code.
+        In order, without gaps. Of a stub those of its docstring, between spans of code.
     head
         The offset before which nothing may be inserted: after role markers and front matter.
     body
@@ -199,10 +201,7 @@ class Document:
 
     @cached_property
     def prose(self) -> str:
-        """The sentences, one to a line; of a stub the text of its docstring."""
-        if self.is_stub:
-            found = self.docstring
-            return self.text[found.start : found.end] if found else ""
+        """The sentences, one to a line."""
         return "\n".join(" ".join(self.content(span).split()) for span in self.sentences)
 
     @cached_property
@@ -260,15 +259,28 @@ _OPENING = re.compile(r"([A-Za-z]*)(\"\"\"|''')")
 
 
 def _stub(prompt: str, tree: ast.Module, entry_point: str) -> Document:
+    found = _docstring(prompt, tree, entry_point)
     return Document(
         text=prompt,
-        spans=(Span("code", 0, len(prompt)),),
+        spans=tuple(_stub_spans(prompt, found)),
         head=_above_code(prompt),
         body=_above_code(prompt),
         tail=None,
         comment="#",
-        docstring=_docstring(prompt, tree, entry_point),
+        docstring=found,
     )
+
+
+def _stub_spans(prompt: str, docstring: Docstring | None) -> Iterator[Span]:
+    """Yield the code around the docstring and the spans of what is between its quotes."""
+    if docstring is None:
+        yield Span("code", 0, len(prompt))
+        return
+    yield Span("code", 0, docstring.start)
+    inside = prompt[docstring.start : docstring.end]
+    for span in _spans(inside, list(_lines(inside))):
+        yield Span(span.kind, span.start + docstring.start, span.end + docstring.start)
+    yield Span("code", docstring.end, len(prompt))
 
 
 def _above_code(prompt: str) -> int:
@@ -308,21 +320,23 @@ def _offset(text: str, line: int, column: int) -> int:
 
 
 def _comment_of(prompt: str) -> str:
-    """Return the comment sign of source code in another language, empty for prose."""
+    """Return the comment sign of source code that is no Python stub, empty for prose."""
     lines = [line for line in prompt.splitlines() if line.strip()]
-    if any(_FENCE.match(line) for line in lines):
+    if not lines or not _is_code_line(lines[0]) or _FENCE.search(prompt):
         return ""
-    code = [bool(_CODE.match(line) or _SIGNATURE.match(line)) for line in lines]
-    if not lines or not code[0] or sum(code) < 0.8 * len(lines):
-        return ""
+    for before, line in pairwise(lines):
+        if not (_is_code_line(line) or (line[0].isspace() and not _ITEM.match(before))):
+            return ""
     text = "\n".join(lines)
-    if re.search(
-        r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER|--)\b|^\s*-- ", text, re.MULTILINE
-    ):
+    if re.search(r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER)\b|^\s*-- ", text, re.MULTILINE):
         return "--"
     if re.search(r"[;{]\s*$|^\s*//|^\s*/\*", text, re.MULTILINE):
         return "//"
-    return "#" if re.search(r"^\s*(?:def|class|import|from|#)\b", text, re.MULTILINE) else ""
+    return "#" if re.match(r"\s*(?:async\s+def|def|class|import|from|@|#)", text) else ""
+
+
+def _is_code_line(line: str) -> bool:
+    return bool(_CODE.match(line) or _SIGNATURE.match(line) or _COMMENT.match(line))
 
 
 # -- prose -----------------------------------------------------------------------------------------

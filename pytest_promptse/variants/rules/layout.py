@@ -118,7 +118,7 @@ def commented(document: Document, above: Sequence[str], inside: Sequence[str]) -
     newline = _newline(document)
     edits: list[Edit] = []
     if above:
-        lines = [line for part in above for line in textwrap.wrap(part, _COMMENT_WIDTH - 3)]
+        lines = [line for part in above for line in _wrapped(part, _COMMENT_WIDTH - 3)]
         comment = "".join(f"{document.comment} {line}{newline}" for line in lines)
         edits.append((document.head, document.head, comment))
     found = document.docstring
@@ -126,7 +126,7 @@ def commented(document: Document, above: Sequence[str], inside: Sequence[str]) -
         indent = " " * found.indent
         rest = document.text[found.start : found.end]
         parts = [
-            f"{newline}{indent}".join(textwrap.wrap(part, _DOCSTRING_WIDTH - found.indent))
+            f"{newline}{indent}".join(_wrapped(part, _DOCSTRING_WIDTH - found.indent))
             for part in inside
         ]
         paragraph = f"{newline}{newline}{indent}".join(parts)
@@ -138,6 +138,12 @@ def commented(document: Document, above: Sequence[str], inside: Sequence[str]) -
             new = f"{' ' * min(blanks, 1)}{paragraph}{newline}{newline}{fill}"
         edits.append((found.start, found.start, new))
     return apply(document.text, edits)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    if not text.isascii():  # signs without blanks between them
+        return [text]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _merged(edits: list[Edit], place: int, opening: str) -> list[Edit]:

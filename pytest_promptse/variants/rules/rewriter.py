@@ -28,7 +28,8 @@ VERSION = "2"
 """Bumped with every change of what rules make, the shipped phrases included."""
 
 _TRIES = 60
-_CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 11, 8, 10
+_CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
+_LONG_FEEL_WORDS, _PERSONA_WORDS = 14, 19
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,10 +150,7 @@ class _Source:
 @lru_cache(maxsize=64)
 def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Source:
     document = read_document(prompt, entry_point)
-    if document.is_stub:
-        sentences: Sequence[str] = document.prose.splitlines()
-    else:
-        sentences = [document.content(span) for span in document.sentences]
+    sentences = [document.content(span) for span in document.sentences]
     language = library.language(main_language(sentences), task=task)
     request = None if document.is_stub else find_request(document, language)
     return _Source(document, language, request, tuple(words(prompt)))
@@ -189,7 +187,7 @@ class _Composer:
             spent += cost
             operations.append(f"request:{form.kind}")
         left = most - spent
-        if draws.random() < 0.35 and left >= self._words(5):  # noqa: PLR2004
+        if draws.random() < 0.25 and left >= self._words(5):  # noqa: PLR2004
             trait = writer.trait(left)
             if trait is not None:
                 said.append(trait)
@@ -230,13 +228,13 @@ class _Composer:
         if form is not None:
             edits, spent = self._put(form)
             operations.append(f"request:{form.kind}")
-        else:
+        elif draws.random() < 0.7:  # noqa: PLR2004
             asked = [writer.ask(self._words(_ASK_WORDS))]
             spent = _cost(asked)
             operations.append("request:own")
         feel = [writer.feel(self._words(_FEEL_WORDS))]
         spent += _cost(feel)
-        persona = writer.persona(most - spent)
+        persona = writer.persona(min(most - spent, self._words(_PERSONA_WORDS)))
         own = [persona] if persona else []
         spent += _cost(own)
         while spent < self._words(self.level.fewest):
@@ -285,21 +283,21 @@ class _Composer:
         operations = [f"block:{block}"] if block else ["sentences"]
         most = self._budget
         opening: list[Said] = []
-        if "greeting" not in document.kinds and draws.random() < 0.3:  # noqa: PLR2004
+        if "greeting" not in document.kinds and draws.random() < 0.25:  # noqa: PLR2004
             opening.append(writer.greeting())
         intro = [writer.intro(self._words(_INTRO_WORDS))]
         ask = [writer.ask(self._words(_ASK_WORDS))]
         operations.append("request:own")
-        feel = [writer.feel(self._words(_FEEL_WORDS + 4))]
+        feel = [writer.feel(self._words(_LONG_FEEL_WORDS))]
         if self.feelings > 1:
-            feel.append(writer.feel(self._words(_FEEL_WORDS + 4), but=feel))
+            feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), but=feel))
         closing = [writer.closing(self._words(6))] if draws.random() < 0.5 else []  # noqa: PLR2004
         spent = _cost([*opening, *intro, *ask, *feel, *closing])
-        persona = writer.persona(min(most - spent, self._words(26)))
+        persona = writer.persona(min(most - spent, self._words(30)))
         own = [persona] if persona else []
         spent += _cost(own)
         while spent < self._words(self.level.fewest):
-            more = writer.feel(self._words(_FEEL_WORDS + 4), but=feel)
+            more = writer.feel(self._words(_LONG_FEEL_WORDS), but=feel)
             feel.append(more)
             spent += _cost([more])
         if not self._open_end:

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.library import Feeling, Language, Personality, Style
 
 _ALTERNATIVES = re.compile(r"\{([^{}]*\|[^{}]*)\}")
+_PLACES = re.compile(r"\{\d\^?\}")
 _PRONOUN = re.compile(r"\bI\b")
 _AFTER_STOP = re.compile(r"([.!?] )([A-Z])")
-_DRAWS = 8
+_FEWEST_TO_CHOOSE = 7
+_EXPERIENCE_FIRST = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,10 @@ class Writer:
     def feel(self, most: int, *, but: Sequence[Said] = ()) -> Said:
         """Return a sentence of emotion, other than those in `but`."""
         taken = {said.snippet for said in but}
-        return self._felt(self._draw([s for s in self.feeling.sentences if s not in taken], most))
+        snippet = self._draw(self.feeling.sentences, most)
+        while snippet in taken:
+            snippet = self._draw(self.feeling.sentences, most)
+        return self._felt(snippet)
 
     def closing(self, most: int) -> Said:
         """Return last words."""
@@ -88,12 +93,16 @@ class Writer:
         """
         if self.personality is None:
             return None
+        share = most // len(self.personality.traits)
         chosen = [
-            (trait.dimension, self._clause(trait.dimension, trait.slug, most // 3 + 1))
+            (trait.dimension, self._clause(trait.dimension, trait.slug, share))
             for trait in self.personality.traits
         ]
         self.draws.shuffle(chosen)
-        text = self.draws.choice(self.feeling.style.joints)
+        if self.draws.random() < _EXPERIENCE_FIRST:
+            chosen.sort(key=lambda pair: pair[0] != "experience")
+        left = most - sum(count(snippet) for _, snippet in chosen)
+        text = self.draws.choice(_joints(self.feeling.style.joints, left))
         shown: dict[str, str] = {}
         for number, (dimension, snippet) in enumerate(chosen):
             clause = self._resolved(snippet)
@@ -150,16 +159,8 @@ class Writer:
         return self._draw(self.language.clauses[dimension][slug], most)
 
     def _draw(self, snippets: Sequence[str], most: int) -> str:
-        """Return a snippet of at most `most` words, or the shortest of a few."""
-        shortest, least = "", 10**6
-        for _ in range(_DRAWS):
-            snippet = self.draws.choice(snippets)
-            length = count(snippet)
-            if length <= most:
-                return snippet
-            if length < least:
-                shortest, least = snippet, length
-        return shortest
+        """Return one of the snippets of at most `most` words, or of the shortest ones."""
+        return self.draws.choice(_fitting(tuple(snippets), most))
 
     def _resolved(self, snippet: str) -> str:
         return _ALTERNATIVES.sub(lambda match: self.draws.choice(match[1].split("|")), snippet)
@@ -177,6 +178,20 @@ class Writer:
         """Return neutral sentences with as many words as `text`, as far as there are any."""
         sentences = self.neutral.sentences if self.neutral else ()
         return neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
+
+
+@lru_cache(maxsize=2048)
+def _fitting(snippets: tuple[str, ...], most: int) -> tuple[str, ...]:
+    lengths = [count(snippet) for snippet in snippets]
+    limit = max(most, sorted(lengths)[min(len(lengths) - 1, _FEWEST_TO_CHOOSE)])
+    return tuple(s for s, length in zip(snippets, lengths, strict=True) if length <= limit)
+
+
+@lru_cache(maxsize=256)
+def _joints(joints: tuple[str, ...], most: int) -> tuple[str, ...]:
+    lengths = [len(words(_PLACES.sub("", joint))) for joint in joints]
+    limit = max(most, min(lengths))
+    return tuple(j for j, length in zip(joints, lengths, strict=True) if length <= limit)
 
 
 @lru_cache(maxsize=8192)
