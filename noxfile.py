@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import nox
 
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -29,21 +32,20 @@ def lowest(session: nox.Session) -> None:
     """Run the unit tests with the oldest supported versions of the core's dependencies."""
     project = nox.project.load_toml("pyproject.toml")["project"]
     extras = [need for needs in project["optional-dependencies"].values() for need in needs]
-    pins = session.create_tmp() + "/lowest.txt"
     direct = [
         need
         for need in (*project["dependencies"], *extras)
         if need.partition(">")[0].partition("[")[0] in LOWEST
     ]
-    needs = session.create_tmp() + "/lowest.in"
-    with open(needs, "w", encoding="utf-8") as file:  # noqa: PTH123 - a path of nox's own
-        file.write("\n".join(dict.fromkeys(direct)) + "\n")
-    session.run(
-        *("uv", "pip", "compile", "--quiet", "--resolution", "lowest-direct"),
-        *("--python-version", PYTHONS[0], "--no-emit-package", "setuptools"),
-        *(needs, "--output-file", pins),
-        external=True,
-    )
-    session.install("-e", ".[dev]", "--constraint", pins)
+    # Not in the session's own folder: pytest would take this project's settings in tests below it.
+    with tempfile.TemporaryDirectory() as folder:
+        needs, pins = Path(folder, "lowest.in"), Path(folder, "lowest.txt")
+        needs.write_text("\n".join(dict.fromkeys(direct)) + "\n", encoding="utf-8")
+        session.run(
+            *("uv", "pip", "compile", "--quiet", "--resolution", "lowest-direct"),
+            *("--python-version", PYTHONS[0], str(needs), "--output-file", str(pins)),
+            external=True,
+        )
+        session.install("-e", ".[dev]", "--constraint", str(pins))
     session.run("uv", "pip", "list", external=True)
     session.run(*PYTEST, *session.posargs)

@@ -18,8 +18,7 @@ from time import perf_counter
 
 import msgspec
 
-from pytest_promptse.record.files import decode
-from pytest_promptse.record.schema import PromptRecord, Record, SampleRecord, TaskRecord
+from pytest_promptse.record.schema import PromptRecord, Record, SampleRecord, TaskRecord, decode
 from pytest_promptse.reports.html.embedded_data import embed
 from pytest_promptse.reports.html.html import render
 

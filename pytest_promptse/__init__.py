@@ -1,18 +1,33 @@
-"""Tests whether a code model still solves the task when somebody tired or junior asks."""
+"""Test whether a code model still solves a task when the prompt comes in another tone.
+
+``Task`` and ``Example`` describe tasks in a test module. ``Record`` reads the result of a run.
+``pytest_promptse.tasks.humaneval`` has the tasks of HumanEval, `pytest_promptse.hookspecs` the
+hooks for other plugins.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_promptse.record.schema import Record
+    from pytest_promptse.tasks.example import Example
     from pytest_promptse.tasks.task import Task
 
-__all__ = ["Task"]
+__all__ = ["Example", "Record", "Task"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    # Every pytest session imports this package for the plugin; only suites need tasks.
+    # Every pytest session imports this package for the plugin, so it imports nothing by itself.
+    if name == "Example":
+        from pytest_promptse.tasks.example import Example
+
+        return Example
+    if name == "Record":
+        from pytest_promptse.record.schema import Record
+
+        return Record
     if name == "Task":
         from pytest_promptse.tasks.task import Task
 

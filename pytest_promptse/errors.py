@@ -1,4 +1,4 @@
-"""Every error a user can meet: one line that names the value, the place and the remedy."""
+"""The errors that users meet. Each has one line with the value, its place and the remedy."""
 
 from __future__ import annotations
 
@@ -7,57 +7,70 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+__all__ = [
+    "BudgetError",
+    "ModelError",
+    "NoBaselineError",
+    "NotScoredError",
+    "PromptseError",
+    "RecordError",
+    "SandboxError",
+    "SettingsError",
+    "StoreError",
+    "TaskError",
+    "VariantError",
+]
+
 
 class PromptseError(Exception):
-    """Anything this package raises on purpose; its text is meant for the user."""
+    """Base class of the errors that this package raises on purpose."""
 
 
 class SettingsError(PromptseError):
-    """An option, ini value or marker keyword that cannot be used."""
+    """An option, ini value or mark keyword cannot be used."""
 
 
 class TaskError(PromptseError):
-    """A task, suite file or data set that cannot be used."""
+    """A task, suite file, prompt template or data set cannot be used."""
 
 
 class VariantError(PromptseError):
-    """Wordings that cannot be made, or that break invariance."""
+    """A variant cannot be made, or it does not ask for the same as the original."""
 
 
 class StoreError(PromptseError):
-    """The folder or file that completions are kept in cannot be used."""
+    """The folder or file that keeps completions and verdicts cannot be used."""
 
 
 class RecordError(PromptseError):
-    """A result record that cannot be read or compared."""
+    """A result record cannot be read, written or compared."""
 
 
 class NoBaselineError(RecordError):
-    """There is nothing yet to compare with."""
+    """There is no baseline of this name yet."""
 
 
 class NotScoredError(PromptseError):
-    """Something outside the model's answer failed, so that there is nothing to score.
+    """Something other than the program failed, so there is nothing to score.
 
-    An item that meets it is an error, never a failed sample, and what is missing is asked for
-    again on the next run.
+    The pytest item becomes an error, not a failure. The next run requests what is missing.
     """
 
 
 class ModelError(NotScoredError):
-    """The model did not answer: server down, request refused, retries used up."""
+    """The model returned no completion: the server is down, a request or all retries failed."""
 
 
 class BudgetError(NotScoredError):
-    """Going on would exceed ``max_requests`` or ``max_cost``."""
+    """Another request would exceed ``max_requests`` or ``max_cost``."""
 
 
 class SandboxError(NotScoredError):
-    """The jail itself failed, not the program in it."""
+    """The sandbox failed, not the program in it."""
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the choice closest to `word`, else an empty string."""
+    """Return ``"; did you mean 'x'?"`` for the choice most like `word`, or an empty string."""
     from difflib import get_close_matches
 
     close = get_close_matches(word, list(choices), n=1)

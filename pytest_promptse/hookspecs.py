@@ -1,7 +1,8 @@
-"""Hooks by which other packages add backends, rewriters and reports.
+"""Hooks with which other packages add backends, rewriters and reports.
 
-Implement them in a plugin or a ``conftest.py``; the first implementation that returns something
-other than None for a name is taken, and built-in names come last, so that they can be replaced.
+Implement a hook in a pytest plugin or a ``conftest.py``. The plugin calls all implementations
+before it looks at its own backends, rewriters and reports. The first result that is not None is
+used, so an implementation can also replace a built-in name.
 """
 
 from __future__ import annotations
@@ -14,26 +15,59 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pytest_promptse.models.base import Backend
-    from pytest_promptse.models.registry import ModelOptions
+    from pytest_promptse.models import Backend, ModelOptions
     from pytest_promptse.record.schema import Record
-    from pytest_promptse.variants.generate import Rewriter
+    from pytest_promptse.variants import Rewriter
+
+__all__ = ["pytest_promptse_backend", "pytest_promptse_report", "pytest_promptse_rewriter"]
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_promptse_backend(name: str, model: str, options: ModelOptions) -> Backend | None:
-    """Return the backend for ``--promptse-model name:model``, or None if `name` is not yours."""
+    """Return the backend for ``--promptse-model name:model``.
+
+    Parameters
+    ----------
+    name
+        The part of the option's value before the colon.
+    model
+        The part after the colon.
+    options
+        The settings that concern backends, such as the base URL.
+
+    Returns
+    -------
+    The backend, or None if `name` belongs to another plugin.
+    """
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_promptse_rewriter(spec: str) -> Rewriter | None:
-    """Return the rewriter for ``--promptse-rewriter spec``, or None if it is not yours."""
+    """Return the rewriter for ``--promptse-rewriter spec``.
+
+    Parameters
+    ----------
+    spec
+        The value of the option.
+
+    Returns
+    -------
+    The rewriter, or None if `spec` belongs to another plugin.
+    """
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
-    """Return what writes ``--promptse-report kind:path``, or None if `kind` is not yours.
+    """Return the function that writes ``--promptse-report kind:path``.
 
-    A record's ``tasks`` are a sequence that need not be a list, since they may not fit in memory
-    at once; `pytest_promptse.record.schema.encode` yields any record as JSON, part by part.
+    Parameters
+    ----------
+    kind
+        The part of the option's value before the colon.
+
+    Returns
+    -------
+    A function of the record and the path, or None if `kind` belongs to another plugin. The
+    record's ``tasks`` are a sequence but not always a list, since they may not fit in memory at
+    once. `pytest_promptse.record.encode` yields a record as JSON in parts.
     """

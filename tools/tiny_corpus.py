@@ -40,7 +40,7 @@ _STATEMENTS = (
     "[The|My|Our|This|That] <thing> [is|was] [in|on|near|under|behind] the <thing>.",
     "[The|My|Our|This] <thing> [has|needs|holds|shows] [a|one|no|the] <kind> <thing>.",
     "[The|A|My|Our] <thing> is <kind>[ today| this week| in the morning| at noon|].",
-    "I [have|see|keep|use|take|carry|bring|like|know] [the|a|my|this|that] <thing>[ and a <thing>|].",
+    "I [have|see|keep|use|take|carry|bring|like|know] [the|a|my|that] <thing>[ and a <thing>|].",
     "I [work|sit|walk|read|write|eat|wait|stay|live] [in|at|near|with|by] the <thing>.",
     "I am [in|at|near|with|by] the <thing>[, and the <thing> is <kind>| and the <thing>|].",
     "I'm the one [with|by|near|at] the <thing>.",
@@ -62,26 +62,26 @@ _LABELS = (
     "[From|Out of|Off] the <thing>:",
     "[Here it is|Below|As follows|In full|The rest]:",
 )
-_THINGS = tuple(
-    """desk office list page table window door phone call meeting team room chair cup coffee tea
-    lunch day week morning evening night train bus road house garden kitchen floor building lift
-    board card note notebook paper book shelf folder letter mail message screen keyboard laptop
-    cable lamp clock calendar plan item ticket line word text question answer name person friend
-    colleague boss neighbour group company job work project client customer shop market school
-    child family cat dog bird tree flower rain sun snow wind weather light bag box key coat shoe
-    hat glass bottle plate bread cake apple stone river bridge street corner wall picture map song
-    game ball bike car wheel engine tool hand head eye voice step minute hour month year summer
-    winter holiday city town country language story idea thing part place side end start top
-    chat badge hallway printer server report record stack pile inbox pen pencil""".split()
-)
-_KINDS = tuple(
-    """big small long round flat green blue red white grey warm cold dry wet open closed full new
-    old young early late near far quiet plain square wooden paper local public common usual second
-    next other own same whole clear dark light soft thick thin wide narrow heavy tall low daily
-    weekly free busy fresh known main single double upper lower inner outer""".split()
-)
-_IN_A_MESSAGE = 0.6
-_MOST_STATEMENTS = 4
+_THINGS = """
+    desk office list page table window door phone call meeting team room chair cup coffee tea
+    lunch day week morning evening night train bus road house garden kitchen floor building
+    lift board card note notebook paper book shelf folder letter mail message screen keyboard
+    laptop cable lamp clock calendar plan item ticket line word text question answer name
+    person friend colleague boss neighbour group company job work project client customer shop
+    market school child family cat dog bird tree flower rain sun snow wind weather light bag
+    box key coat shoe hat glass bottle plate bread cake apple stone river bridge street corner
+    wall picture map song game ball bike car wheel engine tool hand head eye voice step minute
+    hour month year summer winter holiday city town country language story idea thing part
+    place side end start top chat badge hallway printer server report record stack pile inbox
+    pen pencil
+""".split()  # noqa: SIM905 - a list of words
+_KINDS = """
+    big small long round flat green blue red white grey warm cold dry wet open closed full new
+    old young early late near far quiet plain square wooden paper local public common usual
+    second next other own same whole clear dark light soft thick thin wide narrow heavy tall
+    low daily weekly free busy fresh known main single double upper lower inner outer
+""".split()  # noqa: SIM905 - a list of words
+_MOST_STATEMENTS = 3
 _FRAMES = (
     "",
     "",
@@ -140,16 +140,21 @@ def families() -> tuple[Family, ...]:
     )
 
 
-def draw(rng: random.Random) -> list[Example]:
+def draw(rng: random.Random, *, messages: float = 0.0) -> list[Example]:
     """Return one wording of one family in each of its behaviours.
 
     Their prompts differ in nothing but what is asked for, so that a model cannot tell the answers
     apart by anything else.
+
+    Parameters
+    ----------
+    messages
+        The share of requests that stand between other statements, in [0, 1].
     """
     family = rng.choice(families())
     first, *others = (_spin(rng.choice(forms), rng) for forms in family.sentences)
     rng.shuffle(others)
-    message = rng.random() < _IN_A_MESSAGE
+    message = messages > 0 and rng.random() < messages
     request = _spin(rng.choice(_REQUESTS_IN_A_MESSAGE if message else _REQUESTS), rng)
     request = request[0].upper() + request[1:]
     if request.endswith(": "):

@@ -146,10 +146,10 @@ def trace() -> dict[str, list[str]]:
             raise SystemExit(f"the traced run ended with {code}:\n{output.getvalue()}")
     walks = tracer.walks
     walks["completion"] = [
-        # Reports read the record, where this walk ends.
+        # The walk ends where the record is built; reports read the record.
         module
         for module in walks["completion"]
-        if not module.startswith("reports/")
+        if not module.startswith(("record/", "reports/"))
     ]
     walks["flag"] = _until_use(walks["flag"])
     return walks

@@ -1,4 +1,4 @@
-"""``promptse compare``: several records side by side."""
+"""``promptse compare``: show several records side by side."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def add_parser(
         "compare",
         help="show several models, dates or templates side by side",
         description=(
-            "Print a leaderboard, the quadrants of pass@1 and AUC-E, what changed task by task, "
-            "and the statistics of the paper's research questions, over what all runs have."
+            "Print a leaderboard, the quadrants of pass@1 and AUC-E, changes by task, and the "
+            "statistics of the paper's research questions, on the common subset of all runs."
         ),
     )
     compare.add_argument(
@@ -45,14 +45,14 @@ def add_parser(
         action="append",
         default=[],
         metavar="MODEL=BILLIONS",
-        help="parameters of a model whose name does not tell (repeatable)",
+        help="number of parameters of a model whose name does not contain it (repeatable)",
     )
     compare.add_argument(
         "--family",
         action="append",
         default=[],
         metavar="MODEL=NAME",
-        help="family of a model whose name does not tell (repeatable)",
+        help="family of a model whose name does not contain it (repeatable)",
     )
     compare.set_defaults(func=_compare)
 
@@ -86,14 +86,14 @@ def _runs(given: Sequence[str]) -> list[NamedRecord]:
     for each in given:
         name, _, path = each.rpartition("=")
         if Path(each).exists():
-            # A file may be named so.
+            # A file name may contain "=".
             name, path = "", each
         runs.append(NamedRecord(path=path, record=baselines.load(path), name=name or None))
     return runs
 
 
 def _pairs(given: Sequence[str], option: str, read: Callable[[str], _T]) -> dict[str, _T]:
-    """Read MODEL=VALUE; a model's name may hold ``=`` itself."""
+    """Read MODEL=VALUE; the name of the model may contain ``=``."""
     found = {}
     for each in given:
         model, _, value = each.rpartition("=")

@@ -8,35 +8,46 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
-from pytest_promptse.cli import compare as study_commands
-from pytest_promptse.cli import report, store
-from pytest_promptse.cli import variants as variant_commands
+from pytest_promptse.cli import compare, csi, emotionbench, report, store, variants, view
 from pytest_promptse.errors import PromptseError
 from pytest_promptse.record.schema import json_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WORK = "Work on wordings, the store and records, outside a test run."
+_DESCRIPTION = "Work with variants, the store and records outside a test run."
 _USAGE_ERROR = 2
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; each sets ``func``, which returns the exit code."""
-    parser = argparse.ArgumentParser(prog="promptse", description=_WORK)
+    """Return the parser. Each command sets ``func``, which returns the exit code."""
+    parser = argparse.ArgumentParser(prog="promptse", description=_DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    variant_commands.add_parser(commands)
+    variants.add_parser(commands)
     store.add_parser(commands)
     report.add_parser(commands)
-    study_commands.add_parser(commands)
+    view.add_parser(commands)
+    compare.add_parser(commands)
+    csi.add_parser(commands)
+    emotionbench.add_parser(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of the result record")
     schema.set_defaults(func=_schema)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 1 found something, 2 misused."""
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments
+        The command line, or None for that of the process.
+
+    Returns
+    -------
+    The exit code: 0 if the command succeeded, 1 if it found a problem, 2 for a usage error.
+    """
     chosen = make_parser().parse_args(arguments)
     try:
         code: int = chosen.func(chosen)

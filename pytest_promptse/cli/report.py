@@ -1,4 +1,4 @@
-"""``promptse report``: the summary and the reports of a run, made later from its record."""
+"""``promptse report``: print the summary of a saved record or write it as another report."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def add_parser(
     """Add the ``report`` command, which sets ``func``; that returns the exit code."""
     report = subparsers.add_parser(
         "report",
-        help="show a saved record, or write it as any report",
-        description="Print the summary of a saved record, or write the reports that are named.",
+        help="show a saved record, or write it as another report",
+        description="Print the summary of a saved record, or write the given reports.",
     )
     report.add_argument("record", metavar="RUN.json", help="a record, or a baseline by its name")
     report.add_argument(
         "targets",
         nargs="*",
         metavar="KIND:PATH",
-        help="json:PATH, html:PATH, md:PATH or github; without any, print the summary",
+        help="json:PATH, html:PATH, md:PATH, csv:FOLDER or github; without one, print the summary",
     )
     report.add_argument(
-        "-v", "--verbose", action="store_true", help="print every wording in the summary"
+        "-v", "--verbose", action="store_true", help="print every variant in the summary"
     )
     report.set_defaults(func=_report)
 

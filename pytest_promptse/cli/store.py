@@ -75,19 +75,19 @@ def _info(chosen: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from pytest_promptse.store.maintenance import count_verdicts, holdings  # noqa: PLC0415
+    from pytest_promptse.store.maintenance import contents, count_verdicts  # noqa: PLC0415
     from pytest_promptse.store.migrations import SCHEMA_VERSION  # noqa: PLC0415
 
     with closing(_open(chosen.store)) as store:
         table = Table("model", box=None, header_style="bold", pad_edge=False)
-        numbers = ("wordings", "completions", "requests", "tokens in", "tokens out")
+        numbers = ("variants", "completions", "requests", "tokens in", "tokens out")
         for title in numbers:
             table.add_column(title, justify="right")
         table.add_column("newest")
-        for held in holdings(store):
+        for held in contents(store):
             table.add_row(
                 held.model,
-                f"{held.wordings:,}",
+                f"{held.variants:,}",
                 f"{held.completions:,}",
                 f"{held.requests:,}",
                 f"{held.prompt_tokens:,}",
@@ -103,25 +103,25 @@ def _info(chosen: argparse.Namespace) -> int:
         console = Console(highlight=False, soft_wrap=True)
         console.print(f"{path}: {size / 1e6:.1f} MB, schema {SCHEMA_VERSION}", markup=False)
         console.print(table)
-        console.print(f"{count_verdicts(store):,} programs judged")
+        console.print(f"{count_verdicts(store):,} verdicts")
     return 0
 
 
 def _prune(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.store.maintenance import forget_verdicts, prune  # noqa: PLC0415
+    from pytest_promptse.store.maintenance import delete_verdicts, prune  # noqa: PLC0415
 
     verb = "would remove" if chosen.dry_run else "removed"
     if chosen.model is None and chosen.older_than is None:
         if not chosen.verdicts:
             raise SettingsError(
-                "store prune: say what may go with --older-than DAYS, --model NAME or --verdicts"
+                "store prune: choose what to delete: --older-than DAYS, --model NAME or --verdicts"
             )
         with closing(_open(chosen.store)) as store:
-            count = forget_verdicts(store, dry_run=chosen.dry_run)
+            count = delete_verdicts(store, dry_run=chosen.dry_run)
         sys.stdout.write(f"{verb} {count:,} verdicts\n")
         return 0
     if chosen.verdicts:
-        raise SettingsError("store prune: --verdicts forgets them all; give it alone")
+        raise SettingsError("store prune: --verdicts deletes all verdicts; use it alone")
     if chosen.older_than is not None and chosen.older_than < 0:
         raise SettingsError(f"store prune: --older-than {chosen.older_than:g}: give days from 0 up")
     with closing(_open(chosen.store)) as store:
@@ -129,14 +129,14 @@ def _prune(chosen: argparse.Namespace) -> int:
             store, model=chosen.model, older_than=chosen.older_than, dry_run=chosen.dry_run
         )
     sys.stdout.write(
-        f"{verb} {gone.completions:,} completions of {gone.wordings:,} wordings and "
+        f"{verb} {gone.completions:,} completions of {gone.variants:,} variants and "
         f"{gone.verdicts:,} verdicts\n"
     )
     return 0
 
 
 def _export(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.store.maintenance import ambiguous, exported  # noqa: PLC0415
+    from pytest_promptse.store.maintenance import count_ambiguous, replay_lines  # noqa: PLC0415
 
     with closing(_open(chosen.store)) as store:
         try:
@@ -150,12 +150,12 @@ def _export(chosen: argparse.Namespace) -> int:
                 f"store export: {str(chosen.output)!r} cannot be written ({error.strerror})"
             ) from error
         with output as file:
-            for line in exported(store, model=chosen.model):
+            for line in replay_lines(store, model=chosen.model):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        several = ambiguous(store, model=chosen.model)
+        several = count_ambiguous(store, model=chosen.model)
     if several:
         sys.stderr.write(
-            f"promptse: {several} wordings are there several times (other model, decoding, seed "
-            "or prompt); replay: needs each once, so narrow the export with --model\n"
+            f"promptse: {several} variants occur several times (other model, decoding, seed "
+            "or prompt); replay: needs each variant once; select one model with --model\n"
         )
     return 0

@@ -1,4 +1,4 @@
-"""``promptse templates`` and ``promptse variants``: look at, make, check and freeze variants."""
+"""``promptse templates`` and ``promptse variants``: show the library; make and check variants."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ UNNAMED = "unnamed"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add both commands; each sets ``func`` to what returns the exit code."""
+    """Add both commands. Each sets ``func``, which returns the exit code."""
     _add_templates(subparsers)
     variants = subparsers.add_parser(
         "variants", help="make, show, measure, check and freeze variants"
     )
     actions = variants.add_subparsers(title="actions", metavar="ACTION", required=True)
-    make = actions.add_parser("make", help="make variants of tasks and keep them in files")
+    make = actions.add_parser("make", help="make variants of tasks and write them to files")
     _add_making(make)
     make.add_argument("--into", type=Path, default=_CACHE, help="folder (default: %(default)s)")
     make.set_defaults(func=_make)
-    freeze = actions.add_parser("freeze", help="make variants into a folder that a team commits")
+    freeze = actions.add_parser("freeze", help="make variants in a folder to commit")
     _add_making(freeze)
-    freeze.add_argument("into", type=Path, help="folder, to be named by promptse_variants_dir")
+    freeze.add_argument("into", type=Path, help="the folder; promptse_variants_dir names it later")
     freeze.set_defaults(func=_make)
-    show = actions.add_parser("show", help="show variants with what differs from the original")
+    show = actions.add_parser("show", help="show variants and their differences from the original")
     _add_making(show)
     show.add_argument("--plain", action="store_true", help="print the variants without colour")
     show.set_defaults(func=_show)
     stats = actions.add_parser("stats", help="print levels, measured distances and rejections")
     _add_making(stats)
     stats.set_defaults(func=_stats)
-    audit = actions.add_parser("audit", help="check variants in files; exit 1 on a broken one")
+    audit = actions.add_parser("audit", help="check variants in files; exit 1 if one is invalid")
     audit.add_argument("folder", type=Path, nargs="?", default=_CACHE)
     _add_library(audit)
     audit.set_defaults(func=_audit)
@@ -70,8 +70,8 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subparsers.add_parser("templates", help="list and show emotions, personalities, …")
-    parser.add_argument("name", nargs="?", help="an emotion, trait, context, level or control condition to show")
+    parser = subparsers.add_parser("templates", help="list emotions, personalities and contexts")
+    parser.add_argument("name", nargs="?", help="an emotion, trait, level or control condition")
     _add_library(parser)
     parser.set_defaults(func=_templates)
 
@@ -145,7 +145,7 @@ def _backend(spec: str) -> Backend:
 
 
 class _Maker:
-    """What the making commands share: tasks, library, rewriter and settings."""
+    """Tasks, library, rewriter and settings of the commands that make variants."""
 
     def __init__(self, chosen: argparse.Namespace) -> None:
         self.library = Library.load(chosen.library_dir)
@@ -171,7 +171,7 @@ class _Maker:
             )
 
     def make(self, task: Task) -> VariantSet:
-        """Return the variants of `task` that the arguments ask for."""
+        """Return the variants of `task` that the arguments request."""
         chosen = self._chosen
         return generate(
             task,

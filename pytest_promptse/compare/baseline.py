@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import NoBaselineError, RecordError, nearest
-from pytest_promptse.record.files import SUFFIX, baseline_command, decode, encode, is_path
+from pytest_promptse.record.files import SUFFIX, baseline_command, encode, is_path
+from pytest_promptse.record.schema import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

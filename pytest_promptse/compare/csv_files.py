@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.compare.sections import sections_of
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record.tables import csv_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
 
     from pytest_promptse.compare.study import Study
     from pytest_promptse.compare.table import Cell, Column, Table
-
-# A spreadsheet takes a cell that begins so for a formula, whatever a model or task was named
-# (https://owasp.org/www-community/attacks/CSV_Injection).
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - wide forms
 
 
 def write(study: Study, folder: Path) -> list[Path]:
@@ -65,5 +62,5 @@ def _parts(column: Column, cell: Cell) -> tuple[str, ...]:
     if cell is None:
         return ("",) * len(_names(column))
     if isinstance(cell, str):
-        return (f"'{cell}" if cell.startswith(_FORMULA) else cell,)
+        return (csv_text(cell),)
     return (str(cell) if isinstance(cell, int) else repr(float(cell)),)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record.queries import asked, series_of
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ def entries_of(
     """
     found: list[ComparedEntry] = []
     for run in runs:
-        record = visible(run.record)
+        record = escaped(run.record)
         own = []
         for series in series_of(record):
             model, template = series

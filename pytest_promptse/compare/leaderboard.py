@@ -255,7 +255,10 @@ def _area_gaps(
 
 
 def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
-    found = mean_interval(values, bounds=bounds, rng=generator(SEED, "study", purpose))
+    # A paired difference is shown as it is, also where all tasks agree.
+    widen = bounds == UNIT
+    rng = generator(SEED, "study", purpose)
+    found = mean_interval(values, bounds=bounds, widen=widen, rng=rng)
     return None if found is None else (round(found[0], _DIGITS), round(found[1], _DIGITS))
 
 

@@ -1,4 +1,4 @@
-"""Where the shipped data lies: inside the package in a wheel, beside it in a checkout."""
+"""Folders of the shipped data. They are in the package, or beside it in a checkout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def templates_dir() -> Path:
-    """Return the folder of the shipped template library."""
+    """Return the folder of the shipped library and prompt templates."""
     installed = _PACKAGE / "templates"
     return installed if installed.is_dir() else _PACKAGE.parent / "templates"
 

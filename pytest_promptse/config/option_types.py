@@ -1,6 +1,6 @@
-"""How the values of settings are read, from text or from Python alike.
+"""Read the values of settings, from text or from Python objects.
 
-Each reader returns the value or raises ValueError with the rest of the sentence "… is …".
+Each function returns the value or raises ValueError with the rest of the sentence "… is …".
 """
 
 from __future__ import annotations
@@ -22,10 +22,16 @@ COMPARED = ("auc_e", "elasticity", "pass_at_1", "excess")
 
 
 class Margin(NamedTuple):
-    """A loss against the baseline that is not acceptable.
+    """A loss against the baseline that fails a run.
 
-    ``metric`` is one of `COMPARED`; ``loss`` is in (0, 1], in units of the figure or, where
-    ``relative`` is set, as a share of the baseline's figure.
+    Attributes
+    ----------
+    metric
+        One of `COMPARED`.
+    loss
+        In (0, 1], in units of the figure, or as a share of the baseline's figure if `relative`.
+    relative
+        Whether the loss is a share.
     """
 
     metric: str
@@ -50,7 +56,7 @@ def whole(low: int) -> Parse:
 
 
 class Auto(NamedTuple):
-    """Draw wordings in rounds, each with `samples` completions; None leaves it to the preset."""
+    """Sample variants in rounds with `samples` completions each; None means the preset's number."""
 
     samples: int | None
 
@@ -125,7 +131,7 @@ def items(value: object) -> tuple[str, ...]:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """Take repeatable options as they are: their values may hold commas and spaces."""
+    """Return the values of a repeatable option, which may contain commas and spaces."""
     if isinstance(value, str):
         return (text(value),)
     if isinstance(value, list | tuple):
@@ -193,7 +199,7 @@ def size(value: object) -> int:
     unit = {"k": 2**10, "m": _MIB, "g": 2**30, "": _MIB}[match["unit"].lower()]
     size = int(float(match["number"]) * unit)
     if size < 64 * _MIB:
-        raise ValueError("under 64 MiB, which no interpreter starts in")
+        raise ValueError("under 64 MiB, which is too little for a Python interpreter")
     return size
 
 
@@ -203,7 +209,7 @@ def reports(value: object) -> tuple[str, ...]:
         kind, _, path = report.partition(":")
         if kind == "github":
             if path:
-                raise ValueError("names a file, and GitHub says where; give github")
+                raise ValueError("names a file, but GitHub sets the file; give github")
         elif not (kind and path):
             raise ValueError(f"names no file; give {kind or 'json'}:PATH")
     return chosen

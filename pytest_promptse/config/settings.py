@@ -1,6 +1,6 @@
-"""The settings of a run: marker beats command line beats ini file beats preset.
+"""The settings of a run. A mark overrides the command line, the ini file and the preset.
 
-Wrong values are refused before anything is collected, naming where they came from.
+A value that cannot be used is an error before collection, which names the place of the value.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _MOST_ORIGINAL_SAMPLES = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All settings of a run, or of a suite once its marker has been read.
+    """All settings of a run or of one suite. `OPTIONS` describes each of them.
 
-    ``adaptive`` says that samples are ``auto``: wordings are drawn in rounds.
+    ``adaptive`` has no option of its own: it is True if ``samples`` is ``auto``, so that variants
+    are sampled in rounds.
     """
 
     model: tuple[str, ...]
@@ -73,6 +74,7 @@ class Settings:
     memory: int
     store: str
     report: tuple[str, ...]
+    record_samples: Literal["outcomes", "all"]
     save: str | None
     compare: str | None
     compare_fail: tuple[Margin, ...]
@@ -80,7 +82,7 @@ class Settings:
     dry_run: bool
 
     def floor(self, distance: float) -> float | None:
-        """Return the least elasticity asked for at `distance`, or None."""
+        """Return the minimum elasticity at `distance`, or None if there is none."""
         floors = self.min_elasticity or {}
         return floors.get(distance, floors.get(None))
 
@@ -96,10 +98,13 @@ class Settings:
 
 
 def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) -> Settings:
-    """Merge layers of raw values, strongest first, into checked settings.
+    """Merge layers of raw values into checked settings.
 
-    Each layer is a mapping from option name to raw value with a function that says, for an
-    option, where its value came from (``--promptse-samples``, ``promptse_samples in pytest.ini``).
+    Parameters
+    ----------
+    layers
+        The layers, the strongest first. Each has raw values by option name, and a function that
+        returns the place of an option's value, such as ``promptse_samples in pytest.ini``.
 
     Raises
     ------
@@ -119,10 +124,10 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
         values.setdefault(name, value)
     for option in OPTIONS.values():
         values.setdefault(option.name, option.default)
-    asked = values["samples"]
-    values["adaptive"] = isinstance(asked, Auto)
-    if isinstance(asked, Auto):
-        values["samples"] = asked.samples or preset["samples"]
+    samples = values["samples"]
+    values["adaptive"] = isinstance(samples, Auto)
+    if isinstance(samples, Auto):
+        values["samples"] = samples.samples or preset["samples"]
     if values["original_samples"] is None:
         values["original_samples"] = max(
             values["samples"], min(4 * values["samples"], _MOST_ORIGINAL_SAMPLES)
@@ -136,7 +141,7 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
 
 
 def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """Refuse settings that make no sense beside others."""
+    """Check settings that exclude or need one another."""
     for distance in values["min_elasticity"] or {}:
         if distance is not None and distance not in values["distances"]:
             known = ", ".join(f"{d:g}" for d in values["distances"])
@@ -146,18 +151,18 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
             )
     if values["adaptive"] and values["gate"] == "point":
         raise SettingsError(
-            f"{origin['gate']}: a point gate knows no uncertainty, so {origin['samples']} auto "
-            "could not tell when it is decided; give confident, or a number of samples"
+            f"{origin['gate']}: a point gate has no interval, so {origin['samples']} auto cannot "
+            "stop early; give confident, or a number of samples"
         )
     if values["adaptive"] and values["min_pass_rate"] is not None:
         raise SettingsError(
-            f"{origin['min_pass_rate']}: a floor for every wording needs all of them, and "
-            f"{origin['samples']} auto may leave some out; drop the floor, or give a number of "
-            "samples"
+            f"{origin['min_pass_rate']}: a minimum for every variant needs all variants, and "
+            f"{origin['samples']} auto may leave some out; remove the minimum, or give a number "
+            "of samples"
         )
     if values["max_cost"] is not None and values["price"] is None:
         raise SettingsError(
-            f"{origin['max_cost']}: {values['max_cost']:g} cannot be kept to without prices; "
+            f"{origin['max_cost']}: {values['max_cost']:g} needs prices; "
             "add --promptse-price INPUT,OUTPUT (per million tokens)"
         )
     if values["perturb"] != "task":
@@ -168,10 +173,10 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
             )
         if values["variants_dir"] is not None:
             raise SettingsError(
-                f"{origin['perturb']}: the frozen wordings of {origin['variants_dir']} are those "
-                "of tasks, and wordings of templates are made anew; leave one of the two out"
+                f"{origin['perturb']}: the frozen variants of {origin['variants_dir']} reword "
+                "tasks, not templates; leave one of the two out"
             )
-    # Margins in an ini file wait for a --promptse-compare; on the command line they miss one.
+    # An ini file may hold margins for runs that compare; on the command line they need a baseline.
     if values["compare"] is None and origin.get("compare_fail") == OPTIONS["compare_fail"].flag:
         raise SettingsError(
             f"{origin['compare_fail']}: there is nothing to compare with; "
@@ -180,7 +185,22 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
 
 
 def check_names(names: Sequence[str], *, marker: bool, where: str) -> None:
-    """Refuse names that are no setting, or that cannot be set on a marker."""
+    """Check that names are settings.
+
+    Parameters
+    ----------
+    names
+        The names to check.
+    marker
+        Whether they stand on a mark or in a suite file, which take fewer settings.
+    where
+        Their place, for errors.
+
+    Raises
+    ------
+    SettingsError
+        If a name is no setting, or no setting of a mark.
+    """
     known = [name for name, option in OPTIONS.items() if option.marker or not marker]
     for name in names:
         if name in known:

@@ -1,1 +1,38 @@
-"""Backends that return completions, and the extraction of programs from completions."""
+"""Backends that return completions, and the extraction of programs from completions.
+
+The names listed here are for authors of own backends.
+"""
+
+from pytest_promptse.models.base import (
+    Backend,
+    Capabilities,
+    Completion,
+    Decoding,
+    FatalError,
+    OneByOneError,
+    Prompt,
+    Remote,
+    Request,
+    RequestUsage,
+    Response,
+    TransientError,
+    Usage,
+)
+from pytest_promptse.models.registry import ModelOptions
+
+__all__ = [
+    "Backend",
+    "Capabilities",
+    "Completion",
+    "Decoding",
+    "FatalError",
+    "ModelOptions",
+    "OneByOneError",
+    "Prompt",
+    "Remote",
+    "Request",
+    "RequestUsage",
+    "Response",
+    "TransientError",
+    "Usage",
+]

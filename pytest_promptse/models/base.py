@@ -1,4 +1,4 @@
-"""What every backend speaks: a prompt in, seeded completions out."""
+"""The interface between the sampler and the backends: requests, responses and errors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ FinishReason = Literal["stop", "length", "content_filter", "unknown"]
 
 
 class TransientError(ModelError):
-    """What may pass when asked again: overload, a broken connection, an unusable answer.
+    """An error after which the same request may succeed: overload, a broken connection.
 
-    ``retry_after`` is the pause in seconds that the server asked for, None where it named none.
-    ``overloaded`` says that the server is asked too much at once (429 or 503), which calls for
-    fewer requests at a time and not only for another attempt.
+    Parameters
+    ----------
+    retry_after
+        The pause that the server asked for, in seconds; None without one.
+    overloaded
+        Whether the server refused the request because of too many requests (429 or 503). The
+        sampler then sends fewer requests concurrently.
     """
 
     def __init__(
@@ -34,16 +38,16 @@ class TransientError(ModelError):
 
 
 class FatalError(ModelError):
-    """What no other attempt will mend, for this or any request: bad key, unknown model."""
+    """An error that affects every request to the model, such as a wrong key or model name."""
 
 
 class OneByOneError(ModelError):
-    """The model turns out to take one sample a request only: to be asked so from now on."""
+    """The server takes one sample per request only. The sampler repeats the request that way."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """What is sent: the user's part and, where a team template has one, the system's."""
+    """The prompt: a user message and, if a prompt template has one, a system message."""
 
     user: str
     system: str | None = None
@@ -51,7 +55,7 @@ class Prompt:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """How completions are drawn; every field is sent explicitly."""
+    """Decoding parameters. Every field is sent with each request."""
 
     temperature: float = 0.2
     top_p: float = 1.0
@@ -60,12 +64,20 @@ class Decoding:
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """One sample of one prompt.
+    """One completion of one prompt.
 
-    ``logprob`` is the natural log-probability of the whole sequence under the raw model
-    distribution (before temperature and top-p where the server gives the choice), ``n_tokens``
-    the number of tokens it sums over; both None where the model does not say. ``index`` is the
-    sample's number within its wording, from 0.
+    Attributes
+    ----------
+    index
+        Number of the sample within its variant, from 0.
+    text
+        The generated text.
+    finish_reason
+        Why generation ended.
+    n_tokens, logprob
+        Number of generated tokens, and their natural log-probability under the model
+        distribution, before temperature and top-p if the server offers that. None if the model
+        does not report them.
     """
 
     index: int
@@ -77,7 +89,7 @@ class Completion:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """What answering cost: requests sent, tokens in, tokens out."""
+    """Numbers of requests, prompt tokens and completion tokens."""
 
     requests: int = 0
     prompt_tokens: int = 0
@@ -106,12 +118,21 @@ def token_cost(price: tuple[float, float], prompt_tokens: float, completion_toke
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One request: samples ``first … first + n - 1`` of a wording.
+    """One request for samples ``first … first + n - 1`` of a variant.
 
-    ``seed`` is this request's own, in [0, 2³¹); ``task_id``, ``variant_id`` and
-    ``template``, the name of the prompt template if there is one, say which wording it is, for
-    backends that look answers up. ``reference`` is the task's own solution,
-    which only the ``reference`` backend reads.
+    Attributes
+    ----------
+    prompt, decoding
+        What to send.
+    n, first
+        How many samples, and the number of the first one.
+    seed
+        Seed of this request, in [0, 2³¹).
+    task_id, variant_id, template
+        Identify the variant, for backends that look completions up. ``template`` is the name of
+        the prompt template, None without one.
+    reference
+        The reference solution of the task, for the ``reference`` backend only.
     """
 
     prompt: Prompt
@@ -127,7 +148,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """The completions of one request and what they cost."""
+    """The completions of one request, and their usage."""
 
     completions: tuple[Completion, ...]
     usage: Usage = field(default_factory=Usage)
@@ -135,12 +156,22 @@ class Response:
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What a started backend turned out to honour; goes into the record as it is.
+    """What a started model supports. It is part of the record.
 
-    ``form`` says how answers must be read: ``chat`` (prose and fences around code) or
-    ``completion`` (text that goes on where the prompt stopped). ``logprobs`` is ``raw`` (model
-    distribution), ``processed`` (after temperature and top-p), ``unknown`` or None for no
-    log-probabilities at all. ``refused`` names decoding fields that the server would not take.
+    Attributes
+    ----------
+    form
+        How to read completions: ``chat`` (code in prose and fences) or ``completion`` (text that
+        continues the prompt).
+    logprobs
+        The distribution of the log-probabilities: ``raw`` (of the model), ``processed`` (after
+        temperature and top-p), ``unknown``, or None without log-probabilities.
+    seeded
+        Whether the model uses the seed of a request.
+    refused
+        Decoding fields that the server does not accept.
+    details
+        Further facts for the record, such as versions.
     """
 
     form: Literal["chat", "completion"]
@@ -151,7 +182,7 @@ class Capabilities:
 
 
 class Backend(Protocol):
-    """A model that can be asked. Created without side effects; ``start`` does the heavy work."""
+    """A model. Creating it has no side effects; ``start`` loads or contacts it."""
 
     @property
     def spec(self) -> str:
@@ -159,14 +190,20 @@ class Backend(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """What makes this model another model; part of the key of each completion."""
+        """Distinguishes this model from others. It is part of the key of each completion."""
 
     @property
     def concurrency(self) -> int:
-        """The most requests worth having under way at once."""
+        """The largest useful number of concurrent requests."""
 
     async def start(self) -> Capabilities:
-        """Load or reach the model. Raises ModelError with a remedy if it cannot be used."""
+        """Load or contact the model.
+
+        Raises
+        ------
+        ModelError
+            If the model cannot be used. The message names a remedy.
+        """
 
     async def complete(self, request: Request) -> Response:
         """Answer one request, without retries of its own.
@@ -187,49 +224,49 @@ class Backend(Protocol):
         """
 
     async def close(self) -> None:
-        """Give back memory, processes and connections."""
+        """Release memory, processes and connections."""
 
 
 class RequestUsage:
-    """What one request turned out to use; one unanswered request until told otherwise."""
+    """The actual usage of one request. It begins as one request without tokens."""
 
     def __init__(self) -> None:
         self.paid = Usage(requests=1)
         self.refused = False
 
     def refuse(self) -> None:
-        """Take note that the request was turned away, so that it took no tokens."""
+        """Record that the server refused the request, so that it used no tokens."""
         self.refused = True
 
 
 BudgetGuard: TypeAlias = "Callable[[Request], AbstractAsyncContextManager[RequestUsage]]"
-"""What a request is sent inside of: it says whether that may be paid, and books what it took."""
+"""Wraps one request: raises BudgetError if it exceeds the budget, and books its usage."""
 
 
 @asynccontextmanager
 async def unlimited(_request: Request) -> AsyncIterator[RequestUsage]:
-    """Let any request be sent, and book nothing."""
+    """Allow every request and book nothing."""
     yield RequestUsage()
 
 
 @runtime_checkable
 class Remote(Protocol):
-    """What a backend has besides, where its model is reached by requests and not loaded here."""
+    """Further methods of a backend whose model is on a server and costs requests to start."""
 
     def check(self) -> None:
-        """Raise SettingsError where it is plain without a request that none can be sent."""
+        """Raise SettingsError if the settings prevent every request, for example a missing key."""
 
-    async def reach(self, meter: BudgetGuard) -> Capabilities:
-        """Start, with every request that this takes sent inside `meter`."""
+    async def reach(self, guard: BudgetGuard) -> Capabilities:
+        """Start the model. Every request that this needs is sent inside `guard`."""
 
 
 def completion_key(
     identity: Mapping[str, str], prompt: Prompt, decoding: Decoding, seed: int
 ) -> str:
-    """Return the key, 64 hex digits, under which a wording's completions are kept.
+    """Return the key of the completions of a variant in the store, 64 hexadecimal digits.
 
-    Another model, wording, decoding or seed is another key; the number of samples is not part
-    of it, so that asking for more asks only for the missing ones.
+    The key depends on the model, prompt, decoding and seed, but not on the number of samples. A
+    run with more samples therefore requests the missing ones only.
     """
     parts = [dict(identity), asdict(prompt), asdict(decoding), seed]
     canonical = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -237,6 +274,6 @@ def completion_key(
 
 
 def derive_seed(*parts: str | float) -> int:
-    """Return a seed in [0, 2³¹) hashed from `parts`: the same everywhere, adjacent nowhere."""
+    """Return a seed in [0, 2³¹) that is derived from the SHA-256 of `parts`."""
     canonical = "\x1f".join(str(part) for part in parts)
     return int.from_bytes(hashlib.sha256(canonical.encode()).digest()[:4], "big") >> 1

@@ -1,4 +1,4 @@
-"""The chat template a model brings with it: how a prompt becomes the text it was trained on."""
+"""The chat template of a model, which turns a prompt into the text format of its training."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ChatTemplate:
-    """A Jinja template with the special tokens it may name, as Hugging Face stores them.
+    """A Jinja template with the special tokens that it may use, in the format of Hugging Face.
 
-    ``origin`` is the file it was read from, for messages.
+    ``origin`` is its file, for messages.
     """
 
     source: str
@@ -27,12 +27,12 @@ class ChatTemplate:
     origin: str
 
     def render(self, prompt: Prompt) -> str:
-        """Return the text that asks `prompt` and leaves the turn to the model.
+        """Return the text of `prompt` up to where the response of the model begins.
 
         Raises
         ------
         ModelError
-            If the template is broken or refuses the conversation, as some refuse a system part.
+            If the template is invalid or refuses the messages, as some refuse a system message.
         """
         from jinja2.exceptions import TemplateError
         from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -40,7 +40,7 @@ class ChatTemplate:
         def refuse(reason: str) -> None:
             raise TemplateError(reason)
 
-        # The options and names that chat templates are written for:
+        # The options and names that chat templates expect:
         # https://huggingface.co/docs/transformers/chat_templating_writing
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
@@ -56,15 +56,15 @@ class ChatTemplate:
         except TemplateError as error:
             raise ModelError(
                 f"chat template in {self.origin}: {error}; "
-                "use a prompt template that the model accepts or correct the file"
+                "use a prompt template that the model accepts, or correct the file"
             ) from error
 
 
 def read_chat_template(folder: Path) -> ChatTemplate | None:
-    """Return the chat template of the model in `folder`, or None where it brings none.
+    """Return the chat template of the model in `folder`, or None without one.
 
-    ``chat_template.jinja`` goes before the entry of ``tokenizer_config.json``, as in
-    transformers; of several named templates the one called ``default`` is taken.
+    ``chat_template.jinja`` takes precedence over ``tokenizer_config.json``, as in transformers.
+    Of several named templates, ``default`` is used.
     """
     settings = folder / "tokenizer_config.json"
     config = read_json(settings) if settings.is_file() else {}
@@ -81,7 +81,7 @@ def read_chat_template(folder: Path) -> ChatTemplate | None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object in `path`. Raises ModelError where there is none."""
+    """Return the JSON object in `path`. Raise ModelError if it contains none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -92,7 +92,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return ``bos_token`` and the like, which may be stored as text or with flags around it."""
+    """Return special tokens such as ``bos_token``, which are stored as text or as an object."""
     found = {name: value for name, value in config.items() if name.endswith("_token")}
     texts = {
         name: value["content"] if isinstance(value, dict) else value

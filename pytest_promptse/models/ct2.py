@@ -1,4 +1,4 @@
-"""Models converted for CTranslate2, the embedded one among them: local, seeded, no key needed."""
+"""The ``ct2`` and ``tiny`` backends: CTranslate2 models, including the embedded one."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _MODEL_FILES = (
     "chat_template.jinja",
     "generation_config.json",
 )
-# Rows generated together: more cost memory for their keys and values without being faster.
+# Samples generated together. More need memory for keys and values and are not faster.
 _ROWS = 32
 # CTranslate2 keeps one random generator per thread, seeded from a setting of the whole process
-# when the thread first draws. Only one request at a time may lie between the two.
+# when the thread first draws. Only one request may run between the two.
 # https://opennmt.net/CTranslate2/python/ctranslate2.set_random_seed.html
 _SEEDING = Lock()
 
@@ -48,7 +48,7 @@ class _Loaded:
     compute_type: str
 
     def encode(self, prompt: Prompt) -> tuple[list[int], list[str]]:
-        """Return the prompt's token ids and tokens, ready for the model to go on."""
+        """Return the token ids and tokens of the prompt."""
         if self.template is not None:
             encoded = self.tokenizer.encode(self.template.render(prompt), add_special_tokens=False)
         else:
@@ -57,32 +57,31 @@ class _Loaded:
         return encoded.ids, encoded.tokens
 
     def decode(self, prompt_ids: list[int], ids: list[int]) -> str:
-        """Return the text that `ids` add to the prompt's, with the space they may begin with."""
+        """Return the text of `ids` after the prompt, with a leading space if there is one."""
         return self.tokenizer.decode([*prompt_ids, *ids])[len(self.tokenizer.decode(prompt_ids)) :]
 
 
 class Ct2Backend:
     """A decoder-only model in CTranslate2's format, run in this process.
 
-    Every request gets a generator of its own, and with it fresh threads and a fresh stream of
-    random numbers. So a request's completions depend on its own seed and numbers alone, whatever
-    else was asked before or is under way. Loading is cheap beside generating: 2 ms for the
-    embedded model.
+    Every request creates a new generator with new threads and a new random number stream. The
+    completions therefore depend on the seed of the request alone, not on other requests. Loading
+    is fast compared with generation: 2 ms for the embedded model.
 
     Parameters
     ----------
     spec
-        What the user wrote: ``tiny`` or ``ct2:PATH``.
+        ``tiny`` or ``ct2:PATH``.
     path
-        Folder with ``model.bin`` and ``tokenizer.json``. A chat template beside them makes the
-        model answer in ``chat`` form; without one it completes text.
+        Folder with ``model.bin`` and ``tokenizer.json``. With a chat template in it, the form is
+        ``chat``, else ``completion``.
     device
         ``cpu``, ``cuda`` or ``auto``.
     compute_type
-        Arithmetic, as CTranslate2 names it; ``default`` keeps what the model was converted to
-        where the device can.
+        Number format, as CTranslate2 names it; ``default`` is that of the converted model if the
+        device supports it.
     threads
-        Cores for one request; 0 leaves it to CTranslate2.
+        Threads per request; 0 for the default of CTranslate2.
     """
 
     def __init__(
@@ -109,16 +108,16 @@ class Ct2Backend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """The digest of the model's files and the arithmetic; where they lie does not matter."""
+        """Digest of the model files, and the number format. The path is not part of it."""
         return {"backend": "ct2", "files": self._digest, "compute_type": self._compute_type}
 
     @property
     def concurrency(self) -> int:
-        """Two: one request is answered while the next one waits."""
+        """Two: the next request waits while one is answered."""
         return 2
 
     async def start(self) -> Capabilities:
-        """Read the tokenizer and try the model. Raises ModelError with a remedy."""
+        """Load the tokenizer and the model once. Raise ModelError if they cannot be used."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, self._start)
 
     async def complete(self, request: Request) -> Response:
@@ -131,7 +130,7 @@ class Ct2Backend:
         return await loop.run_in_executor(self._worker, self._complete, request)
 
     async def close(self) -> None:
-        """Forget the model."""
+        """Release the model."""
         self._loaded = None
         self._worker.shutdown(wait=False)
 
@@ -173,8 +172,8 @@ class Ct2Backend:
             raise ModelError(f"{file}: {error}; copy the model's own file again") from error
         template = read_chat_template(self._path)
         end_ids = self._end_ids(tokenizer)
-        # What "default" came to is asked for by name from now on: the library would log the same
-        # warning at every request.
+        # Later requests name the actual number format, because the library logs a warning for
+        # "default" every time.
         tried = self._generator(self._compute_type)
         self._loaded = _Loaded(
             tokenizer=tokenizer,
@@ -193,7 +192,7 @@ class Ct2Backend:
         )
 
     def _end_ids(self, tokenizer: Tokenizer) -> tuple[int, ...]:
-        """Return the tokens that end an answer: the generation settings', else the model's own."""
+        """Return the end tokens: those of the generation settings, else that of the model."""
         settings = self._path / "generation_config.json"
         ids = read_json(settings).get("eos_token_id") if settings.is_file() else None
         if ids is None:
@@ -201,7 +200,7 @@ class Ct2Backend:
             ids = None if token is None else tokenizer.token_to_id(token)
         if ids is None:
             raise ModelError(
-                f"{self._spec}: nothing in {self._path} says which token ends an answer; "
+                f"{self._spec}: {self._path} does not name the end token; "
                 "copy the model's generation_config.json there"
             )
         return tuple(ids) if isinstance(ids, list) else (ids,)
@@ -242,7 +241,7 @@ class Ct2Backend:
     def _draw(self, request: Request, tokens: list[str]) -> list[tuple[list[int], float]]:
         """Return token ids and raw log-probability of each sample, in random order.
 
-        CTranslate2 sorts them by score; the first few of a sorted list are no fair sample.
+        CTranslate2 sorts samples by score, so the first few would be a biased selection.
         """
         import ctranslate2
 
@@ -297,5 +296,5 @@ class Ct2Backend:
 
 
 def tiny_backend() -> Ct2Backend:
-    """Return the embedded model, in float32 on one core so that it answers alike everywhere."""
+    """Return the embedded model in float32 on one core, for equal results on all machines."""
     return Ct2Backend("tiny", tiny_dir() / "ct2", device="cpu", compute_type="float32", threads=1)

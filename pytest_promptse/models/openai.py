@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible server, through the official client."""
+"""The ``openai`` backend: any OpenAI-compatible server, through the official client."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     from pytest_promptse.errors import ModelError
     from pytest_promptse.models.base import BudgetGuard
-    from pytest_promptse.models.openai_wire import Api, ApiName, Reply, Sample
+    from pytest_promptse.models.openai_wire import Api, ApiName, Choice, Reply
 
 _OPENAI = "https://api.openai.com/v1"
-# Asked once at the start to see what the server honours. No field has its default value, since
-# some models refuse only what differs from it. 16 tokens are the fewest that /v1/responses takes.
+# Sent once at the start to find out what the server supports. No field has its default value,
+# because some models refuse other values only. 16 tokens are the fewest that /v1/responses takes.
 _PROBE = Request(
     prompt=Prompt(user="Write a Python function one() that returns 1."),
     decoding=Decoding(temperature=0.2, top_p=0.95, max_tokens=16),
@@ -51,8 +51,8 @@ _WRONG_API = frozenset({400, 404, 405, 422, 501})
 
 
 @dataclass
-class _Manner:
-    """How this server wants to be asked, as far as is known."""
+class _RequestMode:
+    """The API, field names and fields that this server accepts, as far as known."""
 
     api: Api
     refused: list[str] = field(init=False)
@@ -62,8 +62,8 @@ class _Manner:
         self.length_name = self.api.length_names[0]
         self.refused = list(self.api.lacks)
 
-    def concede(self, error: openai.APIStatusError) -> bool:
-        """Rename or leave out the field that `error` is about; False if it is about none."""
+    def fall_back(self, error: openai.APIStatusError) -> bool:
+        """Rename or omit the field that `error` names. Return whether there is one."""
         first, *others = self.api.length_names
         for name in others:
             if self.length_name == first and name in reason(error):
@@ -79,32 +79,32 @@ class _Manner:
 class OpenAIBackend:
     """One model behind ``/v1/chat/completions``, ``/v1/completions`` or ``/v1/responses``.
 
-    Parameters
+    Paraguards
     ----------
     spec
-        What the user wrote: ``openai:NAME``.
+        ``openai:NAME``.
     model
-        The name the server knows.
+        The name of the model on the server.
     base_url
-        The server; by default OPENAI_BASE_URL, else OpenAI's own.
+        The server; by default OPENAI_BASE_URL, else OpenAI.
     api
-        Which of the three to speak; None tries them in this order.
+        One of the three APIs; None tries them in this order.
     timeout
-        Seconds one request may take.
+        Time limit of one request, in seconds.
 
     Raises
     ------
     SettingsError
-        If `base_url` is not an address.
+        If `base_url` is not an HTTP address.
 
     Notes
     -----
-    The key is read from OPENAI_API_KEY and appears in no message, record or repr. Requests are
-    not retried here, and each ask is one request: of a server that ignores ``n`` the answer holds
-    one sample.
+    The key is read from OPENAI_API_KEY and does not appear in messages, records or a repr.
+    Requests are not retried here. Each `Request` is one HTTP request: if the server ignores
+    ``n``, the response contains one sample.
     """
 
-    # Where a server has room for fewer, the sampler finds out.
+    # The sampler reduces this if the server is overloaded.
     concurrency = 128
 
     def __init__(
@@ -121,12 +121,12 @@ class OpenAIBackend:
         self._given_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         if urlsplit(self._given_url or _OPENAI).scheme not in ("http", "https"):
             raise SettingsError(
-                f"{spec}: {self._given_url!r} is no address of a server; give one like "
+                f"{spec}: {self._given_url!r} is not the address of a server; give one such as "
                 "http://localhost:8000/v1"
             )
         self._given_api = api
         self._timeout = timeout
-        self._manner: _Manner | None = None
+        self._mode: _RequestMode | None = None
         self._client: openai.AsyncOpenAI | None = None
 
     @property
@@ -136,7 +136,7 @@ class OpenAIBackend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Model, server and the API asked for; credentials in the address are left out."""
+        """Model, server and API option. Credentials in the address are left out."""
         return {
             "backend": "openai",
             "model": self._model,
@@ -159,7 +159,7 @@ class OpenAIBackend:
         return f"{self._spec} at {self._server}"
 
     def check(self) -> None:
-        """Raise SettingsError where the server needs a key and there is none."""
+        """Raise SettingsError if the server needs a key and none is set."""
         if not self._key and self._given_url is None:
             raise SettingsError(
                 f"{self._spec}: OPENAI_API_KEY is not set; export a key, or give "
@@ -167,7 +167,7 @@ class OpenAIBackend:
             )
 
     async def start(self) -> Capabilities:
-        """Ask for a few tokens and see what the server honours.
+        """Send a probe request to find out what the server supports.
 
         Raises
         ------
@@ -178,54 +178,54 @@ class OpenAIBackend:
         """
         return await self.reach(unlimited)
 
-    async def reach(self, meter: BudgetGuard) -> Capabilities:
-        """Start as `start` does, each request sent inside `meter`."""
+    async def reach(self, guard: BudgetGuard) -> Capabilities:
+        """Start like `start`, with each request sent inside `guard`."""
         try:
             self.check()
         except SettingsError as error:
             raise FatalError(str(error)) from None
         if self._client is None:
             self._client = openai.AsyncOpenAI(
-                # Servers that need no key still get the header, which must not be empty.
+                # The header must not be empty, even for servers that need no key.
                 api_key=self._key or "none",
                 base_url=self._given_url or _OPENAI,
                 max_retries=0,
                 timeout=self._timeout,
-                # Half the time of the default one.
+                # It takes half the time of the default transport.
                 http_client=openai.DefaultAioHttpClient(timeout=self._timeout),
             )
-        manner, reply = await self._probe(meter)
-        self._manner = manner
-        if len(reply.samples) < _PROBE.n and "n" not in manner.refused:
-            manner.refused.append("n")
-        told = all(sample.logprobs is not None for sample in reply.samples)
+        mode, reply = await self._probe(guard)
+        self._mode = mode
+        if len(reply.samples) < _PROBE.n and "n" not in mode.refused:
+            mode.refused.append("n")
+        reported = all(choice.logprobs is not None for choice in reply.samples)
         return Capabilities(
-            form=manner.api.form,
-            logprobs="unknown" if told else None,
-            seeded="seed" not in manner.refused,
-            refused=tuple(name for name in _REFUSABLE if name in manner.refused),
-            details={"api": manner.api.name, "server": self._server},
+            form=mode.api.form,
+            logprobs="unknown" if reported else None,
+            seeded="seed" not in mode.refused,
+            refused=tuple(name for name in _REFUSABLE if name in mode.refused),
+            details={"api": mode.api.name, "server": self._server},
         )
 
     async def complete(self, request: Request) -> Response:
-        """Answer one request by one request to the server."""
-        manner = self._manner
-        assert manner is not None, "start() comes first"
+        """Answer one request with one HTTP request."""
+        mode = self._mode
+        assert mode is not None, "start() comes first"
         try:
-            reply = await self._request(manner, request)
+            reply = await self._request(mode, request)
         except openai.APIStatusError as error:
-            # Fewer samples a request come from the same distribution, so this concession alone
-            # may come after the start: some servers take n up to some most only.
+            # Some servers accept n only up to a limit. Fewer samples per request come from the
+            # same distribution, so this fallback alone is possible after the start.
             if error.status_code not in _REFUSALS or request.n == 1 or not _is_about("n", error):
                 raise self._meaning(error) from None
-            manner.refused.append("n")
+            mode.refused.append("n")
             raise OneByOneError(str(self._meaning(error))) from None
         except openai.APIError as error:
             raise self._meaning(error) from None
         return Response(
             completions=tuple(
-                _completion(sample, request.first + number, reply)
-                for number, sample in enumerate(reply.samples[: request.n])
+                _completion(choice, request.first + number, reply)
+                for number, choice in enumerate(reply.samples[: request.n])
             ),
             usage=reply.usage,
         )
@@ -236,14 +236,14 @@ class OpenAIBackend:
             await self._client.close()
             self._client = None
 
-    async def _probe(self, meter: BudgetGuard) -> tuple[_Manner, Reply]:
+    async def _probe(self, guard: BudgetGuard) -> tuple[_RequestMode, Reply]:
         """Return how to request, and the answer to having done so once."""
         names: list[ApiName] = [self._given_api] if self._given_api else list(APIS)
         objection: ModelError | None = None
         for name in names:
-            manner = _Manner(api=APIS[name])
+            mode = _RequestMode(api=APIS[name])
             try:
-                return manner, await self._concede(manner, meter)
+                return mode, await self._fall_back(mode, guard)
             except openai.APIStatusError as error:
                 meaning = self._meaning(error)
                 if error.status_code not in _WRONG_API or error.code == "model_not_found":
@@ -254,35 +254,35 @@ class OpenAIBackend:
         tried = f" (tried the APIs {', '.join(names)})" if len(names) > 1 else ""
         raise FatalError(f"{objection}{tried}")
 
-    async def _concede(self, manner: _Manner, meter: BudgetGuard) -> Reply:
-        """Ask, each time without one more of what the server refuses."""
+    async def _fall_back(self, mode: _RequestMode, guard: BudgetGuard) -> Reply:
+        """Send the probe, and omit one more refused field after each refusal."""
         while True:
-            async with meter(_PROBE) as usage:
+            async with guard(_PROBE) as usage:
                 try:
-                    reply = await self._request(manner, _PROBE)
+                    reply = await self._request(mode, _PROBE)
                 except openai.APIStatusError as error:
                     usage.refuse()
-                    if error.status_code not in _REFUSALS or not manner.concede(error):
+                    if error.status_code not in _REFUSALS or not mode.fall_back(error):
                         raise
                 else:
                     usage.paid = reply.usage
                     return reply
 
-    async def _request(self, manner: _Manner, request: Request) -> Reply:
+    async def _request(self, mode: _RequestMode, request: Request) -> Reply:
         assert self._client is not None, "start() comes first"
         parameters: dict[str, Any] = {"model": self._model}
-        parameters[manner.length_name] = request.decoding.max_tokens
-        fields = manner.api.fields(request.prompt, request.decoding, n=request.n, seed=request.seed)
+        parameters[mode.length_name] = request.decoding.max_tokens
+        fields = mode.api.fields(request.prompt, request.decoding, n=request.n, seed=request.seed)
         for name, values in fields.items():
-            if name not in manner.refused:
+            if name not in mode.refused:
                 parameters |= values
-        # The typed methods would take the request apart and the answer as well, at a quarter of
-        # the client's whole time: https://github.com/openai/openai-python#undocumented-endpoints
+        # The typed methods validate request and response, which takes a quarter of the client's
+        # time: https://github.com/openai/openai-python#undocumented-endpoints
         response = await self._client.post(
-            manner.api.path, body=parameters, cast_to=openai.HttpxBinaryResponseContent
+            mode.api.path, body=parameters, cast_to=openai.HttpxBinaryResponseContent
         )
         try:
-            return manner.api.read(response.content)
+            return mode.api.read(response.content)
         except TransientError as error:
             raise TransientError(f"{self._where}: {error}") from None
 
@@ -291,25 +291,25 @@ class OpenAIBackend:
 
 
 def _is_about(name: str, error: openai.APIStatusError) -> bool:
-    """Whether a refusal is about one parameter: by its own word, else by its message's."""
+    """Return whether a refusal is about the parameter `name`, by its ``param`` or its message."""
     if error.param:
         return name == error.param
     quoted = rf"[`'\"]{name}[`'\"]"
-    # A single letter is found in any sentence, so it must be written as a name is.
+    # A single letter occurs in any sentence, so it must be quoted or followed by an operator.
     bare = rf"\b{name}\b" if len(name) > 1 else rf"\b{name}\s*(?:[=<>]|must be)"
     return re.search(f"{quoted}|{bare}", reason(error)) is not None
 
 
-def _completion(sample: Sample, index: int, reply: Reply) -> Completion:
+def _completion(choice: Choice, index: int, reply: Reply) -> Completion:
     n_tokens: int | None = None
-    if sample.logprobs is not None:
-        n_tokens = len(sample.logprobs)
+    if choice.logprobs is not None:
+        n_tokens = len(choice.logprobs)
     elif len(reply.samples) == 1 and reply.usage.completion_tokens:
         n_tokens = reply.usage.completion_tokens
     return Completion(
         index=index,
-        text=sample.text,
-        finish_reason=sample.finish_reason,
+        text=choice.text,
+        finish_reason=choice.finish_reason,
         n_tokens=n_tokens,
-        logprob=None if sample.logprobs is None else math.fsum(sample.logprobs),
+        logprob=None if choice.logprobs is None else math.fsum(choice.logprobs),
     )

@@ -1,4 +1,4 @@
-"""What a server's refusals mean: asked too much, asked the wrong thing, not there."""
+"""Translation of errors of the OpenAI client: overload, wrong request, unreachable server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOO_MANY_REQUESTS = 429
 _UNAVAILABLE = frozenset({503, 529})
 _MAY_PASS = frozenset({408, 409, 423, 425, _TOO_MANY_REQUESTS})
 _SERVER_ERRORS = 500
-# Refusals that concern the one prompt, not the model or the key.
+# Refusals that concern one prompt only, not the model or the key.
 _THIS_PROMPT = re.compile(
     r"context_length_exceeded|maximum context length|content_filter|content_policy"
     r"|string_above_max_length|prompt is too long"
@@ -29,28 +29,28 @@ _REMEDIES: Mapping[int, str] = {
     402: "the account has no credit left",
     403: "this key may not use this model; ask for access or choose another model",
     404: "check the model's name and --promptse-base-url",
-    413: "ask for fewer samples or use shorter prompts",
+    413: "request fewer samples or use shorter prompts",
 }
-_OTHERWISE = "correct what the server complains of; nothing more is sent"
+_OTHERWISE = "change the setting that the server names; no more requests are sent"
 
 
 def classify(error: openai.APIError, *, where: str, key: str, timeout: float) -> ModelError:
-    """Return the error of ours that `error` amounts to, in one line without the key.
+    """Return the error of this package for `error`, with a one-line message without the key.
 
     Parameters
     ----------
     error
-        What the client raised.
+        The error of the client.
     where
         Model and server, for the message.
     key
-        The API key, which some servers repeat in their answers.
+        The API key. Some servers repeat it in their responses.
     timeout
-        Seconds that were waited, for the message.
+        The time limit in seconds, for the message.
     """
     if not isinstance(error, openai.APIStatusError):
         causes = list(_causes(error))
-        # The client calls it a time-out as well where nobody listens or the line goes dead.
+        # The client also raises its time-out error if the connection fails.
         if any(isinstance(cause, TimeoutError) for cause in causes):
             return TransientError(f"{where}: no answer within {timeout:g} s")
         detail = str(causes[-1]) if causes else error.message
@@ -77,23 +77,24 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def reason(error: openai.APIStatusError) -> str:
-    """Return the server's own words on one line, at most 300 characters of them."""
+    """Return the message of the server in one line of at most 300 characters."""
     body = error.body
     said = body.get("message") if isinstance(body, dict) else body
     return " ".join(str(said or error.message).split())[:300]
 
 
 def redact(text: str, key: str) -> str:
-    """Return `text` without `key`, and without anything else that looks like one."""
+    """Return `text` with `key`, and anything that looks like a key, replaced by ``***``."""
     if key:
         text = text.replace(key, "***")
     return re.sub(r"\bsk-[\w*-]{8,}|(?<=Bearer )\S+", "***", text)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds a server asks to wait, from a number or a date, None if it does not.
+    """Return the pause in seconds that a server asks for, or None without one.
 
-    See RFC 9110, section 10.2.3; ``retry-after-ms`` is OpenAI's own.
+    The header contains seconds or a date (RFC 9110, section 10.2.3). OpenAI also sends
+    ``retry-after-ms``.
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         value = headers.get(name)

@@ -1,4 +1,4 @@
-"""The three APIs of OpenAI-compatible servers: how each is asked and what its answers say."""
+"""Requests and responses of the three APIs of OpenAI-compatible servers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _FINISH: Mapping[str | None, FinishReason] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
-    """One choice of an answer; ``logprobs`` has one entry per token, None where not told."""
+class Choice:
+    """One choice of a response; ``logprobs`` has one entry per token, None if not reported."""
 
     text: str
     finish_reason: FinishReason
@@ -38,17 +38,23 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """The choices of one answer and what they cost."""
+    """The choices of one response and their usage."""
 
-    samples: tuple[Sample, ...]
+    samples: tuple[Choice, ...]
     usage: Usage
 
 
 class Api(Protocol):
-    """One way to request.
+    """One API.
 
-    ``form`` says how its answers must be read, ``lacks`` which decoding fields it has no name
-    for, ``length_names`` what the limit on tokens may be called, the preferred name first.
+    Attributes
+    ----------
+    form
+        How to read its completions.
+    lacks
+        Decoding fields that the API does not have.
+    length_names
+        Possible names of the token limit, the preferred one first.
     """
 
     name: ApiName
@@ -60,13 +66,13 @@ class Api(Protocol):
     def fields(
         self, prompt: Prompt, decoding: Decoding, *, n: int, seed: int
     ) -> dict[str, dict[str, Any]]:
-        """Return the request's parameters by the decoding field that calls for them.
+        """Return the parameters of the request, grouped by decoding field.
 
-        What every request needs is under ``prompt``; the limit on tokens is added by the caller.
+        The group ``prompt`` is always sent. The caller adds the token limit.
         """
 
     def read(self, body: bytes) -> Reply:
-        """Return what `body` says. Raises TransientError where it is no usable response."""
+        """Parse `body`. Raise TransientError if it is not a usable response."""
 
 
 class _Usage(msgspec.Struct):
@@ -114,7 +120,7 @@ class ChatApi:
     path = "/chat/completions"
     form: Literal["chat", "completion"] = "chat"
     lacks: tuple[str, ...] = ()
-    # The newer name is unknown to many servers, the older one refused by reasoning models.
+    # Many servers do not know the newer name; reasoning models refuse the older one.
     # https://platform.openai.com/docs/api-reference/chat/create
     length_names: tuple[str, ...] = ("max_tokens", "max_completion_tokens")
 
@@ -132,11 +138,11 @@ class ChatApi:
         }
 
     def read(self, body: bytes) -> Reply:
-        """Return what `body` says."""
+        """Parse `body`."""
         response = _decode(body, _ChatBody)
         return _reply(
             [
-                Sample(
+                Choice(
                     text=_text(choice.message, choice.finish_reason),
                     finish_reason=_FINISH.get(choice.finish_reason, "unknown"),
                     logprobs=_logprobs(choice.logprobs.content if choice.logprobs else None),
@@ -163,7 +169,7 @@ class _TextBody(msgspec.Struct):
 
 
 class CompletionsApi:
-    """``/v1/completions``: text in, text that goes on."""
+    """``/v1/completions``: text in, continuation out."""
 
     name: ApiName = "completions"
     path = "/completions"
@@ -186,11 +192,11 @@ class CompletionsApi:
         }
 
     def read(self, body: bytes) -> Reply:
-        """Return what `body` says."""
+        """Parse `body`."""
         response = _decode(body, _TextBody)
         return _reply(
             [
-                Sample(
+                Choice(
                     text=_text(_Message(content=choice.text), choice.finish_reason),
                     finish_reason=_FINISH.get(choice.finish_reason, "unknown"),
                     logprobs=_known(choice.logprobs.token_logprobs if choice.logprobs else None),
@@ -225,7 +231,7 @@ class _ResponseBody(msgspec.Struct):
 
 
 class ResponsesApi:
-    """``/v1/responses``: one answer a request, without a seed."""
+    """``/v1/responses``: one completion per request, without a seed."""
 
     name: ApiName = "responses"
     path = "/responses"
@@ -250,22 +256,22 @@ class ResponsesApi:
         }
 
     def read(self, body: bytes) -> Reply:
-        """Return what `body` says."""
+        """Parse `body`."""
         response = _decode(body, _ResponseBody)
         parts = [part for output in response.output for part in output.content or ()]
-        spoken = [part for part in parts if part.type == "output_text"]
+        texts = [part for part in parts if part.type == "output_text"]
         refusals = [part.refusal for part in parts if part.refusal]
         reason = response.incomplete_details.reason if response.incomplete_details else None
         if response.status == "failed":
             raise TransientError("the server says that the response failed")
         finish = "stop" if response.status in ("completed", None) else reason
-        tokens = [part.logprobs for part in spoken]
-        told = [token for group in tokens if group is not None for token in group]
-        content = "".join(part.text or "" for part in spoken) if spoken else None
-        sample = Sample(
+        tokens = [part.logprobs for part in texts]
+        reported = [token for group in tokens if group is not None for token in group]
+        content = "".join(part.text or "" for part in texts) if texts else None
+        sample = Choice(
             text=_text(_Message(content=content, refusal="".join(refusals) or None), finish),
             finish_reason=_FINISH.get(finish, "unknown"),
-            logprobs=_logprobs(told if None not in tokens else None),
+            logprobs=_logprobs(reported if None not in tokens else None),
         )
         return _reply([sample], response.usage)
 
@@ -288,14 +294,14 @@ def _decode(body: bytes, shape: type[_T]) -> _T:
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise TransientError(f"the answer is not what this API returns: {error}") from error
+        raise TransientError(f"the response is not in the format of this API: {error}") from error
 
 
 def _text(message: _Message, finish_reason: str | None) -> str:
-    """Return what was said; nothing at all is an answer only where the server says why."""
+    """Return the text. An empty message is valid only with a reason such as the token limit."""
     said = message.refusal if message.content is None else message.content
     if said is None and finish_reason not in ("length", "content_filter", "max_output_tokens"):
-        raise TransientError("the answer has no content")
+        raise TransientError("the response has no content")
     return said or ""
 
 
@@ -304,14 +310,14 @@ def _logprobs(tokens: list[_Token] | None) -> tuple[float, ...] | None:
 
 
 def _known(values: list[float | None] | None) -> tuple[float, ...] | None:
-    """Return `values` if there are any and none is missing: a part says nothing of the whole."""
+    """Return `values`, or None if there are none or any is missing."""
     if not values:
         return None
     known = tuple(value for value in values if value is not None)
     return known if len(known) == len(values) else None
 
 
-def _reply(samples: list[Sample], usage: _Usage | None) -> Reply:
+def _reply(samples: list[Choice], usage: _Usage | None) -> Reply:
     if not samples:
-        raise TransientError("the answer has no choices")
+        raise TransientError("the response has no choices")
     return Reply(samples=tuple(samples), usage=(usage or _Usage()).counted())

@@ -1,4 +1,4 @@
-"""The model that is always right: it answers with the task's own solution."""
+"""The ``reference`` backend, which answers with the reference solution of the task."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class ReferenceBackend:
-    """Answers every wording of a task with its reference.
+    """Answers every variant of a task with the reference solution.
 
-    A suite that does not pass in full with this model has an unsound check or reference. The
-    answer goes through extraction and sandbox like any other model's.
+    If a suite does not pass completely with this model, a check or a reference is wrong. The
+    completion passes through extraction and the sandbox like that of any model.
     """
 
     spec = "reference"
@@ -25,7 +25,7 @@ class ReferenceBackend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """The backend alone: what it says comes with each request."""
+        """The backend alone; the reference is part of each request."""
         return {"backend": "reference"}
 
     async def start(self) -> Capabilities:

@@ -1,4 +1,4 @@
-"""From ``BACKEND:NAME`` to a backend, importing only what that backend needs."""
+"""The built-in backends by name. Each imports its packages only when it is used."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """What may be said of a model besides its name.
+    """Options of a model besides its name.
 
     Parameters
     ----------
     base_url
-        Address of an OpenAI-compatible server, as in ``http://localhost:8000/v1``; None is
-        OpenAI's own. Read by ``openai`` only.
+        Address of an OpenAI-compatible server, for example ``http://localhost:8000/v1``; None for
+        OpenAI. Used by ``openai`` only.
     api
-        How to speak to the model; None finds out. ``ct2`` and ``tiny`` do as the model's chat
-        template says.
+        The API of the server; None to try all. ``ct2`` and ``tiny`` follow the chat template of
+        the model instead.
     timeout
-        Seconds one request to a server may take.
+        Time limit of one request to a server, in seconds.
     vllm_args
-        Engine arguments for ``vllm``, named as on the command line of ``vllm serve`` without
-        the dashes.
+        Engine arguments for ``vllm``: options of ``vllm serve`` without the dashes.
     """
 
     base_url: str | None = None
@@ -42,10 +41,16 @@ class ModelOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class BackendKind:
-    """A kind of backend: how to make one, and what that takes.
+    """A built-in backend.
 
-    ``name_of`` says what stands behind the colon, as in ``MODEL``; empty where nothing does.
-    ``extra`` is the optional dependency that brings ``modules``.
+    Attributes
+    ----------
+    make
+        Creates the backend from spec, name and options.
+    name_of
+        What follows the colon, for example ``MODEL``; empty if nothing does.
+    extra, modules
+        The optional dependency and the modules that it installs.
     """
 
     make: Callable[[str, str, ModelOptions], Backend]
@@ -104,12 +109,12 @@ BACKENDS: Mapping[str, BackendKind] = {
 
 
 def split_spec(spec: str) -> tuple[str, str]:
-    """Return backend and name of a built-in backend's `spec`.
+    """Return the backend and the name in `spec`.
 
     Raises
     ------
     SettingsError
-        If the backend is unknown, or the name is missing or one too many.
+        If the backend is unknown, or the name is missing or not allowed.
 
     Examples
     --------
@@ -127,7 +132,7 @@ def split_spec(spec: str) -> tuple[str, str]:
             f"give BACKEND:NAME with one of {known}"
         )
     if kind.name_of and not name:
-        raise SettingsError(f"model {spec!r}: say which one, as in {backend}:{kind.name_of}")
+        raise SettingsError(f"model {spec!r}: add the name: {backend}:{kind.name_of}")
     if colon and not kind.name_of:
         raise SettingsError(f"model {spec!r}: {backend} takes no name; give {backend!r} alone")
     return backend, name

@@ -1,4 +1,4 @@
-"""Completions made elsewhere, read from a file of JSON lines."""
+"""The ``replay`` backend: completions from a JSON Lines file."""
 
 from __future__ import annotations
 
@@ -26,14 +26,19 @@ if TYPE_CHECKING:
 
 
 class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a replay file: one completion of one wording.
+    """One line of a replay file: one completion of one variant. Further keys are ignored.
 
-    Our own lines give ``text``; lines in the format of HumanEval's samples give ``completion``
-    instead, which is text that goes on where the prompt stopped. ``index`` is the sample's
-    number within its wording, by default its place in the file; ``template`` names the prompt
-    template it was asked through. ``prompt_sha256`` is that of
-    the user's part of the prompt; where given, the line answers this wording and no other.
-    Further keys are ignored.
+    Attributes
+    ----------
+    text, completion
+        The completion. Exactly one of both is given: ``text`` in files of this package,
+        ``completion`` (text that continues the prompt) in the format of HumanEval's samples.
+    index
+        Number of the sample within its variant; by default its position in the file.
+    template
+        Name of the prompt template.
+    prompt_sha256
+        SHA-256 of the user message. If given, the line answers this prompt only.
     """
 
     task_id: str
@@ -50,23 +55,23 @@ class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def answer_form(self) -> Literal["chat", "completion"]:
-        """How the answer must be read."""
+        """How to read the completion."""
         return self.form or ("chat" if self.completion is None else "completion")
 
 
 @dataclass(frozen=True)
 class _Samples:
-    """Where the samples of one wording lie: numbers and offsets side by side."""
+    """Numbers and file offsets of the samples of one variant."""
 
     numbers: array[int] = field(default_factory=lambda: array("l"))
     offsets: array[int] = field(default_factory=lambda: array("q"))
 
 
 class ReplayBackend:
-    """Answers from a file, without asking anybody.
+    """Answers with the completions in a file.
 
-    Only the place of each line is held in memory, so the file may be of any size. A wording for
-    which the file has too few completions is an error, never a zero.
+    Only the offset of each line is held in memory, so the file may have any size. If the file has
+    too few completions of a variant, the variant is an error.
 
     Parameters
     ----------
@@ -82,7 +87,7 @@ class ReplayBackend:
         self._spec = spec
         self._path = path
         self._file: IO[bytes] | None = None
-        self._wordings: dict[tuple[str, str, str | None], _Samples] = {}
+        self._variants: dict[tuple[str, str, str | None], _Samples] = {}
         self._decoder = msgspec.json.Decoder(ReplayLine)
 
     @property
@@ -92,7 +97,7 @@ class ReplayBackend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """The digest of the file; where it lies does not matter."""
+        """The digest of the file. Its path is not part of it."""
         return {"backend": "replay", "file": self._digest}
 
     @cached_property
@@ -101,26 +106,25 @@ class ReplayBackend:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     async def start(self) -> Capabilities:
-        """Read the file once and note where each completion lies.
+        """Read the file once and index its completions.
 
         Raises
         ------
         ModelError
-            If the file is missing, not in the format, mixes chat and completion answers or
-            holds a sample twice.
+            If the file is missing or invalid, mixes both forms, or contains a sample twice.
         """
         return await asyncio.to_thread(self._index)
 
     async def complete(self, request: Request) -> Response:
-        """Return the completions numbered ``request.first`` and on of the asked wording."""
-        samples = self._wordings.get(_wording(request), _Samples())
+        """Return the requested samples. Raise ModelError if the file lacks any of them."""
+        samples = self._variants.get(_variant(request), _Samples())
         places = dict(zip(samples.numbers, samples.offsets, strict=True))
         wanted = range(request.first, request.first + request.n)
         missing = sum(number not in places for number in wanted)
         if missing:
             raise ModelError(
                 f"{self._spec} lacks {missing} of the samples {wanted.start}…{wanted.stop - 1} of "
-                f"{_named(*_wording(request))}; add them to the file or ask for fewer samples"
+                f"{_named(*_variant(request))}; add them to the file or ask for fewer samples"
             )
         return Response(
             completions=tuple(self._read(places[number], number, request) for number in wanted),
@@ -131,7 +135,7 @@ class ReplayBackend:
         """Close the file."""
         if self._file is not None:
             self._file.close()
-        self._wordings = {}
+        self._variants = {}
 
     def _open(self) -> BufferedReader:
         try:
@@ -155,7 +159,7 @@ class ReplayBackend:
                 found = self._decode(line, number)
                 forms.setdefault(found.answer_form, number)
                 has_logprobs = has_logprobs and found.logprob is not None
-                samples = self._wordings.setdefault(_wording(found), _Samples())
+                samples = self._variants.setdefault(_variant(found), _Samples())
                 samples.numbers.append(len(samples.numbers) if found.index is None else found.index)
                 samples.offsets.append(offset)
             offset += len(line)
@@ -196,7 +200,7 @@ class ReplayBackend:
         return found
 
     def _refuse_doubles(self) -> None:
-        for wording, samples in self._wordings.items():
+        for wording, samples in self._variants.items():
             if len(set(samples.numbers)) < len(samples.numbers):
                 raise ModelError(
                     f"{self._path}: a sample of {_named(*wording)} comes twice under one index; "
@@ -210,7 +214,7 @@ class ReplayBackend:
         sent = hashlib.sha256(request.prompt.user.encode()).hexdigest()
         if line.prompt_sha256 not in (None, sent):
             raise ModelError(
-                f"{self._spec}: the completions of {_named(*_wording(request))} answer another "
+                f"{self._spec}: the completions of {_named(*_variant(request))} answer another "
                 "prompt than this run sends; sample them again or use their own prompts"
             )
         text = line.text if line.completion is None else line.completion
@@ -224,7 +228,7 @@ class ReplayBackend:
         )
 
 
-def _wording(of: Request | ReplayLine) -> tuple[str, str, str | None]:
+def _variant(of: Request | ReplayLine) -> tuple[str, str, str | None]:
     return of.task_id, of.variant_id, of.template
 
 

@@ -1,4 +1,4 @@
-"""Models run by vLLM from within the test session."""
+"""The ``vllm`` backend: models in a vLLM engine of the test session."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ _FINISH: Mapping[str | None, FinishReason] = {"stop": "stop", "length": "length"
 
 
 class VllmBackend:
-    """One model in vLLM's engine.
+    """One model in a vLLM engine.
 
-    The engine schedules in a process of its own, which `close` ends, and with it go the weights
-    and whatever else it held of the GPU's memory. All requests join its continuous batch as they
-    come; the samples of one request share its prompt's cache.
+    The engine runs in its own process, which `close` ends to release the GPU memory. All requests
+    join its continuous batch. The samples of one request share the prefix cache of the prompt.
 
     Parameters
     ----------
     spec
-        What the user wrote: ``vllm:NAME-or-PATH``.
+        ``vllm:NAME-or-PATH``.
     model
-        A model's name on the Hugging Face hub, or the folder it lies in.
+        Name of the model on the Hugging Face hub, or its folder.
     api
-        ``chat`` applies the tokenizer's chat template, ``completions`` does not; None applies it
-        where there is one.
+        ``chat`` applies the chat template of the tokenizer, ``completions`` does not; None
+        applies it if there is one.
     engine_args
-        Arguments of ``vllm serve`` without their dashes; an empty value is a bare flag.
+        Options of ``vllm serve`` without the dashes; an empty value stands for a flag.
     """
 
     concurrency = 256
@@ -79,7 +78,7 @@ class VllmBackend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Model, engine arguments and API; of a folder, its files with sizes and times."""
+        """Model, engine arguments and API. A folder is identified by its files, sizes and times."""
         return {
             "backend": "vllm",
             "model": _folder_state(Path(self._model)) or self._model,
@@ -98,11 +97,11 @@ class VllmBackend:
         """
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._load))
-        # A load cannot be broken off: `close` waits for it, to end the engine that it makes.
+        # Loading cannot be cancelled. `close` waits for it and then ends the engine.
         return await asyncio.shield(self._loading)
 
     def _load(self) -> Capabilities:
-        """Load the model in a thread, while the event loop serves other models."""
+        """Load the model. Runs in a thread, so that the event loop can serve other models."""
         # vLLM reads its environment when it is first imported.
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
@@ -172,19 +171,19 @@ class VllmBackend:
         return TransientError(f"{message}; the engine was started anew")
 
     async def close(self) -> None:
-        """End the engine's process, after its load if that is under way."""
+        """End the process of the engine. Wait first if it is still loading."""
         if self._loading is not None:
             await asyncio.wait({self._loading})
             self._loading = None
         if self._engine is None:
             return
-        # The engine leaves its messaging context to the garbage collector, which would warn of it
-        # later, in the midst of somebody's tests.
+        # The engine leaves its messaging context to the garbage collector, which would show a
+        # ResourceWarning during a later test.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             self._engine.shutdown()
             self._engine = None
-            # The tasks that it has cancelled hold on to it until they have had their turn.
+            # Cancelled tasks of the engine refer to it until they have run.
             await asyncio.sleep(0.1)
             gc.collect()
 
@@ -218,7 +217,7 @@ class VllmBackend:
         )
 
     def _parsed_arguments(self) -> Any:
-        """Return the engine arguments as vLLM's own command line reads them."""
+        """Parse the engine arguments with the parser of vLLM."""
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.utils.argparse_utils import FlexibleArgumentParser
 
@@ -247,7 +246,7 @@ class VllmBackend:
         text = self._tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True
         )
-        # The template has written the special tokens itself.
+        # The chat template contains the special tokens already.
         encoded: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
         return encoded
 
@@ -274,7 +273,7 @@ def _answer(result: Any, *, first: int) -> Response:
 
 
 def _folder_state(folder: Path) -> str:
-    """Return a digest of the names, sizes and times of a folder's files, empty if it is none."""
+    """Return a digest of the names, sizes and times of the files in `folder`, or ``""``."""
     if not folder.is_dir():
         return ""
     digest = hashlib.sha256()

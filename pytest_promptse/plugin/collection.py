@@ -18,6 +18,7 @@ from pytest_promptse.plugin.items import (
     run_suite_file_item,
     targets_of,
 )
+from pytest_promptse.plugin.pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin.session import promptse_session
 from pytest_promptse.run.plan import PlannedGate, check_ids
 from pytest_promptse.tasks.suitefile import load_suite
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config.settings import Settings
 
-_NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
+NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
 _TASK_KEYWORDS = ("entry_point", "reference")
 
 
@@ -78,7 +79,7 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
     where = item.nodeid
     marks = list(item.iter_markers("promptse"))
     if not marks:
-        definitions = metafunc._arg2fixturedefs.get("candidate", ())  # noqa: SLF001 - no public way
+        definitions = collected_fixture_definitions(metafunc, "candidate")
         if definitions and definitions[-1].func.__module__ == fixtures.__name__:
             raise TaskError(
                 f"{where}: takes 'candidate' but has no promptse mark; "
@@ -165,7 +166,7 @@ def set_target(item: pytest.Item) -> None:
                 f"{item.nodeid}: a promptse mark needs a plain pytest function or method; "
                 "unittest.TestCase cannot take 'candidate'"
             )
-        item.add_marker(pytest.mark.skip(reason=_NO_MODEL))
+        item.add_marker(pytest.mark.skip(reason=NO_MODEL))
         return
     if any(name != "candidate" for name in callspec.params):
         # The user's own parameters make another check, so another suite of the same variants.
@@ -190,7 +191,7 @@ class SuiteFileCollector(pytest.File):
             if not session.has_models:
                 for skipped in file.tasks:
                     item = SuiteFileItem.from_parent(self, name=skipped.id, target=None, line=1)
-                    item.add_marker(pytest.mark.skip(reason=_NO_MODEL))
+                    item.add_marker(pytest.mark.skip(reason=NO_MODEL))
                     yield item
                 return
             suites = session.run.plan(self.nodeid, file.tasks, settings, line=1)

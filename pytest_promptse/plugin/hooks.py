@@ -17,6 +17,7 @@ from pytest_promptse.config.options import OPTIONS, flag_of, ini_of
 from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError, nearest
 from pytest_promptse.plugin.fixtures import candidate, task
 from pytest_promptse.plugin.invocation import given_settings
+from pytest_promptse.plugin.pytest_private import ini_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["candidate", "task"]
 
-_REPORTS = ("json", "html", "md", "github")
+_REPORTS = ("json", "html", "md", "github", "csv")
+_PSYCHOMETRIC_SUFFIXES = (".csi.yaml", ".csi.yml", ".emotionbench.yaml", ".emotionbench.yml")
+_VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
 _MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "
     "prompt and variants of it in other emotions and personalities, check every program that it "
@@ -64,8 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
     old_names = {ini_of(option.old_name) for option in OPTIONS.values() if option.old_name}
     known = {option.ini for option in OPTIONS.values()} | old_names
-    # Public as `inicfg` until pytest 9, which has no public way to list the keys alone.
-    for name in config._inicfg if hasattr(config, "_inicfg") else config.inicfg:  # noqa: SLF001
+    for name in ini_names(config):
         if name.startswith("promptse_") and name not in known:
             hint = nearest(name, [option.ini for option in OPTIONS.values()])
             raise pytest.UsageError(f"{config.inipath}: {name!r} is no setting{hint}")
@@ -87,11 +89,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if not file_path.name.endswith((".promptse.yaml", ".promptse.yml")):
-        return None
-    from pytest_promptse.plugin.collection import SuiteFileCollector
+    if file_path.name.endswith((".promptse.yaml", ".promptse.yml")):
+        from pytest_promptse.plugin.collection import SuiteFileCollector
 
-    return SuiteFileCollector.from_parent(parent, path=file_path)
+        return SuiteFileCollector.from_parent(parent, path=file_path)
+    if file_path.name.endswith(_PSYCHOMETRIC_SUFFIXES):
+        from pytest_promptse.plugin.psychometrics import PsychometricFile
+
+        return PsychometricFile.from_parent(parent, path=file_path)
+    return None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -124,6 +130,11 @@ def _check(config: pytest.Config, settings: Settings) -> None:
     """Refuse settings that cannot work before anything is collected."""
     for spec in settings.model:
         _check_model(config, spec)
+        if spec.startswith("vllm:"):
+            # They warn about themselves while an engine is loaded in a thread. Where the project
+            # turns warnings into errors, that would end the load.
+            for library in _VLLM_LIBRARIES:
+                config.addinivalue_line("filterwarnings", rf"ignore:::{library}(\.|\Z)")
     for report in settings.report:
         _check_report(config, report)
     if settings.compare is not None:

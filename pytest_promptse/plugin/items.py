@@ -13,6 +13,12 @@ import pytest
 
 from pytest_promptse.errors import NotScoredError, TaskError
 from pytest_promptse.plugin.check_digest import source_digest
+from pytest_promptse.plugin.pytest_private import (
+    argument_names,
+    fixture_definitions,
+    renew_instance,
+    set_up_again,
+)
 from pytest_promptse.run.judge import Check, CheckResult
 from pytest_promptse.run.plan import PlannedGate, PlannedVariant
 from pytest_promptse.sandbox.candidate import ProgramStopped
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.task import Task
 
 _TASK: pytest.StashKey[Task] = pytest.StashKey()
-_RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
 _OWN_FIXTURES = ("candidate", "task", "request")
@@ -187,7 +193,7 @@ class _FunctionCheck:
         self._item = item
         # pytest has set up the fixtures for the first program.
         self._set_up_for: Task | None = task_of(item)
-        definitions = _fixture_definitions(item)
+        definitions = fixture_definitions(item)
         self._has_own_fixtures = any(
             own[-1].scope == "function"
             for name, own in definitions.items()
@@ -197,8 +203,10 @@ class _FunctionCheck:
     def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item
         item.stash[_TASK] = task
-        if self._has_own_fixtures and self._set_up_for is not task:
-            _set_up_again(item)
+        if self._set_up_for is not task:
+            renew_instance(item)
+            if self._has_own_fixtures:
+                set_up_again(item)
         self._set_up_for = None
         if "task" in item.funcargs:
             item.funcargs["task"] = task
@@ -207,28 +215,8 @@ class _FunctionCheck:
             raise TaskError(
                 f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
             )
-        arguments = {
-            name: item.funcargs[name]
-            for name in item._fixtureinfo.argnames  # noqa: SLF001 - as pytest itself calls it
-        }
+        arguments = {name: item.funcargs[name] for name in argument_names(item)}
         return _run_body(lambda: item.obj(**arguments), candidate, proxy, str(item.path))
-
-
-def _fixture_definitions(item: pytest.Function) -> dict[str, Any]:
-    """Return the definitions of all fixtures that an item uses, the one in effect last."""
-    return dict(item._fixtureinfo.name2fixturedefs)  # noqa: SLF001 - no public way
-
-
-def _set_up_again(item: pytest.Function) -> None:
-    """Tear down and set up the item's function-scoped fixtures.
-
-    pytest-rerunfailures does the same, since pytest has no public way:
-    https://github.com/pytest-dev/pytest/issues/12596
-    """
-    state = item.session._setupstate  # noqa: SLF001
-    state.teardown_exact(item.parent)  # type: ignore[arg-type]
-    item._initrequest()  # noqa: SLF001
-    state.setup(item)
 
 
 _is_judging: ContextVar[bool] = ContextVar("is_judging", default=False)
@@ -257,6 +245,11 @@ def _run_body(
             f"the check skipped ({skipped.msg}); a check must pass or fail for every program"
         ) from None
     except (AssertionError, pytest.fail.Exception) as failed:
+        if not proxy._was_used:  # noqa: SLF001 - both classes work together
+            failed.add_note(
+                "raised before the test used candidate, so the check or a fixture is broken"
+            )
+            raise
         return CheckResult("wrong_answer", f"{_line(failed, path)}{failed}")
     except Exception as error:  # a check may raise anything
         if candidate.raised(error):
@@ -305,7 +298,7 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
     if target is None:
         return None
     modules = {item.obj.__module__} | {
-        own[-1].func.__module__ for own in _fixture_definitions(item).values()
+        own[-1].func.__module__ for own in fixture_definitions(item).values()
     }
     sources = source_digest(modules, item.config.rootpath)
     own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
@@ -380,7 +373,7 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
     except NotScoredError as error:
         run.log_error(item.nodeid, error)
         raise
-    _report_gate(item, gate, target.suite.settings.inconclusive)
+    report_gate(item, gate, target.suite.settings.inconclusive)
 
 
 def _measure(
@@ -396,7 +389,7 @@ def _measure(
         reason = f"not needed: decided after {end.completions} of {end.most} completions"
         raise pytest.skip.Exception(reason, _use_item_location=True)
     count = run.measure(target.suite, planned, check, node_of=node_of)
-    item.stash[_RESULT_WORD] = f"({count.passes}/{count.n})"
+    item.stash[RESULT_WORD] = f"({count.passes}/{count.n})"
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
     floor = target.suite.settings.min_pass_rate
@@ -407,8 +400,9 @@ def _measure(
         )
 
 
-def _report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
-    item.stash[_RESULT_WORD] = f"({gate.message})"
+def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
+    """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
+    item.stash[RESULT_WORD] = f"({gate.message})"
     item.user_properties.extend(_properties(gate))
     for warning in gate.warnings:
         warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {warning}"), stacklevel=2)
@@ -444,9 +438,9 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     The report gets the pass rate or the gate's figure. An item that could not be scored becomes
     an error instead of a failure, with its message instead of a traceback.
     """
-    if TARGET not in item.stash:
+    if TARGET not in item.stash and RESULT_WORD not in item.stash:
         return
-    report.promptse = item.stash.get(_RESULT_WORD, "")  # type: ignore[attr-defined]
+    report.promptse = item.stash.get(RESULT_WORD, "")  # type: ignore[attr-defined]
     if call.excinfo is None or not isinstance(call.excinfo.value, NotScoredError | TaskError):
         return
     message = call.excinfo.getrepr(style="value")

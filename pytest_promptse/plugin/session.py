@@ -21,6 +21,11 @@ from pytest_promptse.models.registry import ModelOptions, create_backend
 from pytest_promptse.plugin.invocation import REFUSAL, given_settings, invocation, run_id
 from pytest_promptse.plugin.items import TARGET, annotate, explain_comparison, run_function
 from pytest_promptse.plugin.progress import TerminalProgress, WorkerProgress
+from pytest_promptse.plugin.psychometric_items import (
+    PsychometricItem,
+    log_suites,
+    psychometrics_record,
+)
 from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
 from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
@@ -144,13 +149,18 @@ class PromptseSession:
             for planned in target.needed():
                 key = (target.suite.key, planned.job.key)
                 selected.setdefault(key, (target.suite, planned))
-        if not selected:
+        measured = [
+            item
+            for item in session.items
+            if isinstance(item, PsychometricItem) and item.suite is not None
+        ]
+        if not selected and not measured:
             return
         suites_with_gates = {
             target.suite.key for target in targets if isinstance(target.subject, PlannedGate)
         }
         try:
-            self._start(list(selected.values()), suites_with_gates)
+            self._start(list(selected.values()), suites_with_gates, measured)
         except PromptseError as error:
             self._refuse(str(error))
 
@@ -213,15 +223,28 @@ class PromptseSession:
         return found or rewriter_named(spec, backend=self._create_backend, library=library)
 
     def _start(
-        self, selected: list[tuple[Suite, PlannedVariant]], suites_with_gates: set[SuiteKey]
+        self,
+        selected: list[tuple[Suite, PlannedVariant]],
+        suites_with_gates: set[SuiteKey],
+        measured: list[PsychometricItem],
     ) -> None:
         run = self.run
+        jobs = list({job.key: job for item in measured for job in item.jobs}.values())
         if run.settings.dry_run:
-            self._headlines = [f"promptse would ask {line}" for line in run.estimate(selected)]
+            lines = run.estimate(selected, jobs)
+            self._headlines = [f"promptse would ask {line}" for line in lines]
             return
-        run.start(selected, only_process=not self._is_worker, suites_with_gates=suites_with_gates)
+        log_suites(run, measured)
+        run.start(
+            selected,
+            only_process=not self._is_worker,
+            suites_with_gates=suites_with_gates,
+            jobs=jobs,
+            models={model for item in measured for model in item.models},
+        )
         models = ", ".join(run.settings.model)
-        self._headlines = [f"promptse: {models}; sandbox {run.sandbox.description}"]
+        sandbox = f"; sandbox {run.sandbox.description}" if selected else ""
+        self._headlines = [f"promptse: {models}{sandbox}"]
         self._headlines += run.store.warnings
         paid = run.rewording_usage
         if paid.requests:
@@ -240,7 +263,8 @@ class PromptseSession:
 
     def _finish(self, *, interrupted: bool) -> None:
         record = self.run.record(invocation(self._config))
-        if not record.suites:
+        record = replace_fields(record, psychometrics=psychometrics_record(self.run))
+        if not record.suites and not record.psychometrics:
             return
         self._record = compared = self._compared(record)
         for report in self.run.settings.report:
@@ -299,11 +323,12 @@ class PromptseSession:
     # -- summary --------------------------------------------------------------------------------
 
     def _summarise(self, record: Record, terminal: Any) -> None:
+        writer = self._config.get_terminal_writer()
         terminal.section("promptse")
         text = render(
             record,
-            width=terminal._tw.fullwidth,  # noqa: SLF001 - no public way
-            colours=terminal._tw.hasmarkup,  # noqa: SLF001
+            width=writer.fullwidth,
+            colours=writer.hasmarkup,
             verbosity=self._config.option.verbose,
         )
         terminal.write_line(text)
@@ -316,11 +341,12 @@ class PromptseSession:
     def _summarise_comparison(self, record: Record, terminal: Any) -> None:
         if record.comparisons:
             about = record.comparisons[0].baseline
+            writer = self._config.get_terminal_writer()
             terminal.section(f"promptse: compared with {about.name}")
             text = render_comparisons(
                 record.comparisons,
-                width=terminal._tw.fullwidth,  # noqa: SLF001 - no public way
-                colours=terminal._tw.hasmarkup,  # noqa: SLF001
+                width=writer.fullwidth,
+                colours=writer.hasmarkup,
                 verbosity=self._config.option.verbose,
             )
             terminal.write_line(text)

@@ -1,8 +1,8 @@
-"""A run against a baseline, from the two records and nothing else.
+"""Comparison of a run with a baseline, from both records alone.
 
-Suites are matched by id, template and model, their tasks by id and the wordings by id too, or by
-distance and index where they were made anew. What is not the same on both sides (another model,
-decoding, rewriter, prompt) is said, and what only one side has is listed.
+Suites are matched by id, template and model, tasks by id, and variants by id, or by distance and
+index if they were generated again. The comparison lists what differs between both sides (model,
+decoding, rewriter, prompt) and what only one side has.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring.compare import Metric
     from pytest_promptse.scoring.samples import Mode
 
-# Settings of a suite that its figures depend on.
+# Settings that the metrics of a suite depend on.
 DECISIVE = (
     "temperature",
     "top_p",
@@ -39,29 +39,31 @@ DECISIVE = (
     "timeout",
     "memory",
 )
-# Where these differ, all wordings were drawn and made anew.
+# If one of these differs, all variants were generated again.
 _REWORDING = {"perturb", "rewriter", "seed"}
 
 
 def compare_records(
     current: Record, baseline: Record, *, name: str, margins: Sequence[Margin] = ()
 ) -> list[ComparisonRecord]:
-    """Compare every suite of a run with its counterpart.
+    """Compare every suite of a run with its counterpart in a baseline.
 
-    A suite's counterpart has its id, template and model; where exactly one suite of that id and
-    template is left over on each side, these two are compared although the model is another.
+    The counterpart has the same id, template and model. If each side has exactly one further
+    suite with the same id and template, these two are compared although the model differs.
 
     Parameters
     ----------
+    current, baseline
+        The records of both sides.
     name
-        What the baseline was asked for by.
+        Name or path of the baseline, as the user gave it.
     margins
-        The losses that are not acceptable, at most one per figure.
+        The smallest unacceptable losses, at most one per metric.
 
     Returns
     -------
     list of ComparisonRecord
-        The suites of `current` in their order, then those that only `baseline` has. All figures
+        The suites of `current` in their order, then those that only `baseline` has. All metrics
         are compared; those without a margin have no verdict.
     """
     about = BaselineRecord(
@@ -111,7 +113,7 @@ def _matched(
 
 
 class _Side:
-    """One suite with what its record says around it."""
+    """One suite with the parts of its record that belong to it."""
 
     def __init__(self, record: Record, suite: SuiteRecord) -> None:
         self.suite = suite
@@ -127,9 +129,9 @@ class _Side:
         return ", ".join(sorted(names))
 
     def recorded(self, *, light: bool, by_place: Container[str]) -> list[RecordedTask]:
-        """Return what was measured and scored; a task without its original was not.
+        """Return the scored tasks. A task without a scored original is left out.
 
-        The wordings of the tasks `by_place` are named by distance and index alone.
+        In the tasks `by_place`, variants are identified by distance and index.
         """
         tasks = []
         for task in self.tasks.values():
@@ -146,7 +148,7 @@ class _Side:
 
 
 def recorded(wording: PromptRecord, *, light: bool) -> RecordedPrompt | None:
-    """Return a wording as it is compared, `light` by its pass rate; None where it has no score."""
+    """Return a prompt for comparison, with `light` by its pass rate; None without a score."""
     score = wording.pass_rate if light else wording.score
     if score is None:
         return None
@@ -162,7 +164,7 @@ def recorded(wording: PromptRecord, *, light: bool) -> RecordedPrompt | None:
 
 
 def _place(variant: VariantRecord) -> str:
-    # The id of a wording ends in its index, whoever worded it.
+    # The id of a variant ends with its index, for every rewriter.
     return f"d{variant.distance:g}-{variant.id.rpartition('-')[2]}"
 
 
@@ -293,14 +295,14 @@ def _notes(
     by_place: Collection[str],
 ) -> Iterable[str]:
     if differences.keys() & {"mode", "weighting"}:
-        yield "scored differently on both sides: compared by pass rates, as PromptSELight does"
+        yield "the scoring differs: compared by pass rates, as PromptSELight does"
     if "distances" in differences and shared:
-        yield f"compared over the distances of both, {_listed(shared)}"
+        yield f"compared over the common distances {_listed(shared)}"
     if by_place:
-        yield "worded anew since the baseline: wordings are paired by distance and index"
+        yield "variants were generated again: they are paired by distance and index"
     if differences.keys() & {"samples", "original_samples"}:
         yield (
-            "sampled differently on both sides: elasticity and AUC-E are lower with fewer samples, "
+            "the numbers of samples differ: elasticity and AUC-E are lower with fewer samples, "
             "excess is not"
         )
     changed = sum(
@@ -309,7 +311,7 @@ def _notes(
         if name in theirs.tasks and name not in by_place
     )
     if changed:
-        yield f"wordings that read differently although their prompts did not change: {changed}"
+        yield f"variants whose text changed although their prompt did not: {changed}"
 
 
 def _is_edited(name: str, ours: _Side, theirs: _Side) -> bool:

@@ -1,4 +1,4 @@
-"""The tasks of a record that is too large to be held as it is."""
+"""Compressed task records, for records that do not fit into memory otherwise."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pytest_promptse.record.schema import TaskRecord
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# The wordings of a task have most of their text in common, which the quickest level finds too.
+# The variants of a task share most of their text, which the fastest level compresses well.
 _LEVEL = 1
 
 
 class CompressedTasks(Sequence[TaskRecord]):
-    """Tasks in a tenth of their room, each unpacked whenever it is looked at.
+    """Task records in about a tenth of their memory. Each access decompresses one task.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class CompressedTasks(Sequence[TaskRecord]):
         self._packed = [_pack(task) for task in tasks]
 
     def append(self, task: TaskRecord) -> None:
-        """Add one more, which the caller need not hold any longer."""
+        """Compress and append one task."""
         self._packed.append(_pack(task))
 
     @overload

@@ -1,4 +1,4 @@
-"""What a record holds for its readers: which wordings did harm, what differs in them, and why."""
+"""Queries over a record, shared by all reports."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 
 class Loss(NamedTuple):
-    """A wording that passed less often than its original.
+    """A variant that passed less often than its original.
 
-    ``place`` is the task's among those looked at, ``number`` the wording's, the original's being 0.
+    ``place`` is the position of the task in the query; ``number`` is that of the variant in its
+    task, where the original has 0.
     """
 
     place: int
@@ -35,26 +36,26 @@ class Loss(NamedTuple):
 
     @property
     def change(self) -> float:
-        """Of the pass rate."""
+        """The change of the pass rate, in [-1, 0)."""
         return self.variant.pass_rate - self.original.pass_rate
 
 
 class Losses(NamedTuple):
-    """The ``worst`` of ``n`` wordings that passed less often than their original."""
+    """The ``worst`` of ``n`` variants that passed less often than their original."""
 
     worst: list[Loss]
     n: int
 
 
 def losses(tasks: Iterable[TaskRecord], *, most: int) -> Losses:
-    """Return the wordings that passed less often than their original, the worst `most` of them."""
+    """Return the worst `most` variants that passed less often than their original."""
     n = 0
-    # Kept by what it is ranked by, of which the last two parts tell any two apart.
+    # Kept with its sort key, whose last two parts are unique.
     kept: list[tuple[float, int, int, int, Loss]] = []
     for place, task in enumerate(tasks):
         own = sorted(_losses(task, place), key=lambda loss: (round(loss.change, 9), loss.number))
         n += len(own)
-        # Of wordings that fell as far, those of tasks not yet seen come first: they show more.
+        # Among equal losses, variants of tasks that are not shown yet come first.
         ranked = [
             (round(loss.change, 9), seen, place, loss.number, loss) for seen, loss in enumerate(own)
         ]
@@ -71,7 +72,7 @@ def _losses(task: TaskRecord, place: int) -> Iterator[Loss]:
 
 
 class Series(NamedTuple):
-    """A model, asked through a prompt template of the team's or plainly."""
+    """A model with a prompt template (None without one)."""
 
     model: str
     template: str | None
@@ -82,17 +83,17 @@ class Series(NamedTuple):
 
 
 def series_of(record: Record) -> list[Series]:
-    """Return the models and templates of a run, in its order."""
+    """Return the series of a record, in the order of its suites."""
     return list(dict.fromkeys(Series(suite.model, suite.template) for suite in record.suites))
 
 
 def asked(record: Record, *series: Series) -> Iterator[TaskRecord]:
-    """Yield the tasks that one of `series` was asked, in the record's order."""
+    """Yield the tasks of `series`, in the order of the record."""
     return (task for task in record.tasks if (task.model, task.template) in series)
 
 
 def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
-    """Return the mean change of pass rate over the wordings of each personality."""
+    """Return the mean change of the pass rate over the variants of each personality."""
     found: dict[str, list[float]] = defaultdict(list)
     for task in tasks:
         for variant in task.variants:
@@ -102,7 +103,7 @@ def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
 
 
 class Causes(NamedTuple):
-    """Of ``n`` samples at a distance, how many failed for each cause."""
+    """Number of failed samples by cause, among ``n`` samples at a distance."""
 
     distance: float
     n: int
@@ -110,7 +111,7 @@ class Causes(NamedTuple):
 
 
 def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
-    """Count why samples failed, by distance; the original's is 0."""
+    """Count failed samples by cause and distance. The original has distance 0."""
     samples: Counter[float] = Counter()
     counts: dict[float, Counter[str]] = defaultdict(Counter)
     for task in tasks:
@@ -122,7 +123,7 @@ def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
 
 
 def unscored(record: Record) -> dict[str, list[str]]:
-    """Return what could not be measured: each reason once, with all places it was met in."""
+    """Return the errors of a record: each message once, with all its places."""
     found: dict[str, list[str]] = defaultdict(list)
     for error in record.errors:
         found[error.message].append(error.where)
@@ -130,7 +131,7 @@ def unscored(record: Record) -> dict[str, list[str]]:
 
 
 def worst_change(task: TaskRecord) -> float | None:
-    """Return the change of pass rate under the wording that did worst."""
+    """Return the change of the pass rate under the worst variant, None without one."""
     if task.original is None or not task.variants:
         return None
     return min(variant.pass_rate for variant in task.variants) - task.original.pass_rate
@@ -158,7 +159,7 @@ def worst_verdict(verdicts: Iterable[str | None]) -> str | None:
 
 
 class Compared(NamedTuple):
-    """A figure that both this run and a baseline have."""
+    """A metric that both this run and a baseline have."""
 
     suite: str
     model: str
@@ -196,11 +197,11 @@ FIGURES: tuple[Figure, ...] = ("pass_at_1", "auc_e", "excess")
 """The metrics by which prompt templates are ranked."""
 # A template that solves less than this share of the best template's pass@1 is stable only
 # because it rarely solves anything.
-_SELDOM = 0.5
+_RARELY = 0.5
 
 
 class Gap(NamedTuple):
-    """How far a template's figure is from the best one's; both None for the best itself."""
+    """Difference of a template from the best one in a metric; None for the best itself."""
 
     template: str
     metric: Figure
@@ -210,11 +211,11 @@ class Gap(NamedTuple):
 
 
 def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
-    """Return the template with the best figure, the first of several, None where none has it.
+    """Return the template with the best value of a metric, None without one.
 
-    What `seldom` solves anything is no measure of steadiness.
+    Templates that `rarely_solve` are left out, because they can hardly lose anything.
     """
-    idle = seldom(ranking)
+    idle = rarely_solve(ranking)
     known = [
         (value, one.template)
         for one in ranking.templates
@@ -226,18 +227,18 @@ def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
     return pick(known, key=lambda pair: pair[0])[1]
 
 
-def seldom(ranking: RankingRecord) -> list[str]:
-    """Return the templates that solve less than half of what the best one does."""
+def rarely_solve(ranking: RankingRecord) -> list[str]:
+    """Return the templates whose pass@1 is less than half of the best one."""
     best = max((one.pass_at_1 or 0.0 for one in ranking.templates), default=0.0)
     return [
         one.template
         for one in ranking.templates
-        if one.pass_at_1 is not None and one.pass_at_1 < _SELDOM * best
+        if one.pass_at_1 is not None and one.pass_at_1 < _RARELY * best
     ]
 
 
 def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
-    """Return the difference between a template and the best in a figure."""
+    """Return the difference between a template and the best one in a metric."""
     best = best_in(ranking, metric)
     for one in ranking.differences:
         if one.metric == metric and {one.template, one.other} == {template, best}:
@@ -249,12 +250,13 @@ def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
 
 
 def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], list[str]]]:
-    """Return who is really better than whom in a figure: those alike together, best first.
+    """Return the significant differences in a metric, as (better templates, worse templates).
 
-    Nobody is better for being steady at what it `seldom` solves.
+    Templates that are better than the same others are grouped, the best first. Templates that
+    `rarely_solve` are never better in AUC-E or excess.
     """
     order = [one.template for one in ranking.templates]
-    idle = seldom(ranking) if metric != "pass_at_1" else []
+    idle = rarely_solve(ranking) if metric != "pass_at_1" else []
     beaten = {
         name: tuple(
             other
@@ -277,24 +279,24 @@ def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], l
 
 
 def remarks(ranking: RankingRecord) -> list[str]:
-    """Return what a reader of the ranking must know to read it right."""
+    """Return notes that a reader needs to interpret the ranking."""
     said = []
     if not any(one.real for one in ranking.differences):
-        said.append("No difference is real: chance alone could have made every one of them.")
+        said.append("No difference is significant: each could be due to chance.")
     if ranking.n_tasks < ranking.fewest_tasks:
         said.append(
-            f"With {_tasks(ranking.n_tasks)} no difference can be told from chance, whatever its "
-            f"size: that takes at least {ranking.fewest_tasks}."
+            f"With {_tasks(ranking.n_tasks)} no difference can be significant: "
+            f"at least {ranking.fewest_tasks} tasks are needed."
         )
     if ranking.uneven:
         said.append(
-            "Not all wordings were sampled as often through each template: AUC-E is lower with "
-            "fewer samples, excess is not."
+            "The templates have different numbers of samples: AUC-E is lower with fewer samples, "
+            "excess is not."
         )
-    if idle := seldom(ranking):
+    if idle := rarely_solve(ranking):
         said.append(
-            f"{', '.join(idle)}: solves less than half as much as the best. What is seldom solved "
-            "can lose little, so AUC-E, excess and the Pareto set speak for it wrongly."
+            f"{', '.join(idle)}: pass@1 is less than half of the best. A rarely solved task can "
+            "lose little, so AUC-E, excess and the Pareto set are too favourable."
         )
     return said
 

@@ -1,7 +1,7 @@
-"""Templates against each other, from a run's record and nothing else.
+"""Ranking of prompt templates, from the record alone.
 
-Suites that one model was asked through the same templates are taken together: more tasks tell
-smaller differences from chance.
+Suites with the same model and templates are pooled, because more tasks make smaller differences
+significant.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Price(NamedTuple):
-    """What a solved task takes: tokens, and their cost where a price is known."""
+    """Tokens per solved task, and their cost if a price is known."""
 
     tokens: float | None
     cost: float | None
@@ -34,15 +34,15 @@ class _Price(NamedTuple):
         return self.tokens if self.cost is None else self.cost
 
 
-class _Told(NamedTuple):
-    """What a ranking needs of a task; ``tokens``, in and out, are those of an attempt."""
+class _RankedTask(NamedTuple):
+    """The part of a task that the ranking needs; ``tokens`` are those of one attempt."""
 
     outcome: RecordedTask
     tokens: tuple[float, float] | None
     solved: float
 
     @classmethod
-    def of(cls, task: TaskRecord, *, light: bool) -> _Told:
+    def of(cls, task: TaskRecord, *, light: bool) -> _RankedTask:
         own, tokens = task.original, None
         if own and own.prompt_tokens is not None and own.completion_tokens is not None:
             tokens = (own.prompt_tokens, own.completion_tokens)
@@ -59,7 +59,7 @@ class _Told(NamedTuple):
 
 
 def rank_templates(record: Record) -> list[RankingRecord]:
-    """Rank the templates of each model that was asked through at least two."""
+    """Rank the templates of each model that has at least two."""
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[SuiteRecord]] = defaultdict(
         list
     )
@@ -87,22 +87,22 @@ def _ranking(
 ) -> RankingRecord | None:
     ids = list(dict.fromkeys(suite.id for suite in suites))
     light = any(suite.mode != "promptse" for suite in suites)
-    told = {
+    ranked_tasks = {
         name: [
-            _Told.of(task, light=light)
+            _RankedTask.of(task, light=light)
             for task in asked(record, Series(model, name))
             if task.suite in ids
         ]
         for name in templates
     }
-    runs = {name: [one.outcome for one in own] for name, own in told.items()}
+    runs = {name: [one.outcome for one in own] for name, own in ranked_tasks.items()}
     kept = shared(list(runs.values()))
     common = {task.task_id for task in kept[0]}
     prices = {
         name: _price(
             [one for one in own if one.outcome.task_id in common], record.settings.get("price")
         )
-        for name, own in told.items()
+        for name, own in ranked_tasks.items()
     }
     ranking = rank(
         runs,
@@ -151,13 +151,13 @@ def _ranking(
 
 def _sizes(tasks: Sequence[RecordedTask]) -> Iterator[int]:
     for task in tasks:
-        assert task.original is not None
-        yield task.original.n
+        if task.original is not None:
+            yield task.original.n
         yield from (task.variants[name].n for name in sorted(task.variants))
 
 
-def _price(tasks: Sequence[_Told], price: Sequence[float] | None) -> _Price:
-    """Divide what an attempt at each original takes by the share of attempts that solve it."""
+def _price(tasks: Sequence[_RankedTask], price: Sequence[float] | None) -> _Price:
+    """Divide the tokens of one attempt at each original by the share of solved attempts."""
     into = out = solved = 0.0
     for task in tasks:
         if task.tokens is None:

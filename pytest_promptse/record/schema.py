@@ -1,15 +1,19 @@
-"""The result record: what a run found, in names that other tools may rely on.
+"""The schema of the result record, whose JSON field names other tools rely on.
 
-Everything people look at is made from it: the terminal summary, reports, baselines, comparisons.
-What was not measured is None, never 0.
+The terminal summary, reports, baselines and comparisons are made from the record alone. A value
+that was not measured is None, never 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence  # noqa: TC003 - msgspec reads it
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.record.psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
@@ -18,7 +22,7 @@ Figure = Literal["pass_at_1", "auc_e", "excess"]
 
 
 class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate as decided; ``verdict`` is None where there was no threshold."""
+    """A decided gate. ``verdict`` is None without a threshold."""
 
     name: str
     threshold: float | None
@@ -29,7 +33,7 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The same figures by PromptSELight."""
+    """The figures of the suite by PromptSELight."""
 
     elasticity: Curve
     auc_e: float | None
@@ -39,9 +43,10 @@ class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LossRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What one cause of failure does to the score when the wording changes.
+    """The effect of one cause of failure on elasticity.
 
-    ``loss`` is its part of 1 - E; ``drop`` by how much the share of samples that fail for it grew.
+    ``loss`` is its part of 1 - E. ``drop`` is the increase of the share of samples that fail for
+    this cause.
     """
 
     loss: float
@@ -53,10 +58,10 @@ Losses = dict[str, dict[str, LossRecord]]
 
 
 class RobustnessRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """ReCode's worst-case figures over ``s`` variants, means over ``n_tasks`` tasks.
+    """ReCode's worst-case figures over ``s`` variants, as means over ``n_tasks`` tasks.
 
-    ``rp`` is robust pass, ``rd`` robust drop (None where ``nominal`` is under 0.05), ``rr``
-    robust relative.
+    ``rp`` is robust pass, ``rd`` robust drop (None if ``nominal`` is below 0.05), ``rr`` robust
+    relative.
     """
 
     s: int
@@ -68,7 +73,7 @@ class RobustnessRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BinRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Samples with a confidence in (lower, upper] and their means, None in an empty bin."""
+    """Samples with a confidence in (lower, upper], and their means (None in an empty bin)."""
 
     lower: float
     upper: float
@@ -78,10 +83,10 @@ class BinRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalibrationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether confidence, exp(logprob / tokens), says which of ``n`` samples pass.
+    """Calibration of the confidence, exp(logprob / tokens), of ``n`` samples.
 
-    ``overconfident`` is the share that failed with a confidence of at least ``threshold``,
-    ``underconfident`` the share that passed with less.
+    ``overconfident`` is the share of samples that failed with a confidence of at least
+    ``threshold``; ``underconfident`` is the share that passed with a lower one.
     """
 
     n: int
@@ -93,14 +98,15 @@ class CalibrationRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Calibrations = dict[str, CalibrationRecord]
-"""By group: ``all``, ``original``, and the quadrants or emotions that were asked in."""
+"""By group: ``all``, ``original``, and quadrants or emotions."""
 
 
 class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a suite that was drawn in rounds stopped.
+    """The end of a suite that was sampled in rounds.
 
-    At look ``look`` of at most ``looks``, with ``n_wordings`` wordings and ``completions`` of at
-    most ``most``; ``decided`` says whether every gate with a threshold was.
+    It ended at look ``look`` of at most ``looks``, after ``n_wordings`` variants and
+    ``completions`` of at most ``most`` completions. ``decided`` says whether every gate with a
+    threshold was decided.
     """
 
     look: int
@@ -112,12 +118,11 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One suite asked of one model; ``n_measured`` of its ``n_wordings`` were measured.
+    """One suite with one model and one prompt template.
 
-    ``rounds`` says where it stopped if it was drawn in rounds; None where it was not, or where
-    the run ended before it did.
-    ``line`` is where it begins in the file that ``id`` starts with. ``template_sha256`` is that of
-    the template's file, which the record's ``templates`` hold.
+    ``n_measured`` of its ``n_wordings`` variants were measured. ``rounds`` is None unless the
+    suite was sampled in rounds and ended. ``line`` is the first line of the suite in the file that
+    ``id`` starts with. ``template_sha256`` identifies the template in ``Record.templates``.
     """
 
     id: str
@@ -157,14 +162,14 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def n_missing(self) -> int:
-        """How many wordings its figures were to rest on and do not."""
+        """The number of planned variants that were not measured."""
         return (self.rounds.n_wordings if self.rounds else self.n_wordings) - self.n_measured
 
 
 class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of ``n`` samples alike; ``cause`` is None where they passed.
+    """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
 
-    ``text`` is a key of the task's ``texts``: their program, or the answer that held none.
+    ``text`` is a key of ``TaskRecord.texts``: their program, or the completion without a program.
     """
 
     n: int
@@ -173,11 +178,24 @@ class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One completion: ``cause`` is None where its program passed.
+
+    ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens; both are None
+    where the model returns none.
+    """
+
+    cause: str | None
+    logprob: float | None
+    n_tokens: int | None
+
+
 class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The original wording of a task as measured.
 
     ``causes`` counts why samples failed, ``details`` gives an example of each. ``samples`` holds
     the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
+    ``draws`` holds all of them in sample order, with ``--promptse-record-samples all`` only.
     ``confidence`` is the samples' mean of exp(logprob / tokens), None without log-probabilities.
     ``node`` is the pytest item that measures it, seen from the root directory; None where its
     name cannot be told. ``prompt`` is what was worded: the task, or the whole prompt where the
@@ -195,15 +213,16 @@ class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
     causes: dict[str, int]
     details: dict[str, str]
     samples: list[SampleRecord] = []
+    draws: list[DrawRecord] = []
     prompt_tokens: float | None = None
     completion_tokens: float | None = None
 
 
 class VariantRecord(PromptRecord, frozen=True, kw_only=True):
-    """Another wording; ``delta`` is its score minus the original's.
+    """A measured variant. ``delta`` is its score minus that of the original.
 
-    ``excess`` is by how much ``abs(delta)`` exceeds what sampling alone would give,
-    ``p_adjusted`` its ``p_value`` by Benjamini and Hochberg over the suite's variants.
+    ``excess`` is the part of ``abs(delta)`` beyond sampling noise. ``p_adjusted`` is ``p_value``
+    adjusted by Benjamini and Hochberg over the variants of the suite.
     """
 
     id: str
@@ -219,9 +238,10 @@ class VariantRecord(PromptRecord, frozen=True, kw_only=True):
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One task of one suite, asked of one model; ``texts`` are what its samples refer to.
+    """One task of one suite with one model. ``texts`` are the texts of its samples by key.
 
-    ``p_adjusted`` is AUC-E's ``p_value`` by Benjamini and Hochberg over the suite's tasks.
+    ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini and Hochberg over the tasks
+    of the suite.
     """
 
     id: str
@@ -276,14 +296,14 @@ class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How pytest was called: its folder, seen from the root directory, and promptse options."""
+    """How pytest was called: its folder, relative to the root directory, and promptse options."""
 
     directory: str
     options: list[str]
 
 
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What the run paid; ``cached`` completions came from the store."""
+    """The usage of the run. ``cached`` completions came from the store."""
 
     requests: int
     prompt_tokens: int
@@ -293,14 +313,14 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that could not be measured, and why."""
+    """An item that could not be measured, and why."""
 
     where: str
     message: str
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A model with what it turned out to honour; ``capabilities`` is None if never reached."""
+    """A model with its capabilities, which are None if it was never started."""
 
     spec: str
     identity: dict[str, str]
@@ -308,14 +328,14 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EmotionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an emotion lies in the circumplex, both in [-1, 1]."""
+    """The position of an emotion in the circumplex model; both values are in [-1, 1]."""
 
     valence: float
     arousal: float
 
 
 class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt template that was asked through; ``place`` names its file."""
+    """A prompt template of the run. ``place`` is its file."""
 
     name: str
     place: str
@@ -324,11 +344,11 @@ class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One figure of this run and of the baseline, over what both have.
+    """One metric of this run and of the baseline, over the variants that both have.
 
     ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval. ``verdict`` is
-    ``pass`` where that excludes a loss of ``margin`` or more, ``fail`` where it excludes any
-    smaller one, else ``inconclusive``; None without a margin or without a figure on both sides.
+    ``pass`` if the interval excludes a loss of ``margin`` or more, ``fail`` if it excludes every
+    smaller loss, else ``inconclusive``. It is None without a margin or without both values.
     """
 
     metric: str
@@ -344,7 +364,7 @@ class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BaselineRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The record that was compared with, by the name or path it was asked for."""
+    """The baseline: the name or path given by the user, and its time and commit."""
 
     name: str
     finished: str
@@ -352,14 +372,24 @@ class BaselineRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One suite against its counterpart in a baseline.
+    """The comparison of one suite with its counterpart in a baseline.
 
-    ``model`` is None for a suite that only the baseline has, ``baseline_model`` for one that only
-    this run has; both come without figures. ``mode`` is how scores were compared.
-    ``differences`` are settings and the like that are not the same on both sides, as (here,
-    baseline); ``prompts_changed`` are tasks whose prompt was edited; ``notes`` say what follows
-    for the comparison. What only one side has is listed: tasks by id, wordings as (task id,
-    wording id).
+    Attributes
+    ----------
+    model, baseline_model
+        None if only the baseline, or only this run, has the suite; then there are no figures.
+    mode
+        The mode in which scores were compared.
+    differences
+        Settings and the like that differ, as (this run, baseline).
+    prompts_changed
+        Tasks whose prompt was edited.
+    notes
+        Consequences for the comparison.
+    tasks_only_current, tasks_only_baseline
+        Task ids that only one side has.
+    wordings_only_current, wordings_only_baseline
+        Variants that only one side has, as (task id, variant id).
     """
 
     baseline: BaselineRecord
@@ -379,11 +409,12 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One template of a ranking, over the tasks and wordings that all its templates have.
+    """One template of a ranking, over the tasks and variants that all templates have.
 
-    Tokens, in and out, and their cost are those of a solved task: of an attempt at an original
-    divided by pass@1; None where the model counts none, no price is known or nothing is solved.
-    ``pareto`` says that no other is at least as good in every figure and better in one.
+    ``tokens_per_solved`` and ``cost_per_solved`` are those of one attempt at the original prompt
+    divided by pass@1. They are None without token counts, without a price, or if no task is
+    solved. ``pareto`` says that no other template is at least as good in every metric and better
+    in one.
     """
 
     template: str
@@ -396,11 +427,11 @@ class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DifferenceRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``template``'s figure is above that of ``other``, with its paired 95 % interval.
+    """The metric of ``template`` minus that of ``other``, with its paired 95 % interval.
 
-    ``p_value`` is of a sign-flip test over tasks, ``p_adjusted`` that by Holm over all differences
-    of the ranking. ``real`` is a ``p_adjusted`` under 0.05, ``better`` the one of the two with the
-    better figure.
+    ``p_value`` is that of a sign-flip test over tasks, ``p_adjusted`` is adjusted by Holm over all
+    differences of the ranking. ``real`` means ``p_adjusted`` < 0.05. ``better`` is the template
+    with the better value.
     """
 
     metric: Figure
@@ -415,11 +446,11 @@ class DifferenceRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The templates that one model was asked some suites through, the best pass@1 first.
+    """The prompt templates of one model over the same suites, sorted by pass@1.
 
-    ``mode`` is how scores were compared, ``uneven`` says that not all wordings were sampled as
-    often through each template, as runs that stop when they know enough do. With fewer than
-    ``fewest_tasks`` tasks no difference can be called real.
+    ``mode`` is the mode in which scores were compared. ``uneven`` says that templates differ in
+    the number of samples of a variant, for example after adaptive sampling. With fewer than
+    ``fewest_tasks`` tasks no difference can be significant.
     """
 
     model: str
@@ -433,7 +464,7 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One run; ``rewording`` is what an ``llm:`` rewriter was paid, apart from ``usage``."""
+    """One run. ``rewording`` is the usage of an ``llm:`` rewriter, which ``usage`` excludes."""
 
     schema: str
     tool: dict[str, str]
@@ -454,6 +485,60 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []
     emotions: dict[str, EmotionRecord] = {}
+    psychometrics: PsychometricsRecord | msgspec.UnsetType = msgspec.UNSET
+
+    @classmethod
+    def load(cls, path: str | Path) -> Record:
+        """Read a record from a file that ``--promptse-report json:PATH`` wrote.
+
+        Parameters
+        ----------
+        path
+            The JSON file.
+
+        Raises
+        ------
+        RecordError
+            If the file cannot be read, or does not hold a record of this schema version.
+        """
+        try:
+            text = Path(path).read_bytes()
+        except OSError as error:
+            raise RecordError(f"{path}: {error.strerror or error}") from None
+        return decode(text, where=str(path))
+
+
+class _Head(msgspec.Struct):
+    schema: str
+
+
+def decode(text: bytes, *, where: str) -> Record:
+    """Read a record from JSON.
+
+    Raises
+    ------
+    RecordError
+        If `text` is no record, or one of another schema version, naming `where` it stands.
+    """
+    try:
+        schema = msgspec.json.decode(text, type=_Head).schema
+    except msgspec.DecodeError:
+        raise RecordError(f"{where} is no result record") from None
+    kind, _, version = schema.partition("/")
+    if kind != SCHEMA.partition("/")[0]:
+        raise RecordError(f"{where} is no result record but {schema!r}")
+    if schema != SCHEMA:
+        known = SCHEMA.partition("/")[2]
+        is_newer = version.isdecimal() and int(version) > int(known)
+        remedy = "; a newer one reads it: pip install -U pytest-promptse" if is_newer else ""
+        raise RecordError(
+            f"{where} is a record of schema version {version}, and this version of pytest-promptse "
+            f"reads {known}{remedy}"
+        )
+    try:
+        return msgspec.json.decode(text, type=Record)
+    except msgspec.DecodeError as error:
+        raise RecordError(f"{where} is a damaged result record: {error}") from None
 
 
 def json_schema() -> dict[str, Any]:

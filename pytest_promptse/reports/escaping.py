@@ -1,4 +1,4 @@
-"""Text that acts rather than being read, written out, so that no report can be misled by it."""
+"""Escaping of control characters, so that no text of a model can alter a report."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pytest_promptse.record.schema import Record, TaskRecord
 
 Part = TypeVar("Part", Record, TaskRecord)
 
-# Control characters; what turns the direction of writing, by which a program can be made to look
-# like another (https://trojansource.codes/); and what no file can hold.
+# Control characters; bidirectional overrides, which can disguise a program
+# (https://trojansource.codes/); and characters that no UTF-8 file can contain.
 _ACTING = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
     r"\ud800-\udfff\ufffe\uffff]"
 )
-# JSON has escapes of its own for some of them: after an even number of backslashes.
+# JSON escapes some of them itself, after an even number of backslashes.
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])")
 
 
-def visible(record: Record) -> Record:
-    """Return `record` with each such character in its texts as an escape, as Python writes it."""
+def escaped(record: Record) -> Record:
+    """Return `record` with every such character replaced by its Python escape sequence."""
     rest = replace(record, tasks=[])
     if _holds_any(rest):
         record = replace(_written(rest, Record), tasks=record.tasks)
@@ -36,7 +36,7 @@ def visible(record: Record) -> Record:
 
 
 def _holds_any(part: Record | TaskRecord) -> bool:
-    # Nearly no record does, and a large one takes seconds to walk through.
+    # Few records contain any, and walking through a large one takes seconds.
     try:
         text = msgspec.json.encode(part).decode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""How figures and names are written in the terminal."""
+"""Formatting of numbers and names, shared by all reports."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ NOT_MEASURED = "·"
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 SIGNIFICANT = 0.05
 WIDE = 100
-"""Columns from which a terminal has room to spare."""
+"""Terminals of at least this many columns show the wide layout."""
 _LEAST_PROBABILITY = 0.001
 _BARS = "▁▂▃▄▅▆▇█"
-# An elasticity under this is a flat floor; most of what is worth telling apart lies above.
+# Elasticities at or below this value have the lowest bar, because most values are above it.
 _SPARK_FLOOR = 0.5
 
 
 def console(*, width: int, colours: bool) -> Console:
-    """Return a console of `width` columns that prints into memory, in colours only if asked for."""
+    """Return a console of `width` columns that prints into memory, with ANSI colours if wanted."""
     return Console(
         file=StringIO(),
         width=width,
@@ -40,23 +40,24 @@ def console(*, width: int, colours: bool) -> Console:
 
 
 def printed(console: Console) -> str:
-    """Return what was printed on a console of ours, without blanks at the ends of lines."""
-    assert isinstance(console.file, StringIO)
+    """Return the text that was printed on a `console`, without trailing blanks."""
+    if not isinstance(console.file, StringIO):
+        raise TypeError("printed() takes a console from console()")
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
 
 
 def short(value: float | None) -> str:
-    """Return a figure with two decimals."""
+    """Return a number with two decimals."""
     return NOT_MEASURED if value is None else f"{value:.2f}"
 
 
 def exact(value: float | None) -> str:
-    """Return a figure with three decimals."""
+    """Return a number with three decimals."""
     return NOT_MEASURED if value is None else f"{value:.3f}"
 
 
 def signed(value: float | None) -> str:
-    """Return a change with its sign, and without where it rounds to nothing."""
+    """Return a change with its sign, or ``0.00`` without a sign if it rounds to zero."""
     if value is None:
         return NOT_MEASURED
     text = f"{value:+.2f}"
@@ -64,12 +65,12 @@ def signed(value: float | None) -> str:
 
 
 def starred(text: str, p_adjusted: float | None) -> str:
-    """Return `text` with a star where it is significant, and as wide without."""
+    """Return `text` with a star if it is significant, else with a blank."""
     return text + ("*" if p_adjusted is not None and p_adjusted < SIGNIFICANT else " ")
 
 
 def probability(value: float | None) -> str:
-    """Return a p-value, ``<0.001`` where it is smaller."""
+    """Return a p-value with three decimals, or ``<0.001``."""
     if value is None:
         return NOT_MEASURED
     return f"{value:.3f}" if value >= _LEAST_PROBABILITY else f"<{_LEAST_PROBABILITY:g}"
@@ -85,19 +86,19 @@ def _bar(value: float) -> str:
     return _BARS[min(len(_BARS) - 1, max(0, int(share * len(_BARS))))]
 
 
-def spoken(cause: str) -> str:
-    """Return a cause of failure as words: ``wrong answer``."""
+def cause_words(cause: str) -> str:
+    """Return a cause of failure as words, for example ``wrong answer``."""
     return cause.replace("_", " ")
 
 
 def label(suite: SuiteRecord) -> str:
-    """Return the part of a suite's id that tells it from its neighbours."""
+    """Return the short name of a suite: its function, or its file without the suffix."""
     path, _, function = suite.id.partition("::")
     return function or path.rpartition("/")[2].partition(".promptse.")[0]
 
 
 def shortened(text: str, width: int) -> str:
-    """Return `text` cut in its middle to `width` cells, at least one, and filled up to it."""
+    """Return `text` in exactly `width` cells: cut in the middle, or padded with blanks."""
     width = max(1, width)
     if cell_len(text) <= width:
         return text + " " * (width - cell_len(text))
@@ -115,7 +116,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def columns(cells: Sequence[tuple[str, str]], widths: Sequence[int]) -> Text:
-    """Return right-aligned cells of text and style in one line that is never wrapped."""
+    """Return right-aligned cells, given as (text, style), in one line that is not wrapped."""
     line = Text(no_wrap=True, overflow="ignore")
     for (text, style), width in zip(cells, widths, strict=True):
         line.append(" " * max(0, width - cell_len(text)))

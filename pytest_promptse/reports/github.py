@@ -1,4 +1,4 @@
-"""``github``: the step summary of a GitHub Actions job, and annotations at the tests' lines.
+"""The ``github`` report: the step summary of a GitHub Actions job, and annotations.
 
 https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record.queries import series_of, unscored
 from pytest_promptse.reports import markdown
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ _LEVELS = {"fail": "error", "inconclusive": "warning"}
 
 
 def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says where
-    """Add a record to the step summary, and print its annotations for the runner to find.
+    """Append a record to the step summary, and print annotations for the runner.
 
     Raises
     ------
@@ -52,14 +52,14 @@ def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says whe
             file.write(text)
     except OSError as error:
         raise RecordError(f"report github: {summary}: {error.strerror or error}") from None
-    # The runner looks for commands at the beginning of lines, and pytest's may not have ended.
+    # A command must begin a line, and the current line of pytest may not have ended.
     sys.stdout.write("".join(f"\n{line}" for line in commands(record)) + "\n")
     sys.stdout.flush()
 
 
 def commands(record: Record) -> Iterator[str]:
-    """Yield a workflow command for each gate that did not pass and for what was not measured."""
-    record = visible(record)
+    """Yield a workflow command for each gate that did not pass and for each error."""
+    record = escaped(record)
     folder = (record.git or {}).get("folder", "")
     series = series_of(record)
     several = {
@@ -81,7 +81,7 @@ def commands(record: Record) -> Iterator[str]:
         for figure in figures[suite.id, suite.model, suite.template]:
             if figure.verdict in _LEVELS:
                 yield _command(_LEVELS[figure.verdict], figure.message, **_place(suite, folder))
-    # GitHub shows no more than ten of a kind, so one reason is one annotation.
+    # GitHub shows at most ten annotations of a kind, so equal errors share one.
     for message, places in unscored(record).items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         file = folder + places[0].partition("::")[0]
@@ -102,7 +102,7 @@ def _command(level: str, message: str, **properties: str) -> str:
 
 
 def _data(text: str) -> str:
-    """Escape as the runner undoes it; a message cannot end its line and begin another command."""
+    """Escape a message for the runner, so that it cannot begin another command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

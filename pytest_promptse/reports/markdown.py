@@ -1,7 +1,7 @@
-"""``md:PATH``: the record in a page of Markdown, as a comment on a merge request shows it.
+"""The ``md`` report: a Markdown page, for example for a comment on a merge request.
 
-Names, prompts and messages are foreign text. All of it stands in code spans and code blocks, where
-neither HTML nor links, images, mentions or tables can begin.
+Names, prompts and messages are untrusted text. They are written in code spans and code blocks only,
+where no HTML, link, image, mention or table can begin.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pytest_promptse.record.queries import (
     unscored,
     victories,
 )
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
 from pytest_promptse.reports.formatting import (
     DASH,
+    cause_words,
     cost_unit,
     exact,
     per_solved,
     short,
     signed,
-    spoken,
 )
 from pytest_promptse.variants.word_diff import word_diff
 
@@ -46,15 +46,15 @@ _NAMES = 3
 _LONGEST = 300
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "⚠️ inconclusive"}
 _HEADLINES = {
-    "pass": "✅ Stable enough under wording",
-    "fail": "❌ Not stable enough under wording",
-    "inconclusive": "⚠️ Stability under wording: inconclusive",
-    None: "Stability under wording",
+    "pass": "✅ Stable enough across variants",
+    "fail": "❌ Not stable enough across variants",
+    "inconclusive": "⚠️ Stability across variants: inconclusive",
+    None: "Stability across variants",
 }
 
 
 def write(record: Record, path: Path) -> None:
-    """Write a record as Markdown, making the folder if it is missing.
+    """Write a record as Markdown to `path` and create the folder if it is missing.
 
     Raises
     ------
@@ -66,14 +66,14 @@ def write(record: Record, path: Path) -> None:
 
 def render(record: Record) -> str:
     """Return a record as GitHub and GitLab Markdown."""
-    return "\n".join(_lines(visible(record))) + "\n"
+    return "\n".join(_lines(escaped(record))) + "\n"
 
 
 def code(text: str) -> str:
-    """Return `text` as a code span on one line, fit for a table.
+    """Return `text` as a code span in one line, for use in a table.
 
-    What it is written with is longer than any run of backticks in it. Vertical bars are escaped,
-    since a table takes them first.
+    The fence is longer than every run of backticks in the text. Vertical bars are escaped, because
+    tables are parsed before code spans.
     """
     line = " ".join(text.split()) or " "
     if len(line) > _LONGEST:
@@ -85,7 +85,7 @@ def code(text: str) -> str:
 
 
 def block(text: str, language: str = "") -> str:
-    """Return `text` as a fenced code block that nothing in it can end."""
+    """Return `text` as a fenced code block whose fence the text does not contain."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -136,7 +136,7 @@ def _verdict(verdict: str | None) -> str:
 
 
 def _gates(record: Record) -> Iterator[str]:
-    """Name the gates that did not pass, and what each says."""
+    """List the gates that did not pass, with their messages."""
     several = len(series_of(record)) > 1
     missed = [
         (suite, gate)
@@ -153,7 +153,7 @@ def _gates(record: Record) -> Iterator[str]:
 
 
 def _templates(record: Record) -> Iterator[str]:
-    """Rank the templates of each model, and say which differences are real."""
+    """Rank the templates of each model, and list the significant differences."""
     for ranking in record.rankings:
         over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
         yield f"Templates of {code(ranking.model)} over {over}:"
@@ -171,7 +171,8 @@ def _templates(record: Record) -> Iterator[str]:
         for metric in FIGURES:
             for better, worse in victories(ranking, metric):
                 names = [", ".join(map(code, side)) for side in (better, worse)]
-                yield f"- **real**: {METRIC_LABELS[metric]}: {names[0]} better than {names[1]}"
+                label = METRIC_LABELS[metric]
+                yield f"- **significant**: {label}: {names[0]} better than {names[1]}"
         yield from (f"- {code(remark)}" for remark in remarks(ranking))
         yield ""
 
@@ -216,7 +217,7 @@ def _harmful(record: Record) -> Iterator[str]:
     if not shown:
         return
     count = f"{len(shown)} of {n}" if n > len(shown) else f"{n}"
-    yield f"<details><summary>Most harmful wordings ({count})</summary>"
+    yield f"<details><summary>Most harmful variants ({count})</summary>"
     yield ""
     for loss in shown:
         yield from _one_harmful(loss)
@@ -225,19 +226,19 @@ def _harmful(record: Record) -> Iterator[str]:
 
 
 def _one_harmful(loss: Loss) -> Iterator[str]:
-    causes = ", ".join(f"{n} {spoken(cause)}" for cause, n in loss.variant.causes.items())
+    causes = ", ".join(f"{n} {cause_words(cause)}" for cause, n in loss.variant.causes.items())
     passed = f"{short(loss.original.pass_rate)} → {short(loss.variant.pass_rate)}"
     yield f"**{passed}** {code(loss.task.id)} {code(loss.variant.id)} ({causes})"
     yield ""
     yield block(_difference(loss), "diff")
     yield ""
     for cause, detail in list(loss.variant.details.items())[:1]:
-        yield f"{spoken(cause)}: {code(detail.strip().partition(chr(10))[0])}"
+        yield f"{cause_words(cause)}: {code(detail.strip().partition(chr(10))[0])}"
         yield ""
 
 
 def _difference(loss: Loss) -> str:
-    """Lay the changed words out as lines of a diff."""
+    """Return the changed words as lines of a diff."""
     marks = {"same": " ", "gone": "-", "new": "+"}
     return "\n".join(
         f"{marks[kind]} {' '.join(text.split())}"

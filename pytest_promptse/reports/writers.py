@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_promptse.record import files
+from pytest_promptse.record import files, tables
 from pytest_promptse.reports import github, markdown
 from pytest_promptse.reports.html import html
 
@@ -19,5 +19,6 @@ WRITERS: Mapping[str, Callable[[Record, Path], None]] = {
     "html": html.write,
     "md": markdown.write,
     "github": github.write,
+    "csv": tables.write_csv,
 }
 """Writer by report kind, the part of ``--promptse-report KIND:PATH`` before the colon."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace as replaced
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from pytest_promptse.store.run_log import RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
+
+# What to do about the commonest cause if no original is solved.
+_HINTS = {
+    "truncated": "raise --promptse-max-tokens, which is {max_tokens}",
+    "no_code": "the completions contain no program; look at them in the report",
+}
 
 
 class Scores:
@@ -74,11 +81,13 @@ class Scores:
         ------
         NotScoredError
             As `of`, and if no original was measured.
+
+        Notes
+        -----
+        A gate that passes although it could not have failed is inconclusive: if the originals
+        score so little that losing all of it would leave the figure on the right side.
         """
-        task = planned.task
-        score = self.of_task(suite.row, task.id) if task else self.of(suite.row)
-        if score is None:
-            raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
+        score = self._of_gate(suite, planned)
         figure = _figure(planned, score)
         gate = judge_gate(
             planned.name,
@@ -90,17 +99,64 @@ class Scores:
             samples=suite.settings.samples,
             direction=figure.direction,
         )
-        return replaced(gate, excess=figure.excess)
+        gate = replaced(gate, excess=figure.excess)
+        return _with_possible_loss(gate, score, figure.direction)
+
+    def why_nothing_is_solved(self, suite: Suite, planned: PlannedGate) -> str | None:
+        """Return why no sample of an original passes, or None if one does.
+
+        Without a single solved original there is nothing that a variant could lose, so a gate
+        on stability has nothing to decide.
+
+        Raises
+        ------
+        NotScoredError
+            As `decide`.
+        """
+        if self._of_gate(suite, planned).pass_at_1 != 0.0:
+            return None
+        causes: Counter[str] = Counter()
+        for rows in self._run_log.measured(suite.row, OutcomeRow):
+            if rows[0].distance == 0.0 and (
+                planned.task is None or planned.task.id == rows[0].task
+            ):
+                causes.update(rows[0].causes)
+        n = causes.total()
+        [(cause, count)] = causes.most_common(1)
+        hint = _HINTS.get(cause, "see the report for examples, and test the check with reference=")
+        return (
+            f"no sample of the original prompt passes ({count} of {n}: "
+            f"{cause.replace('_', ' ')}), so there is no stability to measure; "
+            f"{hint.format(max_tokens=suite.settings.max_tokens)}"
+        )
+
+    def _of_gate(self, suite: Suite, planned: PlannedGate) -> SuiteScore:
+        task = planned.task
+        score = self.of_task(suite.row, task.id) if task else self.of(suite.row)
+        if score is None:
+            raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
+        return score
 
 
-def to_samples(row: OutcomeRow) -> Samples:
-    """Return the samples of one variant as the arrays that the formulas take."""
-    has_logprobs = row.has_logprobs
+def to_samples(
+    *, causes: Sequence[str], logprobs: Sequence[float | None], n_tokens: Sequence[int | None]
+) -> Samples:
+    """Return the samples of one prompt as the arrays that the formulas take.
+
+    Parameters
+    ----------
+    causes
+        Why each sample failed, in sample order; empty for one that passed.
+    logprobs, n_tokens
+        Log-probability and number of tokens of each sample. The result has neither if one is
+        missing.
+    """
+    has_logprobs = None not in logprobs and None not in n_tokens
     return Samples(
-        passed=np.array([cause == "" for cause in row.causes]),
-        logprob=np.array(row.logprobs, dtype=float) if has_logprobs else None,
-        n_tokens=np.array(row.n_tokens, dtype=int) if has_logprobs else None,
-        causes=tuple(row.causes),
+        passed=np.array([cause == "" for cause in causes]),
+        logprob=np.array(logprobs, dtype=float) if has_logprobs else None,
+        n_tokens=np.array(n_tokens, dtype=int) if has_logprobs else None,
+        causes=tuple(causes),
     )
 
 
@@ -124,6 +180,22 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
         score.elasticity_null[distance],
         score.elasticity_excess[distance],
     )
+
+
+def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> Gate:
+    """Make a gate that passes inconclusive if no loss of the variants could have failed it."""
+    originals = [task.original.score for task in score.tasks if task.original is not None]
+    if gate.verdict != "pass" or gate.threshold is None or not originals:
+        return gate
+    most = float(np.mean(originals))
+    could_fail = most > gate.threshold if direction == "at most" else 1 - most < gate.threshold
+    if could_fail:
+        return gate
+    message = (
+        f"inconclusive: {gate.message}, but the originals score only {most:.2f}, so even the loss "
+        "of all of it would pass"
+    )
+    return replaced(gate, verdict="inconclusive", message=message)
 
 
 def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
@@ -151,8 +223,12 @@ def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
 def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamples:
     variants: dict[float, list[Samples]] = {distance: [] for distance in distances}
     for row in rows[1:]:
-        variants[row.distance].append(to_samples(row))
-    return TaskSamples(task_id=rows[0].task, original=to_samples(rows[0]), variants=variants)
+        variants[row.distance].append(_samples_of(row))
+    return TaskSamples(task_id=rows[0].task, original=_samples_of(rows[0]), variants=variants)
+
+
+def _samples_of(row: OutcomeRow) -> Samples:
+    return to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
 
 
 def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:

@@ -14,7 +14,7 @@ from pytest_promptse.store.store import StoredVerdict
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pytest_promptse.models.base import Capabilities, Completion
     from pytest_promptse.run.plan import PlannedVariant, Suite
@@ -128,13 +128,12 @@ class CompletionJudge:
                 form=capabilities.form,
                 finish_reason=finish_reason,
             )
-            for text, finish_reason in {(c.text, c.finish_reason) for c in completions}
+            for text, finish_reason in dict.fromkeys((c.text, c.finish_reason) for c in completions)
         }
-        programs = {
-            text_hash(found.program): found.program
-            for found in extracted.values()
-            if found.program is not None
-        }
+        # In the order of the samples: verdicts must not depend on the order of a set.
+        programs = dict.fromkeys(
+            found.program for found in extracted.values() if found.program is not None
+        )
         verdicts = self._verdicts(programs, task, check)
         judged = []
         for completion in completions:
@@ -142,7 +141,7 @@ class CompletionJudge:
             if found.program is None:
                 verdict = StoredVerdict(cause=found.cause or "no_code", detail="", seconds=0.0)
             else:
-                verdict = verdicts[text_hash(found.program)]
+                verdict = verdicts[found.program]
             judged.append(
                 JudgedSample(
                     completion=completion,
@@ -154,14 +153,16 @@ class CompletionJudge:
         return tuple(judged)
 
     def _verdicts(
-        self, programs: dict[str, str], task: Task, check: Check
+        self, programs: Iterable[str], task: Task, check: Check
     ) -> dict[str, StoredVerdict]:
         key = text_hash(f"{check.key}:{task.id}:{task.check_digest}")
         check = replace(check, limits=self._fitted_limits(key, task, check))
-        verdicts = dict(self._store.verdicts(key, list(programs)))
-        for sha in programs.keys() - verdicts.keys():
-            verdicts[sha] = self._evaluate(programs[sha], task, check)
-            self._store.add_verdict(key, sha, verdicts[sha])
+        programs = list(programs)
+        verdicts = dict(self._store.verdicts(key, programs))
+        for program in programs:
+            if program not in verdicts:
+                verdicts[program] = self._evaluate(program, task, check)
+                self._store.add_verdict(key, program, verdicts[program])
         return verdicts
 
     def _fitted_limits(self, key: str, task: Task, check: Check) -> Limits:
@@ -169,11 +170,10 @@ class CompletionJudge:
         if task.reference is None:
             return check.limits
         if (key, task.id) not in self._reference_limits:
-            sha = text_hash(task.reference)
-            known = self._store.verdicts(key, [sha]).get(sha)
+            known = self._store.verdicts(key, [task.reference]).get(task.reference)
             verdict = known or self._evaluate(task.reference, task, check)
             if known is None:
-                self._store.add_verdict(key, sha, verdict)
+                self._store.add_verdict(key, task.reference, verdict)
             if verdict.cause:
                 raise NotScoredError(
                     f"task {task.id!r}: its own reference fails its check ({verdict.cause}: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
     SCHEMA,
+    DrawRecord,
     EmotionRecord,
     ErrorRecord,
     GateRecord,
@@ -35,8 +37,9 @@ from pytest_promptse.record.schema import (
     UsageRecord,
     VariantRecord,
 )
+from pytest_promptse.run.gates import to_samples
 from pytest_promptse.run.provenance import environment, git_state
-from pytest_promptse.run.subgroups import Heard, calibrations, voices_of
+from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
 from pytest_promptse.scoring.robustness import task_robustness
 from pytest_promptse.store.run_log import (
     CachedRow,
@@ -58,8 +61,13 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import InvocationRecord, Losses, SubgroupsRecord
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.scoring.causes import CauseShare
-    from pytest_promptse.scoring.scores import Figures, SuiteFigures, SuiteScore, TaskScore
-    from pytest_promptse.scoring.scores import PromptScore as Scored
+    from pytest_promptse.scoring.scores import (
+        Figures,
+        PromptScore,
+        SuiteFigures,
+        SuiteScore,
+        TaskScore,
+    )
     from pytest_promptse.store.run_log import RunLog
     from pytest_promptse.store.store import Store
     from pytest_promptse.variants.library import Emotion
@@ -106,7 +114,7 @@ class RunFacts:
 def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts) -> Record:
     """Return the record of what all processes of a run have measured so far."""
     quadrants = {name: emotion.quadrant for name, emotion in facts.emotions.items()}
-    suites, tasks, voices = _suites(run_log, scores, quadrants)
+    suites, tasks, subgroups = _suites(run_log, scores, quadrants)
     # The first process to count saw the fewest samples that this run itself has added.
     cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
     cached += sum(row.cached for row in run_log.rows(LookRow))
@@ -124,7 +132,7 @@ def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts)
         templates=_templates(run_log),
         suites=suites,
         tasks=tasks,
-        voices=voices,
+        voices=subgroups,
         usage=_usage(facts.usage, cached=cached, price=price),
         rewording=_usage(facts.rewording_usage, cached=0, price=price),
         errors=[
@@ -171,7 +179,7 @@ def _suites(
     ends = {row.key: row for row in run_log.rows(LookRow) if row.ended}
     suites: list[SuiteRecord] = []
     tasks = CompressedTasks()
-    asked: dict[tuple[str, str | None], list[Heard]] = defaultdict(list)
+    by_model: dict[tuple[str, str | None], list[MeasuredPrompt]] = defaultdict(list)
     for suite in run_log.rows(SuiteRow):
         try:
             scored = scores.of(suite)
@@ -179,20 +187,30 @@ def _suites(
             # The items of the gates have reported it.
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
-        heard: list[Heard] = []
+        measured: list[MeasuredPrompt] = []
         for rows in run_log.measured(suite, VariantRow):
-            own = [Heard.of(row) for row in rows]
-            heard += own
+            own = [
+                MeasuredPrompt.of(
+                    to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens),
+                    suite=row.suite,
+                    task=row.task,
+                    distance=row.distance,
+                    emotion=row.emotion,
+                    personality=row.personality,
+                )
+                for row in rows
+            ]
+            measured += own
             tasks.append(_task(suite, by_id.get(rows[0].task), rows, own))
         decided, end = gates[suite.key], ends.get(suite.key)
-        suites.append(_suite(suite, scored, decided, heard, quadrants, end=end))
-        asked[suite.model, suite.template] += heard
-    voices = [voices_of(*key, own, quadrants) for key, own in asked.items()]
-    return _adjusted(suites), tasks, voices
+        suites.append(_suite(suite, scored, decided, measured, quadrants, end=end))
+        by_model[suite.model, suite.template] += measured
+    subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
+    return _adjust_p_values(suites), tasks, subgroups
 
 
-def _adjusted(suites: list[SuiteRecord]) -> list[SuiteRecord]:
-    """Fill in the p-values adjusted over the suites of the run."""
+def _adjust_p_values(suites: list[SuiteRecord]) -> list[SuiteRecord]:
+    """Fill in the p-values adjusted over all suites of the run (Benjamini and Hochberg)."""
     known = [suite.p_value for suite in suites if suite.p_value is not None]
     adjusted = iter(false_discovery_control(known) if known else ())
     return [
@@ -218,7 +236,7 @@ def _suite(
     suite: SuiteRow,
     score: SuiteScore | None,
     gates: Iterable[GateRow],
-    heard: list[Heard],
+    measured: list[MeasuredPrompt],
     quadrants: Mapping[str, str],
     *,
     end: LookRow | None,
@@ -243,11 +261,11 @@ def _suite(
         weighting=suite.weighting,
         n_tasks=len(suite.tasks),
         n_wordings=suite.n_wordings,
-        n_measured=len(heard),
+        n_measured=len(measured),
         pass_at_1=score.pass_at_1 if score else None,
         pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
-        **_curves(suite, score),
-        elasticity_ci95=_named(score.elasticity_ci95) if score else _nothing(suite),
+        **_curve_fields(suite, score),
+        elasticity_ci95=_by_distance(score.elasticity_ci95) if score else _no_values(suite),
         auc_e=score.auc_e if score else None,
         ci95=score.ci95 if score else None,
         auc_e_null=score.auc_e_null if score else None,
@@ -259,7 +277,7 @@ def _suite(
         light=_light(score.light) if score else None,
         losses=_losses(score.causes) if score else {},
         robustness=_robustness(score) if score else None,
-        calibration=calibrations(heard, quadrants),
+        calibration=calibrations(measured, quadrants),
         rounds=_rounds(suite, end) if end else None,
         gates=decided,
         verdict=_verdict(decided),
@@ -281,9 +299,11 @@ def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
     )
 
 
-def _curves(suite: SuiteRow, score: Figures | None) -> dict[str, Any]:
+def _curve_fields(suite: SuiteRow, score: Figures | None) -> dict[str, Any]:
     names = ("elasticity", "elasticity_null", "elasticity_excess", "elasticity_p_value")
-    return {name: _named(getattr(score, name)) if score else _nothing(suite) for name in names}
+    return {
+        name: _by_distance(getattr(score, name)) if score else _no_values(suite) for name in names
+    }
 
 
 def _losses(causes: Mapping[float, Mapping[str, CauseShare]]) -> Losses:
@@ -300,7 +320,7 @@ def _robustness(score: SuiteScore) -> RobustnessRecord | None:
     return RobustnessRecord(**vars(found)) if found else None
 
 
-def _nothing(suite: SuiteRow) -> dict[str, Any]:
+def _no_values(suite: SuiteRow) -> dict[str, Any]:
     return {f"{distance:g}": None for distance in suite.distances}
 
 
@@ -310,7 +330,7 @@ def _verdict(gates: list[GateRecord]) -> str | None:
 
 def _light(figures: SuiteFigures) -> LightRecord:
     return LightRecord(
-        elasticity=_named(figures.elasticity),
+        elasticity=_by_distance(figures.elasticity),
         auc_e=figures.auc_e,
         ci95=figures.ci95,
         auc_e_null=figures.auc_e_null,
@@ -319,20 +339,21 @@ def _light(figures: SuiteFigures) -> LightRecord:
 
 
 def _task(
-    suite: SuiteRow, score: TaskScore | None, rows: list[VariantRow], heard: list[Heard]
+    suite: SuiteRow, score: TaskScore | None, rows: list[VariantRow], measured: list[MeasuredPrompt]
 ) -> TaskRecord:
     original: PromptRecord | None = None
     variants = []
     places: Counter[float] = Counter()
-    for row, outcome in zip(rows, heard, strict=True):
+    for row, outcome in zip(rows, measured, strict=True):
         if row.distance == 0.0:
-            original = PromptRecord(**_wording(row, outcome, score.original if score else None))
+            plain = score.original if score else None
+            original = PromptRecord(**_prompt_fields(row, outcome, plain, suite.settings))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_wording(row, outcome, own),
+                **_prompt_fields(row, outcome, own, suite.settings),
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
@@ -350,7 +371,7 @@ def _task(
         suite=suite.id,
         model=suite.model,
         template=suite.template,
-        **_curves(suite, score),
+        **_curve_fields(suite, score),
         auc_e=score.auc_e if score else None,
         auc_e_null=score.auc_e_null if score else None,
         excess=score.excess if score else None,
@@ -363,7 +384,13 @@ def _task(
     )
 
 
-def _wording(row: VariantRow, outcome: Heard, score: Scored | None) -> dict[str, Any]:
+def _prompt_fields(
+    row: VariantRow,
+    outcome: MeasuredPrompt,
+    score: PromptScore | None,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the fields that the original and the variants of a task have in common."""
     return {
         "node": row.node,
         "prompt": row.text,
@@ -386,12 +413,21 @@ def _wording(row: VariantRow, outcome: Heard, score: Scored | None) -> dict[str,
             )
             for sample in row.samples
         ],
+        "draws": _draws(row) if settings["record_samples"] == "all" else [],
     }
 
 
+def _draws(row: VariantRow) -> list[DrawRecord]:
+    draws = zip(row.causes, row.logprobs, row.n_tokens, strict=True)
+    return [
+        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens)
+        for cause, logprob, n_tokens in draws
+    ]
+
+
 def _key(text: str) -> str:
-    return text_hash(text)[:_KEY_DIGITS]
+    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
-def _named(curve: Mapping[float, Any]) -> dict[str, Any]:
+def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:
     return {f"{distance:g}": value for distance, value in curve.items()}

@@ -96,7 +96,7 @@ class Rounds:
             most=sum(planned.job.n for planned in suite.variants),
             cached=0 if ended else self._sampler.count_stored(_jobs_of_round(suite, look + 1)),
         )
-        return self._run_log.settle(row)
+        return self._run_log.add_if_absent(row)
 
 
 def _jobs_of_round(suite: Suite, round_: int) -> list[Job]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from pytest_promptse.errors import NotScoredError
 from pytest_promptse.run.judge import CompletionJudge, variant_row
 from pytest_promptse.run.plan import plan_suite
 from pytest_promptse.run.rounds import Rounds
@@ -24,6 +25,7 @@ from pytest_promptse.store.run_log import (
     LookRow,
     RunLog,
     SuiteKey,
+    SuiteRow,
 )
 from pytest_promptse.store.store import Store
 from pytest_promptse.tasks.template import load_templates
@@ -34,12 +36,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.errors import NotScoredError
-    from pytest_promptse.models.base import Backend, Usage
+    from pytest_promptse.models.base import Backend, Completion, Usage
     from pytest_promptse.record.schema import InvocationRecord, Record
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import PlannedGate, PlannedVariant, Suite
+    from pytest_promptse.sampling.job import Job
     from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.store.run_log import Progress
@@ -207,9 +209,11 @@ class PromptseRun:
             self._templates[settings.template] = load_templates(settings.template, self.root)
         return self._templates[settings.template]
 
-    def estimate(self, selected: Sequence[tuple[Suite, PlannedVariant]]) -> list[str]:
-        """Return one line per model that says what sampling `selected` would request and cost."""
-        jobs = [planned.job for _, planned in selected]
+    def estimate(
+        self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
+    ) -> list[str]:
+        """Return one line per model: what sampling `selected` and `jobs` would request and cost."""
+        jobs = [*(planned.job for _, planned in selected), *jobs]
         estimates = estimate_cost(jobs, self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
         return [each.line(at_most=each.model in in_rounds) for each in estimates]
@@ -220,6 +224,8 @@ class PromptseRun:
         *,
         only_process: bool,
         suites_with_gates: Collection[SuiteKey] = (),
+        jobs: Sequence[Job] = (),
+        models: Collection[str] = (),
     ) -> None:
         """Start to sample in the background.
 
@@ -233,6 +239,10 @@ class PromptseRun:
         suites_with_gates
             The suites of which a gate is selected. Such a suite in rounds is sampled round by
             round; any other suite is sampled as a whole.
+        jobs
+            Further prompts to sample, whose completions no program is made of.
+        models
+            Models that are sampled beside those of the settings.
 
         Raises
         ------
@@ -247,15 +257,16 @@ class PromptseRun:
             for suite, planned in selected
             if not self._stops_early(suite) or suite.round_of(planned) == 0
         ]
-        self.sandbox  # noqa: B018 - opened before any request: without it nothing can be judged
+        if selected:
+            self.sandbox  # noqa: B018 - opened before any request, since it may not be available
         if self.rewording_usage.requests:
             self.store.add_usage(self._rewording_id, self.rewording_usage)
         for suite in {id(suite): suite for suite, _ in selected}.values():
             self.run_log.add(suite.row)
         self._sampler = Sampler(
             self.store,
-            [planned.job for _, planned in selected],
-            {model: partial(self.backend, model) for model in self.settings.model},
+            [*(planned.job for _, planned in selected), *jobs],
+            {model: partial(self.backend, model) for model in (*self.settings.model, *models)},
             run=self.id,
             concurrency=self.settings.concurrency,
             budget=Budget(
@@ -330,7 +341,7 @@ class PromptseRun:
         Raises
         ------
         NotScoredError
-            As `measure`.
+            As `measure`, and if the gate has a threshold but no original is solved.
         """
         if self._stops_early(suite):
             decided = partial(self._all_decided, suite, check, node_of)
@@ -338,6 +349,10 @@ class PromptseRun:
         else:
             needed = suite.needed_by(gate)
         self._measure_missing(suite, needed, check, node_of)
+        if gate.threshold is not None:
+            reason = self.scores.why_nothing_is_solved(suite, gate)
+            if reason is not None:
+                raise NotScoredError(reason)
         found = self.scores.decide(suite, gate)
         self.run_log.add(
             GateRow(
@@ -355,6 +370,18 @@ class PromptseRun:
         )
         return found
 
+    def wait(self, jobs: Sequence[Job]) -> dict[str, Completion]:
+        """Sample `jobs` of one sample each and return their completions by key.
+
+        Raises
+        ------
+        NotScoredError
+            If a completion is missing.
+        """
+        self.sampler.request(jobs)
+        with self._show_progress(self.sampler.progress) as tick:
+            return {job.key: self.sampler.wait(job, tick=tick)[0] for job in jobs}
+
     def log_error(self, where: str, error: NotScoredError) -> None:
         """Log that the item `where` could not be measured."""
         self.run_log.add(ErrorRow(where=where, message=str(error)))
@@ -369,7 +396,7 @@ class PromptseRun:
         facts = RunFacts(
             started=self.started,
             root=self.root,
-            sandbox=self.sandbox.isolation_level,
+            sandbox=self._isolation_level,
             settings=self.settings,
             invocation=invocation,
             backends={spec: self.backend(spec) for spec in self.settings.model},
@@ -407,6 +434,12 @@ class PromptseRun:
                 opened.close()
 
     @property
+    def _isolation_level(self) -> str:
+        """The isolation level of programs; ``unused`` in a run that has none."""
+        judges = "sandbox" in self.__dict__ or any(True for _ in self.run_log.rows(SuiteRow))
+        return self.sandbox.isolation_level if judges else "unused"
+
+    @property
     def _rewording_id(self) -> str:
         """The name under which the store keeps the usage of rewording."""
         return f"{self.id}-rewording"
@@ -428,6 +461,9 @@ class PromptseRun:
         if score is None:
             return False
         with_threshold = [gate for gate in suite.gates if gate.threshold is not None]
+        if self.scores.why_nothing_is_solved(suite, with_threshold[-1]) is not None:
+            # More variants of prompts that are never solved decide nothing.
+            return True
         # The gates of the suite come last. They share one score, so they are cheaper to try first.
         gates = (self.scores.decide(suite, gate) for gate in reversed(with_threshold))
         return may_stop(gates, mode=score.mode)
@@ -441,7 +477,7 @@ class PromptseRun:
         for planned in needed:
             if planned.key in measured:
                 continue
-            row = self.run_log.wording(suite.key, *planned.key)
+            row = self.run_log.variant(suite.key, *planned.key)
             if row is None:
                 missing.append(planned)
             else:

@@ -1,4 +1,4 @@
-"""Where a model gives way: a run's wordings by emotion, by trait and by quadrant of emotion."""
+"""Compare subgroups of variants with their originals: by emotion, trait and emotion quadrant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from pytest_promptse.record.schema import (
     SubgroupRecord,
     SubgroupsRecord,
 )
-from pytest_promptse.run.gates import to_samples
 from pytest_promptse.scoring.calibration import calibration_by_group, confidence
 from pytest_promptse.scoring.stratified import Stratum, stratified_p_value
 
@@ -25,20 +24,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.record.schema import Calibrations
-    from pytest_promptse.scoring.samples import Bools, Floats
-    from pytest_promptse.store.run_log import OutcomeRow
+    from pytest_promptse.scoring.samples import Bools, Floats, Samples
 
 _TRAITS = ("technical", "experience", "collaboration")
-# Trait, value and distance, None for all distances.
-_Voice = tuple[str, str, float | None]
+# Trait, its value, and the distance or None for all distances.
+_Subgroup = tuple[str, str, float | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Heard:
-    """What one wording came to, in little room: a run's voices are made of all of its wordings.
+class MeasuredPrompt:
+    """The samples of one original or variant, as compact as possible: a run keeps all of them.
 
-    ``passed`` and ``confidence`` run over the samples; the latter is None where log-probabilities
-    are missing.
+    Attributes
+    ----------
+    suite, task
+        The ids of suite and task.
+    distance
+        0 for the original.
+    emotion, personality
+        Those of the variant, or None.
+    passed
+        Whether each sample passed, in sample order.
+    confidence
+        The confidence of each sample in [0, 1], or None if a log-probability is missing.
     """
 
     suite: str
@@ -50,15 +58,23 @@ class Heard:
     confidence: Floats | None
 
     @classmethod
-    def of(cls, row: OutcomeRow) -> Heard:
-        """Return what `row` came to."""
-        samples = to_samples(row)
+    def of(
+        cls,
+        samples: Samples,
+        *,
+        suite: str,
+        task: str,
+        distance: float,
+        emotion: str | None,
+        personality: str | None,
+    ) -> MeasuredPrompt:
+        """Return what the samples of one prompt came to; names that repeat are held once."""
         return cls(
-            suite=intern(row.suite),
-            task=intern(row.task),
-            distance=row.distance,
-            emotion=row.emotion and intern(row.emotion),
-            personality=row.personality and intern(row.personality),
+            suite=intern(suite),
+            task=intern(task),
+            distance=distance,
+            emotion=emotion and intern(emotion),
+            personality=personality and intern(personality),
             passed=samples.passed,
             confidence=(
                 None
@@ -69,28 +85,42 @@ class Heard:
 
     @property
     def n(self) -> int:
+        """Number of samples."""
         return self.passed.size
 
     @property
     def passes(self) -> int:
+        """Number of samples that passed."""
         return int(np.count_nonzero(self.passed))
 
 
-def voices_of(
-    model: str, template: str | None, rows: Sequence[Heard], quadrants: Mapping[str, str]
+def compare_subgroups(
+    model: str, template: str | None, rows: Sequence[MeasuredPrompt], quadrants: Mapping[str, str]
 ) -> SubgroupsRecord:
-    """Compare wordings by voice with their originals, over all suites of one model.
+    """Compare each subgroup of variants with its originals, over all suites of one model.
 
-    Wordings whose original was not measured are left out: they have nothing to be compared with.
-    `quadrants` names each emotion's.
+    A subgroup has one value of a trait, at one distance or at all distances. The p-value is that
+    of a test stratified by task; it is adjusted over all subgroups (Benjamini and Hochberg 1995,
+    doi:10.1111/j.2517-6161.1995.tb02031.x).
+
+    Parameters
+    ----------
+    model
+        The model as ``BACKEND:NAME``.
+    template
+        The name of the prompt template, or None.
+    rows
+        The originals and variants. A variant whose original is missing is left out.
+    quadrants
+        The quadrant of each emotion.
     """
     originals = {(row.suite, row.task): row for row in rows if row.distance == 0.0}
-    by_voice: dict[_Voice, list[Heard]] = defaultdict(list)
+    by_subgroup: dict[_Subgroup, list[MeasuredPrompt]] = defaultdict(list)
     for row in rows:
         if row.distance and (row.suite, row.task) in originals:
-            for voice in _voices(row):
-                by_voice[voice].append(row)
-    p_values = [stratified_p_value(_strata(own, originals)) for own in by_voice.values()]
+            for subgroup in _subgroups_of(row):
+                by_subgroup[subgroup].append(row)
+    p_values = [stratified_p_value(_strata(own, originals)) for own in by_subgroup.values()]
     adjusted = false_discovery_control(p_values) if p_values else ()
     return SubgroupsRecord(
         model=model,
@@ -106,7 +136,7 @@ def voices_of(
                 p_adjusted=float(q),
             )
             for ((trait, value, distance), own), p, q in zip(
-                by_voice.items(), p_values, adjusted, strict=True
+                by_subgroup.items(), p_values, adjusted, strict=True
             )
         ],
         calibration=calibrations(rows, quadrants),
@@ -114,14 +144,26 @@ def voices_of(
     )
 
 
-def calibrations(rows: Iterable[Heard], groups_of: Mapping[str, str]) -> Calibrations | None:
-    """Measure calibration of all samples and by group, None where log-probabilities are missing.
+def calibrations(
+    rows: Iterable[MeasuredPrompt], groups_of: Mapping[str, str]
+) -> Calibrations | None:
+    """Return the calibration of all samples and of each group of prompts.
 
-    The groups are ``original``, that of each emotion in `groups_of`, such as its quadrant, and
-    ``control``, the wordings without an emotion. They share one threshold, the median confidence
-    of all samples.
+    The groups are ``original``, ``control`` for variants without an emotion, and those in
+    `groups_of`. All share one threshold, the median confidence of all samples.
+
+    Parameters
+    ----------
+    rows
+        The originals and variants.
+    groups_of
+        The group of each emotion, such as its quadrant.
+
+    Returns
+    -------
+    None if there are no rows or a log-probability is missing.
     """
-    groups: dict[str, list[Heard]] = defaultdict(list)
+    groups: dict[str, list[MeasuredPrompt]] = defaultdict(list)
     for row in rows:
         if row.confidence is None:
             return None
@@ -146,16 +188,16 @@ def calibrations(rows: Iterable[Heard], groups_of: Mapping[str, str]) -> Calibra
     }
 
 
-def _joined(rows: Iterable[Heard]) -> tuple[Floats, Bools]:
+def _joined(rows: Iterable[MeasuredPrompt]) -> tuple[Floats, Bools]:
     known = [(row.confidence, row.passed) for row in rows if row.confidence is not None]
     return np.concatenate([c for c, _ in known]), np.concatenate([ok for _, ok in known])
 
 
-def _voices(row: Heard) -> Iterator[_Voice]:
+def _subgroups_of(row: MeasuredPrompt) -> Iterator[_Subgroup]:
     named = [("emotion", row.emotion)] if row.emotion else []
     if row.personality:
         parts = row.personality.split(".")
-        # Other packages' rewriters may have personalities of another shape.
+        # Rewriters of other packages may name personalities in another way.
         whole = len(parts) != len(_TRAITS)
         named += [("personality", row.personality)] if whole else zip(_TRAITS, parts, strict=True)
     for trait, value in named:
@@ -163,13 +205,15 @@ def _voices(row: Heard) -> Iterator[_Voice]:
         yield trait, value, None
 
 
-def _change(row: Heard, originals: Mapping[tuple[str, str], Heard]) -> float:
+def _change(row: MeasuredPrompt, originals: Mapping[tuple[str, str], MeasuredPrompt]) -> float:
     original = originals[row.suite, row.task]
     return row.passes / row.n - original.passes / original.n
 
 
-def _strata(rows: Iterable[Heard], originals: Mapping[tuple[str, str], Heard]) -> list[Stratum]:
-    by_task: dict[tuple[str, str], list[Heard]] = defaultdict(list)
+def _strata(
+    rows: Iterable[MeasuredPrompt], originals: Mapping[tuple[str, str], MeasuredPrompt]
+) -> list[Stratum]:
+    by_task: dict[tuple[str, str], list[MeasuredPrompt]] = defaultdict(list)
     for row in rows:
         by_task[row.suite, row.task].append(row)
     return [

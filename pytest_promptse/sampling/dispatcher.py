@@ -18,7 +18,7 @@ from pytest_promptse.models.base import (
 from pytest_promptse.sampling.budget import upper_bound
 from pytest_promptse.sampling.concurrency import AdaptiveLimit, RequestLimiter
 from pytest_promptse.sampling.request_queue import ActiveJob, BatchQueue, RequestQueue
-from pytest_promptse.sampling.retry import with_retries
+from pytest_promptse.sampling.retry import attempts
 from pytest_promptse.store.store import capabilities_to_json
 
 if TYPE_CHECKING:
@@ -198,11 +198,15 @@ class Dispatcher:
     async def _start_backend(self) -> Capabilities:
         retry_policy = self._context.retry_policy
         if isinstance(self._backend, Remote):
-            return await with_retries(
-                partial(self._backend.reach, self._guard_probe), retry_policy=retry_policy
-            )
+            async for attempt in attempts(retry_policy=retry_policy):
+                with attempt:
+                    capabilities = await self._backend.reach(self._guard_probe)
+            return capabilities
         async with self._context.starting:
-            return await with_retries(self._backend.start, retry_policy=retry_policy)
+            async for attempt in attempts(retry_policy=retry_policy):
+                with attempt:
+                    capabilities = await self._backend.start()
+            return capabilities
 
     @asynccontextmanager
     async def _guard_probe(self, request: Request) -> AsyncIterator[RequestUsage]:
@@ -260,11 +264,9 @@ class Dispatcher:
         context, job = self._context, batch.active.job
         settled = batch.n
         try:
-            response = await with_retries(
-                partial(self._request, batch, limiter),
-                retry_policy=context.retry_policy,
-                rest=limiter.rest,
-            )
+            async for attempt in attempts(retry_policy=context.retry_policy, rest=limiter.rest):
+                with attempt:
+                    response = await self._request(batch, limiter)
             usable = {c.index: c for c in response.completions if c.index in batch.samples}
             n_stored = await context.writer.post(partial(self._store, job, usable, response))
             context.stored(job.key, n_stored)

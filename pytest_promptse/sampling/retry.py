@@ -6,14 +6,13 @@ import asyncio
 import random
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pytest_promptse.models.base import FatalError, TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-_T = TypeVar("_T")
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import TracebackType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,18 +57,39 @@ class RetryPolicy:
         return (retry_after or 0.0) > self.longest_retry_after
 
 
-async def with_retries(
-    action: Callable[[], Awaitable[_T]],
-    *,
-    retry_policy: RetryPolicy,
-    rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> _T:
-    """Return the result of `action`; repeat it after transient errors.
+class Attempt:
+    """One attempt: used as a context manager, it holds back a transient error of its body."""
+
+    def __init__(self) -> None:
+        self.error: TransientError | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, TransientError):
+            self.error = error
+        return self.error is not None
+
+
+async def attempts(
+    *, retry_policy: RetryPolicy, rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+) -> AsyncIterator[Attempt]:
+    """Yield attempts until the body of one succeeds.
+
+    ::
+
+        async for attempt in attempts(retry_policy=policy):
+            with attempt:
+                response = await request()
 
     Parameters
     ----------
-    action
-        Called once per attempt.
     retry_policy
         Number of attempts and length of the pauses.
     rest
@@ -78,20 +98,21 @@ async def with_retries(
     Raises
     ------
     TransientError
-        If the last attempt failed. Every other error of `action` is raised at once.
+        If the last attempt failed. Every other error of a body is raised at once.
     FatalError
         If the server is overloaded and asks for a longer pause than the policy allows.
     """
-    for attempt in count():
-        try:
-            return await action()
-        except TransientError as error:
-            pause = retry_policy.pause(attempt, error.retry_after)
-            if pause is None:
-                tried = f"tried {attempt + 1} times" if attempt else "tried once"
-                wish = f", server asks to wait {error.retry_after:g} s" if error.retry_after else ""
-                hopeless = error.overloaded and retry_policy.exceeded(error.retry_after)
-                kind = FatalError if hopeless else TransientError
-                raise kind(f"{error} ({tried}{wish})") from error
+    for number in count():
+        attempt = Attempt()
+        yield attempt
+        error = attempt.error
+        if error is None:
+            return
+        pause = retry_policy.pause(number, error.retry_after)
+        if pause is None:
+            tried = f"tried {number + 1} times" if number else "tried once"
+            wish = f", server asks to wait {error.retry_after:g} s" if error.retry_after else ""
+            hopeless = error.overloaded and retry_policy.exceeded(error.retry_after)
+            kind = FatalError if hopeless else TransientError
+            raise kind(f"{error} ({tried}{wish})") from error
         await rest(pause)
-    raise AssertionError  # count() does not end

@@ -18,6 +18,7 @@ import numpy as np
 from pytest_promptse.scoring.elasticity import auc_e, elasticity, light_elasticity
 from pytest_promptse.scoring.intervals import (
     SIGNED,
+    exact_interval,
     generator,
     mean_interval,
     shifted_interval,
@@ -25,6 +26,7 @@ from pytest_promptse.scoring.intervals import (
 )
 from pytest_promptse.scoring.noise_floor import light_null_gap
 from pytest_promptse.scoring.pairing import Pairs
+from pytest_promptse.scoring.robustness import squared_sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,17 +41,28 @@ _DRAWS = 499
 # Where a pass rate of the original stands in a curve.
 _ORIGINAL = 0.0
 
-Metric: TypeAlias = Literal["auc_e", "elasticity", "pass_at_1", "excess"]
+Metric: TypeAlias = Literal["auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity"]
+_LABELS: dict[str, str] = {
+    "auc_e": "AUC-E",
+    "pass_at_1": "pass@1",
+    "excess": "excess sensitivity",
+    "squared_sensitivity": "squared sensitivity",
+}
+_LESS_IS_BETTER: tuple[Metric, ...] = ("excess", "squared_sensitivity")
+# Figures that depend on how many samples every prompt has.
+_DEPEND_ON_SAMPLES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """One figure of two runs over what both have.
 
-    ``difference`` is `current` - `baseline`. ``verdict`` is ``pass`` where the interval excludes
-    a loss of ``margin`` or more, ``fail`` where it excludes any smaller one, else
-    ``inconclusive``; None without a margin or without a figure on both sides. What only one
-    side has is listed: tasks by id, prompts as (task id, prompt id).
+    ``difference`` is `current` - `baseline`. ``ci95`` covers further tasks like those compared,
+    ``exact`` all tasks, those not seen included (None for a single task). ``verdict`` is ``pass``
+    where both exclude a loss of ``margin`` or more, ``fail`` where ``ci95`` excludes any smaller
+    one, else ``inconclusive``; None without a margin or without a figure on both sides. A figure
+    that depends on the number of samples is inconclusive where the runs differ in it. What only
+    one side has is listed: tasks by id, prompts as (task id, prompt id).
     """
 
     metric: Metric
@@ -58,6 +71,7 @@ class Comparison:
     baseline: float | None
     difference: float | None
     ci95: Interval | None
+    exact: Interval | None
     margin: float | None
     verdict: Verdict | None
     message: str
@@ -88,8 +102,9 @@ def compare_runs(
     current, baseline
         The runs; ids of tasks are unique in each. Their order does not matter.
     metric
-        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"`` or ``"excess"`` (of AUC-E).
-        Of excess less is better, of the others more.
+        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"``, ``"excess"`` (of AUC-E)
+        or ``"squared_sensitivity"``. Of the last two less is better, of the others more. The
+        last is the one figure of sensitivity that is comparable between numbers of samples.
     mode
         The metric of both runs: PromptSE's elasticity or PromptSELight's.
     distances
@@ -130,7 +145,7 @@ def compare_runs(
     ]
     ours = task_values([a for a, _ in paired], over)
     theirs = task_values([b for _, b in paired], over)
-    now, then, gap, ci95, values = None, None, None, None, None
+    now, then, gap, ci95, exact = None, None, None, None, None
     if ours is not None and theirs is not None:
         now, then = float(ours.mean()), float(theirs.mean())
         gap = now - then
@@ -147,11 +162,19 @@ def compare_runs(
             )
             ci95 = shifted_interval(gap, a - b, bounds=SIGNED)
         else:
-            ci95 = mean_interval(ours - theirs, bounds=SIGNED, resamples=resamples, rng=rng)
-        values = (now, then, ci95)
+            gaps = ours - theirs
+            ci95 = mean_interval(gaps, bounds=SIGNED, resamples=resamples, widen=False, rng=rng)
+            rng = generator(seed, "compare", metric, f"{distance}", "exact")
+            exact = exact_interval(
+                np.clip(gaps, *SIGNED), bounds=SIGNED, resamples=resamples, rng=rng
+            )
     if margin is not None and relative and then is not None:
         margin *= abs(then)
-    verdict = _verdict(gap, ci95, margin, less_is_better=metric == "excess")
+    sizes = sample_sizes(pairs) if metric in _DEPEND_ON_SAMPLES else None
+    verdict = _verdict(gap, ci95, exact, margin, less_is_better=metric in _LESS_IS_BETTER)
+    if verdict is not None and sizes is not None:
+        verdict = "inconclusive"
+    label = _LABELS.get(metric, f"E({distance})")
     return Comparison(
         metric=metric,
         distance=distance,
@@ -159,9 +182,21 @@ def compare_runs(
         baseline=then,
         difference=gap,
         ci95=ci95,
+        exact=exact,
         margin=margin,
         verdict=verdict,
-        message=_message(metric, distance, values, margin, verdict),
+        message=(
+            f"{label}: the runs have nothing in common that could be compared"
+            if now is None or then is None
+            else _message(
+                label,
+                (now, then),
+                intervals=(ci95, exact),
+                margin=margin,
+                verdict=verdict,
+                sizes=sizes,
+            )
+        ),
         n_tasks=0 if ours is None else ours.size,
         tasks_only_current=pairs.tasks_only_current,
         tasks_only_baseline=pairs.tasks_only_baseline,
@@ -183,7 +218,17 @@ def task_curve(
         variants = [w for w in task.variants.values() if w.distance == d]
         if not variants:
             continue
-        if metric == "excess":
+        if metric == "squared_sensitivity":
+            if task.original.n > 1 and min(w.n for w in variants) > 1:
+                curve[d] = float(
+                    squared_sensitivity(
+                        task.original.pass_rate,
+                        [w.pass_rate for w in variants],
+                        m_p=task.original.n,
+                        m_v=[w.n for w in variants],
+                    )
+                )
+        elif metric == "excess":
             curve[d] = _excess(task, task.original, variants, mode, seed)
         elif mode == "light":
             rates = [w.pass_rate for w in variants]
@@ -232,10 +277,18 @@ def _resampled(
     if metric == "pass_at_1":
         return _beta([task.original], "light", resamples, rng)[:, 0]
     prompts = [task.original, *task.variants.values()]
-    scores = _beta(prompts, mode, resamples, rng)
+    scores = _beta(prompts, "light" if metric == "squared_sensitivity" else mode, resamples, rng)
     curve = []
     for d in over:
         columns = [i for i, w in enumerate(prompts) if i > 0 and w.distance == d]
+        if metric == "squared_sensitivity":
+            sizes = np.array([prompts[i].n for i in columns])
+            curve.append(
+                squared_sensitivity(
+                    scores[:, 0], scores[:, columns], m_p=task.original.n, m_v=sizes
+                )
+            )
+            continue
         metric_of = light_elasticity if mode == "light" else elasticity
         curve.append(metric_of(scores[:, 0], scores[:, columns]))
     area = auc_e(np.stack(curve, axis=1), over)
@@ -253,40 +306,67 @@ def _beta(
     return rng.beta(score * size + 0.5, (1.0 - score) * size + 0.5, size=shape)
 
 
+def sample_sizes(pairs: Pairs) -> tuple[int, int] | None:
+    """Return the first two numbers of samples that differ between the runs, None where none do.
+
+    Compared prompt by prompt, over what both runs have.
+    """
+    for ours, theirs in pairs.tasks:
+        prompts = [(ours.original, theirs.original)]
+        prompts += [(one, theirs.variants[name]) for name, one in ours.variants.items()]
+        for one, other in prompts:
+            if one is not None and other is not None and one.n != other.n:
+                return (one.n, other.n)
+    return None
+
+
 def _verdict(
-    gap: float | None, ci95: Interval | None, margin: float | None, *, less_is_better: bool
+    gap: float | None,
+    ci95: Interval | None,
+    exact: Interval | None,
+    margin: float | None,
+    *,
+    less_is_better: bool,
 ) -> Verdict | None:
     if gap is None or margin is None:
         return None
     if ci95 is None:
         return "inconclusive"
-    low, high = (-ci95[1], -ci95[0]) if less_is_better else ci95
-    if low > -margin:
+    sign = -1.0 if less_is_better else 1.0
+    low, high = sorted(sign * end for end in ci95)
+    # That nothing got worse must also hold of tasks not seen.
+    surely = low if exact is None else min(low, *(sign * end for end in exact))
+    if surely > -margin:
         return "pass"
     return "fail" if high <= -margin else "inconclusive"
 
 
 def _message(
-    metric: Metric,
-    distance: float | None,
-    values: tuple[float, float, Interval | None] | None,
+    label: str,
+    values: tuple[float, float],
+    *,
+    intervals: tuple[Interval | None, Interval | None],
     margin: float | None,
     verdict: Verdict | None,
+    sizes: tuple[int, int] | None,
 ) -> str:
-    label = {"auc_e": "AUC-E", "pass_at_1": "pass@1", "excess": "excess sensitivity"}.get(
-        metric, f"E({distance})"
-    )
-    if values is None:
-        return f"{label}: the runs have nothing in common that could be compared"
-    now, then, ci95 = values
+    now, then = values
+    ci95, exact = intervals
     text = f"{label} {now:.3f}, baseline {then:.3f}: {now - then:+.3f}"
     if ci95 is not None:
         text += f" [{ci95[0]:+.3f}, {ci95[1]:+.3f}]"
     if margin is None:
         return text
-    said = {
-        "pass": f"no worse by {margin:.3f}",
-        "fail": f"worse by {margin:.3f} or more",
-        "inconclusive": f"does not decide whether it is worse by {margin:.3f}",
-    }
-    return f"{text}, {said[verdict or 'inconclusive']}"
+    if sizes is not None:
+        return (
+            f"{text}, not comparable between {sizes[0]} and {sizes[1]} samples; compare squared "
+            "sensitivity"
+        )
+    if verdict == "pass":
+        return f"{text}, no worse by {margin:.3f}"
+    if verdict == "fail":
+        return f"{text}, worse by {margin:.3f} or more"
+    text += f", does not decide whether it is worse by {margin:.3f}"
+    if exact is not None:
+        text += f"; tasks not seen leave [{exact[0]:+.3f}, {exact[1]:+.3f}]"
+    return text

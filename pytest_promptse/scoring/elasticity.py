@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.integrate import simpson
+from scipy.integrate import simpson, trapezoid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,11 +62,13 @@ def light_elasticity(original: ArrayLike, variants: ArrayLike) -> Floats:
     return np.asarray(1.0 - np.abs(p - v.mean(axis=-1)))
 
 
-def simpson_weights(distances: Sequence[float]) -> Floats:
-    """Return the weight of each distance in AUC-E, shape (D,), adding up to 1.
+def area_weights(distances: Sequence[float]) -> Floats:
+    """Return the weight of each distance in AUC-E, shape (D,), each >= 0, adding up to 1.
 
-    (1/6, 4/6, 1/6) for three evenly spaced distances. Unevenly spaced ones may get a negative
-    weight, and AUC-E may then leave [0, 1].
+    The weights are those of Simpson's rule, (1/6, 4/6, 1/6) for three evenly spaced distances.
+    Simpson's rule can give a distance a negative weight where the spacing is uneven: a better
+    elasticity would then lower AUC-E. Such distances get the weights of the trapezoid rule
+    instead (see `uses_trapezoid`).
 
     Raises
     ------
@@ -81,11 +83,22 @@ def simpson_weights(distances: Sequence[float]) -> Floats:
     if x.size == 1:
         return np.ones(1)
     areas = np.asarray(simpson(np.eye(x.size), x=x, axis=0), dtype=np.float64)
+    if (areas < 0.0).any():
+        areas = np.asarray(trapezoid(np.eye(x.size), x=x, axis=0), dtype=np.float64)
     return np.asarray(areas / (x[-1] - x[0]))
 
 
+def uses_trapezoid(distances: Sequence[float]) -> bool:
+    """Return whether AUC-E over `distances` uses the trapezoid rule instead of Simpson's.
+
+    That is the case where Simpson's rule gives some distance a negative weight.
+    """
+    x = np.asarray(distances, dtype=np.float64)
+    return x.size > 1 and bool((simpson(np.eye(x.size), x=x, axis=0) < 0.0).any())
+
+
 def auc_e(curve: ArrayLike, distances: Sequence[float]) -> Floats:
-    """Return AUC-E, the area under the elasticity curve by Simpson's rule over its range.
+    """Return AUC-E, the area under the elasticity curve divided by the range of distances.
 
     Parameters
     ----------
@@ -98,7 +111,7 @@ def auc_e(curve: ArrayLike, distances: Sequence[float]) -> Floats:
     Returns
     -------
     ndarray of shape (...)
-        In [0, 1] for evenly spaced distances; for one distance the elasticity itself.
+        In [0, 1]; for one distance the elasticity itself. See `area_weights` for the rule.
 
     Raises
     ------
@@ -106,7 +119,7 @@ def auc_e(curve: ArrayLike, distances: Sequence[float]) -> Floats:
         If the curve does not have one value for each distance, or they do not increase.
     """
     e = np.asarray(curve, dtype=np.float64)
-    w = simpson_weights(distances)
+    w = area_weights(distances)
     if e.shape[-1:] != w.shape:
         raise ValueError(f"the curve has shape {e.shape} for {w.size} distances")
     # Divided by the weights' own sum, so that a perfect curve has an area of exactly 1.

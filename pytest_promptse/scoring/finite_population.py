@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_promptse.scoring.confidence_sequence import finite_population_limits
-from pytest_promptse.scoring.elasticity import simpson_weights
+from pytest_promptse.scoring.elasticity import area_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def finite_population_correction(
         high = min(high + (around[1] - value), share * around[1] + 1.0 - share)
         return (min(around[0], max(0.0, low)), 1.0 if light else max(around[1], min(1.0, high)))
 
-    w = simpson_weights(distances)
+    w = area_weights(distances)
     ci95, excess = figures.ci95, figures.excess_ci95
     # An area that weighs a distance negatively is bounded by nothing.
     area = widened(ci95, figures.auc_e, w @ rows) if (w >= 0.0).all() else (0.0, 1.0)

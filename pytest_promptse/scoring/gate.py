@@ -39,6 +39,7 @@ def judge_gate(
     kind: GateKind = "point",
     null: float | None = None,
     samples: int | None = None,
+    original_samples: int | None = None,
     direction: Direction = "at least",
 ) -> Gate:
     """Compare a figure with its threshold.
@@ -60,8 +61,8 @@ def judge_gate(
     null
         The noise ceiling: the figure expected of a model to which wording does not matter. A
         threshold above it gets a warning.
-    samples
-        Samples per variant that the figure rests on, for that warning.
+    samples, original_samples
+        Samples per variant and of the original that the figure rests on, for that warning.
     direction
         ``"at least"`` for floors (elasticities, pass rate), ``"at most"`` for ``excess``.
 
@@ -102,12 +103,12 @@ def judge_gate(
         ci95=ci95,
         verdict=verdict,
         message=text,
-        warnings=_ceiling_warning(label, threshold, null, samples, direction),
+        warnings=_ceiling_warning(label, threshold, null, (samples, original_samples), direction),
     )
 
 
 def samples_needed(null: float, threshold: float, samples: int) -> int | None:
-    """Return about how many samples per variant lift the noise ceiling up to `threshold`.
+    """Return about how many samples per prompt lift the noise ceiling up to `threshold`.
 
     Parameters
     ----------
@@ -116,7 +117,8 @@ def samples_needed(null: float, threshold: float, samples: int) -> int | None:
     threshold
         The elasticity asked for, in [0, 1].
     samples
-        Samples per variant in the present plan, >= 1; the original's are taken to grow with them.
+        Samples of one prompt in the present plan, >= 1. The answer holds if the samples of the
+        original and of the variants grow by the same factor, so call it once for each.
 
     Returns
     -------
@@ -187,7 +189,7 @@ def _ceiling_warning(
     label: str,
     threshold: float,
     null: float | None,
-    samples: int | None,
+    sizes: tuple[int | None, int | None],
     direction: Direction,
 ) -> tuple[str, ...]:
     if null is None or direction != "at least" or threshold <= null:
@@ -198,8 +200,13 @@ def _ceiling_warning(
     )
     if threshold >= 1.0:
         return (f"{start}, and no number of samples lifts it to 1",)
+    samples, original_samples = sizes
     if samples is None:
         times = ((1.0 - null) / (1.0 - threshold)) ** 2
         return (f"{start}; it takes about {times:.1f} times the samples to reach it",)
     needed = samples_needed(null, threshold, samples)
-    return (f"{start}; it takes about {needed} samples per variant instead of {samples}",)
+    text = f"{start}; it takes about {needed} samples per variant instead of {samples}"
+    if original_samples is not None:
+        of_original = samples_needed(null, threshold, original_samples)
+        text += f" and {of_original} of the original instead of {original_samples}"
+    return (text,)

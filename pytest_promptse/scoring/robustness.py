@@ -1,4 +1,21 @@
-r"""ReCode's robustness figures over a task's variants, as columns beside elasticity.
+r"""Figures that catch what a mean of absolute differences hides.
+
+*Squared sensitivity* has no bias from sampling, so it can be compared between runs with
+different numbers of samples. With pass rates p of the original and v of a variant,
+
+.. math:: (p - v)^2 - \frac{p (1 - p)}{m_p - 1} - \frac{v (1 - v)}{m_v - 1}
+
+is an unbiased estimate of the squared difference of the true rates, since each subtracted term
+is the unbiased estimate of that rate's sampling variance.
+
+*Loss* is one-sided: what variants score below the original, :math:`\max(0, S(p) - S(v))`, minus
+what sampling alone gives. That is half of the noise floor, since the difference has mean 0 under
+the null. A variant that does better than the original loses nothing.
+
+*Robust pass* is the worst case over s variants, from ReCode: see below. *Flips* is the share of
+tasks whose majority verdict changes: the original passes in at least half of its samples and the
+variants of some distance do not, or the reverse. The *shortfall* is the mean loss of the worst
+tenth of the tasks.
 
 ReCode (Wang et al., 2022, arXiv:2212.10264, §3.3) takes the worst case over s perturbed prompts,
 sample by sample. Samples of different prompts do not belong together, so here the worst case is
@@ -20,8 +37,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pytest_promptse.scoring.scores import TaskScore
+    from pytest_promptse.scoring.samples import Floats
+    from pytest_promptse.scoring.scores import Curve, TaskScore, VariantScore
 
+WORST_OF = 5
+"""Variants that the worst case is taken over where a task has as many."""
+
+_MAJORITY = 0.5
+# Sums of floats that are 1/2 in exact arithmetic count as 1/2.
+_TIE = 1e-9
 # Below this pass rate a relative drop is mostly noise.
 _LEAST_NOMINAL = 0.05
 
@@ -82,8 +106,8 @@ def robustness(
     if not kept:
         return None
     nominal = float(np.mean([p for p, _ in kept]))
-    all_solved = np.array([_mean_product(v, s) for _, v in kept])
-    none_solved = np.array([_mean_product(1.0 - v, s) for _, v in kept])
+    all_solved = np.array([worst_case(v, s) for _, v in kept])
+    none_solved = np.array([worst_case(1.0 - v, s) for _, v in kept])
     p = np.array([p for p, _ in kept])
     rp = float(all_solved.mean())
     return Robustness(
@@ -106,11 +130,148 @@ def task_robustness(tasks: Sequence[TaskScore], *, s: int = 5) -> Robustness | N
     return robustness([p for p, _ in scored], [v for _, v in scored], s=s)
 
 
-def _mean_product(rates: ArrayLike, s: int) -> float:
-    """Return the mean of the product over all subsets of s rates, shape (K,), K >= s."""
-    polynomial = np.zeros(s + 1)
-    polynomial[0] = 1.0
+def squared_sensitivity(
+    original: ArrayLike, variants: ArrayLike, *, m_p: ArrayLike, m_v: ArrayLike
+) -> Floats:
+    """Return the unbiased squared difference of true pass rates, averaged over variants.
+
+    Parameters
+    ----------
+    original
+        Shape (...): pass rate of the original, in [0, 1].
+    variants
+        Shape (..., K), K >= 1: pass rates of its variants, in [0, 1].
+    m_p, m_v
+        Samples of the original, shape (...), and of the variants, shape (..., K), each >= 2.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        At most 1. Single values may be below 0, since the noise that is subtracted is an
+        estimate; the mean is 0 where wording does not matter, for any number of samples.
+
+    Raises
+    ------
+    ValueError
+        If a prompt has fewer than two samples: its noise cannot be estimated.
+    """
+    p, v = np.asarray(original, dtype=np.float64)[..., None], np.asarray(variants, dtype=np.float64)
+    n_p, n_v = np.asarray(m_p)[..., None], np.asarray(m_v)
+    if (n_p < 2).any() or (n_v < 2).any():  # noqa: PLR2004 - a variance
+        raise ValueError("squared sensitivity needs at least 2 samples of every prompt")
+    noise = p * (1.0 - p) / (n_p - 1) + v * (1.0 - v) / (n_v - 1)
+    return np.asarray(((p - v) ** 2 - noise).mean(axis=-1))
+
+
+def one_sided_loss(original: ArrayLike, variants: ArrayLike) -> Floats:
+    """Return by how much the variants score below the original, averaged; gains count as 0.
+
+    `original` has shape (...), `variants` (..., K), K >= 1. The result is in [0, 1].
+    """
+    p, v = np.asarray(original, dtype=np.float64), np.asarray(variants, dtype=np.float64)
+    return np.asarray(np.maximum(0.0, p[..., None] - v).mean(axis=-1))
+
+
+def majority_flips(original: ArrayLike, variants: ArrayLike) -> Floats:
+    """Return whether the variants' mean pass rate lies on the other side of 1/2, 0 or 1.
+
+    `original` has shape (...), `variants` (..., K), K >= 1. A rate of exactly 1/2 counts as
+    solved.
+    """
+    p, v = np.asarray(original, dtype=np.float64), np.asarray(variants, dtype=np.float64)
+    solved, still = p >= _MAJORITY - _TIE, v.mean(axis=-1) >= _MAJORITY - _TIE
+    return np.asarray(solved != still, dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRobustness:
+    """The figures of one task; a curve has None where a distance was not measured.
+
+    ``loss`` and ``squared_sensitivity`` are curves over distances. ``robust_pass`` and ``flips``
+    are over all variants, None where there are none. ``noise`` is the largest difference that
+    sampling alone gives at one of the distances.
+    """
+
+    noise: float
+
+    loss: Curve
+    squared_sensitivity: Curve
+    robust_pass: float | None
+    flips: float | None
+
+
+def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> TaskRobustness:
+    """Return a scored task's figures; `s` is what `robust_pass` takes the worst case over."""
+    loss: Curve = dict.fromkeys(distances)
+    squared: Curve = dict.fromkeys(distances)
+    rates: dict[float, list[float]] = {}
+    noises = [0.0]
+    original = task.original
+    for d in distances:
+        group = task.variants.get(d, ())
+        if original is None or not group:
+            continue
+        rates[d] = [one.pass_rate for one in group]
+        noises.append(float(np.mean([null_gap_of(one) for one in group])))
+        raw = float(one_sided_loss(original.score, [one.score for one in group]))
+        loss[d] = raw - noises[-1] / 2.0
+        if original.n > 1 and min(one.n for one in group) > 1:
+            squared[d] = float(
+                squared_sensitivity(
+                    original.pass_rate, rates[d], m_p=original.n, m_v=[one.n for one in group]
+                )
+            )
+    together = [rate for group in rates.values() for rate in group]
+    flips = None
+    if original is not None and rates:
+        p = original.pass_rate
+        flips = max(float(majority_flips(p, group)) for group in rates.values())
+    return TaskRobustness(
+        noise=max(noises),
+        loss=loss,
+        squared_sensitivity=squared,
+        robust_pass=float(worst_case(together, s)) if len(together) >= s else None,
+        flips=flips,
+    )
+
+
+def null_gap_of(variant: VariantScore) -> float:
+    """Return the absolute difference that sampling alone gives between a variant and its original.
+
+    Raises
+    ------
+    ValueError
+        If the original was not measured.
+    """
+    if variant.delta is None or variant.excess is None:
+        raise ValueError("a variant without its original has no noise floor")
+    return abs(variant.delta) - variant.excess
+
+
+def subset_size(tasks: Sequence[TaskScore]) -> int:
+    """Return how many variants the worst case is over: 5, or as many as every task has."""
+    counts = [sum(map(len, task.variants.values())) for task in tasks if task.original is not None]
+    return max(1, min([WORST_OF, *(count for count in counts if count)]))
+
+
+def worst_case(rates: ArrayLike, s: int) -> Floats:
+    """Return the probability that all of s variants are solved, averaged over subsets of s.
+
+    The mean of the product of the pass rates over all subsets of s of the K >= s variants, shape
+    (..., K), by elementary symmetric polynomials. It is unbiased, since samples of different
+    variants are independent.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than s variants.
+    """
     values = np.asarray(rates, dtype=np.float64)
-    for rate in values:
-        polynomial[1:] += rate * polynomial[:-1]
-    return float(min(1.0, polynomial[s] / comb(values.size, s)))
+    k = values.shape[-1]
+    if k < s:
+        raise ValueError(f"a worst case over {s} variants needs as many, there are {k}")
+    polynomial = np.zeros((*values.shape[:-1], s + 1))
+    polynomial[..., 0] = 1.0
+    for at in range(k):
+        polynomial[..., 1:] += values[..., at : at + 1] * polynomial[..., :-1]
+    return np.asarray(np.minimum(1.0, polynomial[..., s] / comb(k, s)))

@@ -17,6 +17,10 @@ Ints: TypeAlias = NDArray[np.int64]
 Weighting: TypeAlias = Literal["sum", "mean", "uniform"]
 Mode: TypeAlias = Literal["promptse", "light"]
 
+# Servers add up rounded log-probabilities of tokens, so a certain sequence may come out above 0
+# by about this much.
+_ROUNDING = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -27,8 +31,9 @@ class Samples:
     passed
         Shape (m,), m >= 1: whether the program in each sample passed the check.
     logprob
-        Shape (m,): natural log of each sequence's probability, or None where the model gives
-        none. ``-inf`` stands for a sequence of probability 0; NaN and ``+inf`` are refused.
+        Shape (m,), in nats, at most 0: natural log of each sequence's probability, or None where
+        the model gives none. ``-inf`` stands for a sequence of probability 0. NaN and values
+        above 0 by more than rounding are refused; rounding is cut off at 0.
     n_tokens
         Shape (m,): tokens of each sequence, >= 0, or None where unknown.
     causes
@@ -55,7 +60,12 @@ class Samples:
             _same_length("logprob", logprob.shape, passed.size)
             if np.isnan(logprob).any() or np.isposinf(logprob).any():
                 raise ValueError("logprob holds NaN or +inf: leave it out where it is not known")
-            object.__setattr__(self, "logprob", logprob)
+            if (logprob > _ROUNDING).any():
+                raise ValueError(
+                    f"logprob holds {logprob.max():g}, which is above 0: a log-probability is at "
+                    "most 0; check what the server returns"
+                )
+            object.__setattr__(self, "logprob", np.minimum(logprob, 0.0))
         if self.n_tokens is not None:
             n_tokens = np.asarray(self.n_tokens, dtype=np.int64)
             _same_length("n_tokens", n_tokens.shape, passed.size)
@@ -78,11 +88,29 @@ class TaskSamples:
     """The samples of one task: its original prompt and its variants by distance.
 
     None, and a distance that is missing from `variants` or has none there, were not measured.
+    ``emotions`` names the emotion of each variant in the order of `variants`; it is read only
+    for intervals that also cover emotions.
+
+    Raises
+    ------
+    ValueError
+        If `emotions` does not name one for each variant.
     """
 
     task_id: str
     original: Samples | None
     variants: Mapping[float, Sequence[Samples]] = field(default_factory=dict)
+    emotions: Mapping[float, Sequence[str]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.emotions is None:
+            return
+        for d, group in self.variants.items():
+            if len(self.emotions.get(d, ())) != len(group):
+                raise ValueError(
+                    f"task {self.task_id!r}, d{d:g}: {len(self.emotions.get(d, ()))} emotions for "
+                    f"{len(group)} variants: give one for each"
+                )
 
 
 def _same_length(name: str, shape: tuple[int, ...], m: int) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Interval: TypeAlias = tuple[float, float]
 Curve: TypeAlias = "dict[float, float | None]"
+SpeaksFor: TypeAlias = Literal["tasks", "tasks+emotions", "reruns"]
+"""What an interval covers: further tasks with the same emotions, further tasks and emotions, or
+another run of the same prompts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +42,7 @@ class VariantScore(PromptScore):
 
     ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is how far
     ``abs(delta)`` exceeds what sampling alone would give, and ``p_value`` the probability of a
-    difference at least as large if prompt did not matter; ``p_adjusted`` is that by Benjamini
+    difference at least as large if wording did not matter; ``p_adjusted`` is that by Benjamini
     and Hochberg over all variants of the suite. All are None where the original is missing.
     """
 
@@ -71,11 +74,30 @@ class Figures:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteFigures(Figures):
-    """Figures of a suite with their 95 % intervals; `ci95` is that of AUC-E."""
+    """Figures of a suite with their 95 % intervals; `ci95` is that of AUC-E.
 
-    elasticity_ci95: dict[float, Interval | None]
+    Intervals named ``exact`` hold for every population of tasks, those not seen included (see
+    `intervals.exact_interval`). They are None for a suite of one task.
+    """
+
+    elasticity_ci95: Mapping[float, Interval | None]
+    elasticity_exact: Mapping[float, Interval | None]
     ci95: Interval | None
+    exact: Interval | None
     excess_ci95: Interval | None
+    excess_exact: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A figure of a suite with its 95 % interval and the one that also covers tasks not seen.
+
+    All are None where the figure was not measured.
+    """
+
+    value: float | None = None
+    ci95: Interval | None = None
+    exact: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +121,8 @@ class TaskScore(Figures):
 class SuiteScore(SuiteFigures):
     """A suite: the mean over its tasks, each distance over the tasks that have it.
 
+    ``loss``, ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants), ``shortfall``
+    and ``flips`` are defined in `robustness`. ``speaks_for`` says what the intervals cover.
     ``pass_at_1`` is the mean pass rate of the originals, ``ess_median`` the median effective
     sample size over all prompts; ``tasks`` are in the order they were given in.
     """
@@ -109,6 +133,14 @@ class SuiteScore(SuiteFigures):
     distances: tuple[float, ...]
     pass_at_1: float | None
     pass_at_1_ci95: Interval | None
+    pass_at_1_exact: Interval | None
+    loss: Estimate
+    squared_sensitivity: Estimate
+    robust_pass: Estimate
+    robust_of: int
+    shortfall: Estimate
+    flips: Estimate
+    speaks_for: SpeaksFor
     ess_median: float | None
     light: SuiteFigures
     causes: Mapping[float, Mapping[str, CauseShare]]

@@ -1,8 +1,8 @@
 """Intervals for a suite of one task, where there are no other tasks to resample.
 
-What is left to vary are the samples: each prompt's are resampled, the figures computed anew,
-and their spread put around the estimate. The interval says what another run of the same prompts
-would give; it does not speak of other tasks or prompts.
+The samples of each prompt are resampled, the figures computed anew, and their spread put around
+the estimate. The interval says what another run of the same prompts would give. It does not
+speak of other tasks or variants.
 """
 
 from __future__ import annotations
@@ -13,29 +13,45 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import binomtest
 
-from pytest_promptse.scoring.elasticity import auc_e
+from pytest_promptse.scoring.elasticity import area_weights, auc_e
 from pytest_promptse.scoring.intervals import (
+    SIGNED,
+    UNIT,
     generator,
     resampled_pass_rates,
     resampled_softexec,
     shifted_interval,
 )
+from pytest_promptse.scoring.robustness import (
+    majority_flips,
+    one_sided_loss,
+    squared_sensitivity,
+    subset_size,
+    worst_case,
+)
 from pytest_promptse.scoring.task_score import Plan, light_loss, loss, score_prompt
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_promptse.scoring.estimates import Name
     from pytest_promptse.scoring.samples import Floats, TaskSamples
-    from pytest_promptse.scoring.scores import Interval, SuiteFigures
+    from pytest_promptse.scoring.scores import Estimate, Interval, SuiteFigures, TaskScore
 
 
 @dataclass(frozen=True, kw_only=True)
 class SingleTaskIntervals:
-    """Elasticities of one task under resampling, per distance shape (R,), by either metric."""
+    """Elasticities of one task under resampling, per distance shape (R,), by either metric.
+
+    ``further`` are draws of the figures of `robustness`, shape (R,).
+    """
 
     pass_at_1: Interval
     distances: tuple[float, ...]
     looks: int
-    full_draws: dict[float, Floats]
-    light_draws: dict[float, Floats]
+    full_draws: Mapping[float, Floats]
+    light_draws: Mapping[float, Floats]
+    further: Mapping[Name, Floats]
 
     def full(self, figures: SuiteFigures) -> SuiteFigures:
         """Return PromptSE's figures with their intervals filled in."""
@@ -45,7 +61,25 @@ class SingleTaskIntervals:
         """Return PromptSELight's figures with their intervals filled in."""
         return self._fill(figures, self.light_draws)
 
-    def _fill(self, figures: SuiteFigures, draws: dict[float, Floats]) -> SuiteFigures:
+    def estimates(self, found: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
+        """Return the other figures with their intervals filled in."""
+        result = dict(found)
+        for name, estimate in found.items():
+            if estimate.value is None:
+                continue
+            ci95 = self.pass_at_1 if name == "pass_at_1" else None
+            if name == "flips":
+                draws = self.further[name]
+                ci95 = (min(estimate.value, draws.min()), max(estimate.value, draws.max()))
+            elif name in self.further:
+                bounds = UNIT if name == "robust_pass" else SIGNED
+                ci95 = shifted_interval(
+                    estimate.value, self.further[name], bounds=bounds, looks=self.looks
+                )
+            result[name] = replace(estimate, ci95=ci95, exact=None)
+        return result
+
+    def _fill(self, figures: SuiteFigures, draws: Mapping[float, Floats]) -> SuiteFigures:
         intervals: dict[float, Interval | None] = dict.fromkeys(self.distances)
         for d in self.distances:
             value = figures.elasticity[d]
@@ -61,12 +95,29 @@ class SingleTaskIntervals:
         return replace(figures, elasticity_ci95=intervals, ci95=area, excess_ci95=excess)
 
 
-def single_task_intervals(task: TaskSamples, plan: Plan, *, resamples: int) -> SingleTaskIntervals:
-    """Resample the samples within each prompt of a task that has an original.
+def single_task_intervals(
+    task: TaskSamples, plan: Plan, score: TaskScore, *, resamples: int
+) -> SingleTaskIntervals:
+    """Resample the samples within each prompt of a task.
 
     ``pass_at_1`` is Wilson's interval (JASA 22, 1927), which has width even where all passed.
+
+    Parameters
+    ----------
+    task, plan
+        What was measured, and how it is scored.
+    score
+        The task's score.
+    resamples
+        Number of resamples R.
+
+    Raises
+    ------
+    ValueError
+        If the task has no original.
     """
-    assert task.original is not None
+    if task.original is None:
+        raise ValueError(f"task {task.task_id!r} has no original to compare with")
     original = score_prompt(task.original, plan, f"task {task.task_id!r}, original")
     full_draws: dict[float, Floats] = {}
     light_draws: dict[float, Floats] = {}
@@ -84,11 +135,13 @@ def single_task_intervals(task: TaskSamples, plan: Plan, *, resamples: int) -> S
         z = np.concatenate([w.z for w in prompts if w.z is not None])
         passed = np.concatenate([w.samples.passed for w in prompts])
         scores = resampled_softexec(z, passed, sizes, resamples, rng)
+    columns: dict[float, list[int]] = {}
     for d in plan.distances:
-        columns = [0, *(i for i, (at, _) in enumerate(variants, start=1) if at == d)]
-        if len(columns) > 1:
-            full_draws[d] = 1.0 - loss(scores[:, columns])
-            light_draws[d] = 1.0 - light_loss(rates[:, columns])
+        own = [i for i, (at, _) in enumerate(variants, start=1) if at == d]
+        if own:
+            columns[d] = own
+            full_draws[d] = 1.0 - loss(scores[:, [0, *own]])
+            light_draws[d] = 1.0 - light_loss(rates[:, [0, *own]])
     wilson = binomtest(original.passes, sizes[0]).proportion_ci(
         confidence_level=1.0 - 0.05 / plan.looks, method="wilson"
     )
@@ -98,4 +151,44 @@ def single_task_intervals(task: TaskSamples, plan: Plan, *, resamples: int) -> S
         looks=plan.looks,
         full_draws=full_draws,
         light_draws=light_draws,
+        further=_further(
+            score=score, plan=plan, scores=scores, rates=rates, sizes=sizes, columns=columns
+        ),
     )
+
+
+def _further(
+    *,
+    score: TaskScore,
+    plan: Plan,
+    scores: Floats,
+    rates: Floats,
+    sizes: Sequence[int],
+    columns: Mapping[float, list[int]],
+) -> dict[Name, Floats]:
+    """Return draws of the figures of `robustness` from scores and rates of shape (R, 1 + K)."""
+    result: dict[Name, Floats] = {}
+    everything = [at for own in columns.values() for at in own]
+    if not everything:
+        return result
+    s = subset_size([score])
+    result["robust_pass"] = worst_case(rates[:, everything], s)
+    result["flips"] = np.max(
+        [majority_flips(rates[:, 0], rates[:, own]) for own in columns.values()], axis=0
+    )
+    if set(columns) == set(plan.distances):
+        lost = [one_sided_loss(scores[:, 0], scores[:, columns[d]]) for d in plan.distances]
+        w = area_weights(plan.distances)
+        result["loss"] = result["shortfall"] = np.stack(lost, axis=1) @ w
+        if min(sizes) > 1:
+            squares = [
+                squared_sensitivity(
+                    rates[:, 0],
+                    rates[:, columns[d]],
+                    m_p=sizes[0],
+                    m_v=[sizes[at] for at in columns[d]],
+                )
+                for d in plan.distances
+            ]
+            result["squared_sensitivity"] = np.stack(squares, axis=1) @ w
+    return result

@@ -10,21 +10,25 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from pytest_promptse.scoring.causes import mean_split
-from pytest_promptse.scoring.elasticity import simpson_weights
-from pytest_promptse.scoring.finite_population import finite_population_correction
-from pytest_promptse.scoring.intervals import (
-    SIGNED,
-    UNIT,
-    generator,
-    mean_interval,
-    task_values,
+from pytest_promptse.scoring.elasticity import area_weights, uses_trapezoid
+from pytest_promptse.scoring.estimates import (
+    Resampling,
+    noisiest,
+    suite_estimates,
+    variant_elasticity,
+    variant_excess,
+    variant_light_elasticity,
+    variant_light_excess,
 )
+from pytest_promptse.scoring.finite_population import finite_population_correction
+from pytest_promptse.scoring.intervals import unseen_share
 from pytest_promptse.scoring.noise_floor import p_value
+from pytest_promptse.scoring.robustness import subset_size
 from pytest_promptse.scoring.scores import (
     Curve,
     Figures,
-    Interval,
     PromptScore,
+    SpeaksFor,
     SuiteFigures,
     SuiteScore,
     TaskScore,
@@ -33,6 +37,7 @@ from pytest_promptse.scoring.single_task import single_task_intervals
 from pytest_promptse.scoring.task_score import (
     NullDraws,
     Plan,
+    TaskMeasurement,
     assemble,
     measure_task,
 )
@@ -40,15 +45,19 @@ from pytest_promptse.scoring.task_score import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_promptse.scoring.estimates import Emotions
     from pytest_promptse.scoring.samples import Floats, Mode, TaskSamples, Weighting
 
 # Below this many effective samples per prompt SoftExec is close to a single sample's verdict.
 _COLLAPSED = 2.0
 # Fewer resamples cannot tell 2.5 % tails from chance.
 _LEAST_RESAMPLES = 100
-# Below this many tasks the interval's coverage was measured to fall short
-# (docs/explanation/gates.md).
+# With fewer tasks, variants that have not been measured yet count as uncertain at early looks.
 _FEW_TASKS = 10
+# From this many tasks on, those not seen that may break unnoticed are under 8 %.
+_ENOUGH_TASKS = 50
+# Below this pass@1 nearly all tasks are stable because they are never solved.
+_HARDLY_SOLVED = 0.05
 
 
 def score_suite(
@@ -61,6 +70,7 @@ def score_suite(
     resamples: int = 9999,
     permutations: int = 499,
     interval: bool = True,
+    over_emotions: bool = False,
     looks: int = 1,
     planned: int | None = None,
 ) -> SuiteScore:
@@ -87,6 +97,9 @@ def score_suite(
         1 / (R + 1).
     interval
         Whether to compute intervals at all; without them they are None.
+    over_emotions
+        Whether intervals also cover other emotions than those of the variants. Every task then
+        names the emotion of each variant.
     looks
         How often the suite is scored while its samples come in, this time included; the
         intervals of all looks together hold with 95 % (see `sequential`).
@@ -116,38 +129,45 @@ def score_suite(
         seed=seed,
         looks=looks,
     )
-    simpson_weights(plan.distances)
+    area_weights(plan.distances)
     if permutations < 1 or resamples < _LEAST_RESAMPLES or looks < 1:
         raise ValueError(
             f"permutations is {permutations}, resamples is {resamples} and looks is {looks}: "
             f"give at least 1, {_LEAST_RESAMPLES} and 1"
         )
-    measured = []
-    for task in tasks:
-        measured.append(measure_task(task, plan))
+    measured, only = _measured(tasks, plan)
     ids = [m.score.task_id for m in measured]
     _check_ids(ids)
     # Sums of floats depend on their order, so it is fixed here and not by the caller.
     measured.sort(key=lambda m: m.score.task_id)
     scores = _adjusted([m.score for m in measured])
-    samples = resamples if interval else 0
+    over = Resampling(
+        resamples=resamples if interval else 0,
+        seed=seed,
+        looks=looks,
+        emotions=_emotions_of(measured) if over_emotions else None,
+    )
     light = _figures(
-        [m.score.light for m in measured], [m.light_draws for m in measured], plan, samples, "light"
+        [m.score.light for m in measured],
+        [m.light_draws for m in measured],
+        scores,
+        plan,
+        over,
+        light=True,
     )
     main = light
     if mode != "light":
-        main = _figures([m.score for m in measured], [m.draws for m in measured], plan, samples, "")
-    rates = np.array([s.original.pass_rate for s in scores if s.original is not None])
-    rates_ci = None
-    if samples and rates.size:
-        rng = generator(seed, "pass_at_1")
-        rates_ci = mean_interval(rates, resamples=samples, looks=looks, rng=rng)
-    if samples and len(ids) == 1 and task.original is not None:
-        own = single_task_intervals(task, plan, resamples=samples)
-        rates_ci = own.pass_at_1
-        light = own.light(light)
-        main = light if mode == "light" else own.full(main)
-    if samples and planned is not None and len(ids) < _FEW_TASKS:
+        main = _figures(scores, [m.draws for m in measured], scores, plan, over, light=False)
+    extra = suite_estimates(scores, plan.distances, over)
+    speaks_for: SpeaksFor = "tasks+emotions" if over_emotions else "tasks"
+    if only is not None and only.original is not None:
+        speaks_for = "reruns"
+        if interval:
+            own = single_task_intervals(only, plan, scores[0], resamples=resamples)
+            light = own.light(light)
+            main = light if mode == "light" else own.full(main)
+            extra = own.estimates(extra)
+    if interval and planned is not None and len(ids) < _FEW_TASKS:
         light = finite_population_correction(light, scores, planned=planned, light=True)
         main = (
             light
@@ -161,8 +181,16 @@ def score_suite(
         mode=mode,
         weighting=weighting,
         distances=plan.distances,
-        pass_at_1=float(rates.mean()) if rates.size else None,
-        pass_at_1_ci95=rates_ci,
+        pass_at_1=extra["pass_at_1"].value,
+        pass_at_1_ci95=extra["pass_at_1"].ci95,
+        pass_at_1_exact=extra["pass_at_1"].exact,
+        loss=extra["loss"],
+        squared_sensitivity=extra["squared_sensitivity"],
+        robust_pass=extra["robust_pass"],
+        robust_of=subset_size(scores),
+        shortfall=extra["shortfall"],
+        flips=extra["flips"],
+        speaks_for=speaks_for,
         ess_median=_ess_median(scores),
         light=light,
         causes={
@@ -170,9 +198,21 @@ def score_suite(
             for d in plan.distances
             if (splits := [s.causes[d] for s in scores if d in s.causes])
         },
-        warnings=_warnings(scores, plan),
+        warnings=_warnings(scores, plan, extra["pass_at_1"].value, emotions=over.emotions),
         tasks=tuple(by_id[task_id] for task_id in ids),
     )
+
+
+def _measured(
+    tasks: Iterable[TaskSamples], plan: Plan
+) -> tuple[list[TaskMeasurement], TaskSamples | None]:
+    """Measure each task, and return the task itself where there is one alone."""
+    measured: list[TaskMeasurement] = []
+    only: TaskSamples | None = None
+    for task in tasks:
+        only = None if measured else task
+        measured.append(measure_task(task, plan))
+    return measured, only
 
 
 def _check_ids(ids: Sequence[str]) -> None:
@@ -210,9 +250,11 @@ def _benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
 def _figures(
     tasks: Sequence[Figures],
     draws: Sequence[NullDraws],
+    scores: Sequence[TaskScore],
     plan: Plan,
-    resamples: int,
-    purpose: str,
+    over: Resampling,
+    *,
+    light: bool,
 ) -> SuiteFigures:
     distances = plan.distances
     curve: Curve = dict.fromkeys(distances)
@@ -229,23 +271,30 @@ def _figures(
         p[d] = p_value(1.0 - float(np.mean(values)), apart)
         joint[d] = np.mean([n.joint[d] for n in draws if d in n.joint], axis=0)
     figures = assemble(curve, null, p, joint, distances)
-
-    def interval(
-        name: str, curves: Sequence[Curve], over: Sequence[float], bounds: tuple[float, float]
-    ) -> Interval | None:
-        values = task_values(curves, over)
-        if values is None or not resamples:
-            return None
-        rng = generator(plan.seed, purpose, name)
-        return mean_interval(values, bounds=bounds, resamples=resamples, looks=plan.looks, rng=rng)
-
+    elasticity = (scores, variant_light_elasticity if light else variant_elasticity)
+    excesses = (scores, variant_light_excess if light else variant_excess)
+    purpose = "light" if light else ""
     curves = [t.elasticity for t in tasks]
-    excesses = [t.elasticity_excess for t in tasks]
+    area = over.estimate((purpose, "auc_e"), curves, distances, by_variant=elasticity)
+    by_distance = {
+        d: over.estimate((purpose, f"d{d:g}"), curves, (d,), by_variant=elasticity)
+        for d in distances
+    }
+    excess = over.estimate(
+        (purpose, "excess"),
+        [t.elasticity_excess for t in tasks],
+        distances,
+        bounds=(-noisiest(tasks), 1.0),
+        by_variant=excesses,
+    )
     return SuiteFigures(
         **vars(figures),
-        elasticity_ci95={d: interval(f"d{d:g}", curves, (d,), UNIT) for d in distances},
-        ci95=interval("auc_e", curves, distances, UNIT),
-        excess_ci95=interval("excess", excesses, distances, SIGNED),
+        elasticity_ci95={d: one.ci95 for d, one in by_distance.items()},
+        elasticity_exact={d: one.exact for d, one in by_distance.items()},
+        ci95=area.ci95,
+        exact=area.exact,
+        excess_ci95=excess.ci95,
+        excess_exact=excess.exact,
     )
 
 
@@ -259,7 +308,23 @@ def _prompts(score: TaskScore) -> list[PromptScore]:
     return [*originals, *(v for group in score.variants.values() for v in group)]
 
 
-def _warnings(scores: Sequence[TaskScore], plan: Plan) -> tuple[str, ...]:
+def _emotions_of(measured: Sequence[TaskMeasurement]) -> Emotions:
+    missing = [m.score.task_id for m in measured if m.emotions is None]
+    if missing:
+        raise ValueError(
+            f"task {missing[0]!r} names no emotions: intervals over emotions need that of each "
+            "variant"
+        )
+    return {m.score.task_id: m.emotions for m in measured if m.emotions is not None}
+
+
+def _warnings(
+    scores: Sequence[TaskScore],
+    plan: Plan,
+    pass_at_1: float | None,
+    *,
+    emotions: Emotions | None,
+) -> tuple[str, ...]:
     lines = []
     n = len(scores)
     ess = _ess_median(scores)
@@ -274,10 +339,28 @@ def _warnings(scores: Sequence[TaskScore], plan: Plan) -> tuple[str, ...]:
             f"the weights of SoftExec collapsed: half of the prompts rest on at most {ess:.1f} "
             f"effective samples of {np.median(sizes):g}; use weighting 'mean' or 'uniform'"
         )
+    if uses_trapezoid(plan.distances):
+        listed = ", ".join(f"{d:g}" for d in plan.distances)
+        lines.append(
+            f"Simpson's rule gives a negative weight to one of the distances {listed}: AUC-E uses "
+            "the trapezoid rule"
+        )
+    if pass_at_1 is not None and pass_at_1 < _HARDLY_SOLVED:
+        lines.append(
+            f"pass@1 is {pass_at_1:.2f}: tasks that are never solved have elasticity 1, so AUC-E "
+            "says nothing about stability here"
+        )
     if n == 1:
-        lines.append("one task: the interval covers the sampling of its answers, not other tasks")
-    elif n < _FEW_TASKS:
-        lines.append(f"{n} tasks are few: an interval over so few covers less than it says")
+        lines.append("one task: the interval covers another run of its prompts, not other tasks")
+    elif n < _ENOUGH_TASKS:
+        lines.append(
+            f"{n} tasks: up to {100 * unseen_share(n):.0f} % of the tasks not seen may behave in "
+            "any way without a sign of it here (95 %)"
+        )
+    if emotions is not None:
+        names = {e for own in emotions.values() for group in own.values() for e in group}
+        if len(names) < 2:  # noqa: PLR2004 - one emotion does not vary
+            lines.append("one emotion: there is no interval over emotions")
     lines += [
         f"{missing} of {n} tasks have no E({d:g}): they do not count in it"
         for d in plan.distances

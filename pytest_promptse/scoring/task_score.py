@@ -28,7 +28,7 @@ from pytest_promptse.scoring.softexec import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_promptse.scoring.samples import Floats, Mode, Samples, TaskSamples, Weighting
 
@@ -47,23 +47,27 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class NullDraws:
-    """Losses 1 - E of one task with its samples shuffled as if prompt did not matter.
+    """Losses 1 - E of one task with its samples shuffled as if wording did not matter.
 
     ``apart``, per distance shape (R,), shuffles the original with that distance's variants;
     ``joint`` with those of all distances at once, as the area under the curve needs.
     """
 
-    apart: dict[float, Floats] = field(default_factory=dict)
-    joint: dict[float, Floats] = field(default_factory=dict)
+    apart: Mapping[float, Floats] = field(default_factory=dict)
+    joint: Mapping[float, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskMeasurement:
-    """A task's score, with the null draws that the suite's p-values are made of."""
+    """A task's score, with the null draws that the suite's p-values are made of.
+
+    ``emotions`` are those of the task's samples.
+    """
 
     score: TaskScore
     draws: NullDraws
     light_draws: NullDraws
+    emotions: Mapping[float, Sequence[str]] | None
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,19 @@ def loss(scores: Floats) -> Floats:
 def light_loss(scores: Floats) -> Floats:
     """Return 1 - E of the light metric for pass rates of shape (R, 1 + K), original first."""
     return np.asarray(np.abs(scores[:, 0] - scores[:, 1:].mean(axis=1)))
+
+
+def centred(z: Floats) -> Floats:
+    """Return log-weights, shape (m,), minus the mean of the finite ones.
+
+    SoftExec does not change when a constant is added to all log-probabilities of a prompt. The
+    prompts of a task differ in such a constant, since a longer prompt may make every answer more
+    or less probable. A shuffle that mixes samples of different levels would let that constant
+    decide which sample gets the weight, so every prompt is centred before its samples are
+    shuffled. Centring by the maximum or by the log of the sum does not remove the bias.
+    """
+    finite = np.isfinite(z)
+    return z - float(z[finite].mean()) if finite.any() else z
 
 
 def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
@@ -159,13 +176,16 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
         light=light,
     )
     main = light_draws if plan.mode == "light" else draws
-    return TaskMeasurement(score=score, draws=main, light_draws=light_draws)
+    return TaskMeasurement(score=score, draws=main, light_draws=light_draws, emotions=task.emotions)
 
 
 def _null_draws(
     task_id: str, original: ScoredPrompt, variants: dict[float, list[ScoredPrompt]], plan: Plan
 ) -> tuple[NullDraws, NullDraws]:
-    draws, light_draws = NullDraws(), NullDraws()
+    apart: dict[float, Floats] = {}
+    joint: dict[float, Floats] = {}
+    light_apart: dict[float, Floats] = {}
+    light_joint: dict[float, Floats] = {}
     measured = [d for d in plan.distances if variants[d]]
     groups: list[tuple[tuple[float, ...], str]] = [((d,), f"d{d:g}") for d in measured]
     if len(measured) > 1:
@@ -179,23 +199,22 @@ def _null_draws(
             scores = rates
         else:
             rng = generator(plan.seed, task_id, "softexec", purpose)
-            z = np.concatenate([w.z for w in prompts if w.z is not None])
+            z = np.concatenate([centred(w.z) for w in prompts if w.z is not None])
             passed = np.concatenate([w.samples.passed for w in prompts])
             scores = softexec_draws(z, passed, sizes, plan.permutations, rng)
         start = 1
         for d in distances:
             columns = np.r_[0, start : start + len(variants[d])]
             start += len(variants[d])
-            for target, source, metric in (
-                (draws, scores, loss),
-                (light_draws, rates, light_loss),
-            ):
-                values = metric(source[:, columns])
-                if purpose != "joint":
-                    target.apart[d] = values
-                if purpose == "joint" or len(measured) == 1:
-                    target.joint[d] = values
-    return draws, light_draws
+            full, light = loss(scores[:, columns]), light_loss(rates[:, columns])
+            if purpose != "joint":
+                apart[d], light_apart[d] = full, light
+            if purpose == "joint" or len(measured) == 1:
+                joint[d], light_joint[d] = full, light
+    return (
+        NullDraws(apart=apart, joint=joint),
+        NullDraws(apart=light_apart, joint=light_joint),
+    )
 
 
 def _gaps(
@@ -220,7 +239,8 @@ def _gaps(
     result = [(np.nan, np.nan)] * len(variants)
     for m_v in sorted({len(w.samples) for w in variants}):
         chosen = [index for index, w in enumerate(variants) if len(w.samples) == m_v]
-        z = np.stack([np.concatenate((original.z, _z(variants[i]))) for i in chosen])
+        ours = centred(original.z)
+        z = np.stack([np.concatenate((ours, centred(_z(variants[i])))) for i in chosen])
         passed = np.stack(
             [np.concatenate((original.samples.passed, variants[i].samples.passed)) for i in chosen]
         )
@@ -298,7 +318,7 @@ def _light_figures(
 
 
 def assemble(
-    curve: Curve, null: Curve, p: Curve, joint: dict[float, Floats], distances: Sequence[float]
+    curve: Curve, null: Curve, p: Curve, joint: Mapping[float, Floats], distances: Sequence[float]
 ) -> Figures:
     """Put curves together with the areas under them; no area where a distance is missing."""
     value = area(curve, distances)

@@ -1,4 +1,4 @@
-"""The file that the store is kept in: opened, migrated, set aside where it is damaged."""
+"""The SQLite file of the store: opening, migration, and renaming of damaged files."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Database:
     Parameters
     ----------
     folder
-        Where the file lies or is made.
-    tidy
-        Throws away what dead processes left, given a connection inside a transaction; called
-        on opening if nobody else has the file open.
+        The folder of the file. It is created if it is missing.
+    clean_up
+        Deletes the leftovers of killed processes. Called with a connection inside a transaction,
+        if no other process has the file open.
 
     Attributes
     ----------
     warnings
-        What the user should know about the opening, one line each.
+        Messages for the user about opening the file, one line each.
 
     Raises
     ------
@@ -52,11 +52,11 @@ class Database:
         If the folder cannot be written, or the file was made by a newer version.
     """
 
-    def __init__(self, folder: Path, *, tidy: Callable[[sqlite3.Connection], None]) -> None:
+    def __init__(self, folder: Path, *, clean_up: Callable[[sqlite3.Connection], None]) -> None:
         self.folder = folder
         self.path = folder / FILE_NAME
         self.warnings: tuple[str, ...] = ()
-        self._tidy = tidy
+        self._clean_up = clean_up
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._connections_lock = threading.Lock()
@@ -69,15 +69,15 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """Give this thread's connection for queries."""
+        """Yield the connection of this thread for queries."""
         with self._explained():
             yield self._connection()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Give this thread's connection in one transaction, kept whole or not at all.
+        """Yield the connection of this thread inside one atomic transaction.
 
-        Inside another ``write`` of the same thread it joins that one's transaction.
+        Inside another ``write`` of the same thread, it joins that transaction.
         """
         with self._explained():
             connection = self._connection()
@@ -97,7 +97,7 @@ class Database:
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
-        """Say whether nobody else has the store open, and keep it so where that is true."""
+        """Yield whether no other process has the store open, and lock out others if so."""
         alone = self._try_exclusive()
         try:
             yield alone
@@ -127,7 +127,7 @@ class Database:
             ) from error
 
     def _open(self) -> None:
-        # Whoever is alone may migrate the file or move it; whoever comes meanwhile waits here.
+        # Only a process that has the file to itself may migrate or rename it. Others wait here.
         if self._try_exclusive():
             self._prepare()
         fcntl.flock(self._lock_file, fcntl.LOCK_SH)
@@ -151,26 +151,26 @@ class Database:
                 raise
             damage = str(error.__cause__)
         if damage:
-            self._set_aside(damage)
+            self._rename_damaged(damage)
         with self.write() as connection:
             upgrade(connection)
-            self._tidy(connection)
+            self._clean_up(connection)
 
-    def _set_aside(self, damage: str) -> None:
+    def _rename_damaged(self, damage: str) -> None:
         with self._connections_lock:
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
         self._local = threading.local()
         kept = f"{FILE_NAME}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
-        # The write-ahead log goes along under the name by which SQLite finds it again.
+        # The write-ahead log is renamed too, so that SQLite finds it again.
         for suffix in ("", "-wal", "-shm"):
             part = self.folder / f"{FILE_NAME}{suffix}"
             if part.exists():
                 part.rename(self.folder / f"{kept}{suffix}")
         warning = (
-            f"store {str(self.path)!r} is damaged ({damage.splitlines()[0]}) and was set aside as "
-            f"{kept!r}; completions are asked for again"
+            f"store {str(self.path)!r} is damaged ({damage.splitlines()[0]}) and was renamed to "
+            f"{kept!r}; its completions are requested again"
         )
         self.warnings = (*self.warnings, warning)
         with self.read() as connection:
@@ -202,8 +202,8 @@ class Database:
             with self._connections_lock:
                 self._connections.append(connection)
             connection.execute("PRAGMA foreign_keys = ON")
-            # In WAL mode a killed process loses nothing by this; a power cut may lose the last
-            # transactions but not the file: https://www.sqlite.org/pragma.html#pragma_synchronous
+            # In WAL mode a killed process loses nothing by this. A power cut may lose the last
+            # transactions but does not damage the file: https://www.sqlite.org/pragma.html#pragma_synchronous
             connection.execute("PRAGMA synchronous = NORMAL")
             self._local.connection = connection
         return connection
@@ -214,7 +214,7 @@ class Database:
             yield
         except sqlite3.Error as error:
             remedy = (
-                "end the runs that use it and start again: it is then set aside"
+                "end the runs that use it and start again: the damaged file is then renamed"
                 if _is_damage(error)
                 else "name another folder with --promptse-store or make room for this one"
             )

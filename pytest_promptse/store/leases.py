@@ -1,4 +1,4 @@
-"""Which run is asking for which wording, so that two runs on one store do not pay twice."""
+"""Leases on variants, so that two runs on one store do not pay for the same completions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
     from pytest_promptse.store.store import Store
 
-# A run that was killed while another goes on leaves claims that hold up the other for this long.
+# After a killed run, other runs wait this long for the variants that it had leased.
 LEASE_SECONDS = 5.0
 RENEW_SECONDS = 1.0
 
 
 class Leases:
-    """The wordings that one run has under way.
+    """The variants whose completions one run is requesting.
 
-    A claim lasts for five seconds unless it is renewed. A run that is held up for longer than
-    that may find that another has asked for the same wording: the first answer written stays.
+    A lease lasts five seconds unless it is renewed. If a run is suspended for longer, another run
+    may request the same variant; the store keeps the completion that was written first.
     """
 
     def __init__(self, store: Store, run: str) -> None:
@@ -27,19 +27,24 @@ class Leases:
         self._run = run
 
     def take(self, keys: Mapping[str, int]) -> dict[str, list[int]]:
-        """Claim those `keys` that lack some of their n samples and that no other run claims.
+        """Lease those `keys` that lack samples and that no other run has leased.
+
+        Parameters
+        ----------
+        keys
+            The number of samples that each key should have.
 
         Returns
         -------
         dict
-            For each key claimed the samples it lacks, and an empty list for each that lacks
-            none; keys under way in another run are left out.
+            The missing samples of each leased key, and an empty list for each complete key.
+            Keys that another run has leased are left out.
         """
         now = time.time()
         taken: dict[str, list[int]] = {}
         with self._store.database.write() as connection:
             for key, missing in self._store.missing(keys).items():
-                claimed = (
+                leased = (
                     not missing
                     or connection.execute(
                         """
@@ -50,12 +55,12 @@ class Leases:
                         (key, self._run, now + LEASE_SECONDS, now),
                     ).rowcount
                 )
-                if claimed:
+                if leased:
                     taken[key] = missing
         return taken
 
     def renew(self) -> None:
-        """Hold what is claimed for another five seconds."""
+        """Extend all leases of this run to five seconds from now."""
         with self._store.database.write() as connection:
             connection.execute(
                 "UPDATE claim SET expires = ? WHERE run = ?",
@@ -63,13 +68,13 @@ class Leases:
             )
 
     def release(self, keys: Iterable[str]) -> None:
-        """Give up the claims on `keys`."""
+        """Release the leases on `keys`."""
         with self._store.database.write() as connection:
             connection.executemany(
                 "DELETE FROM claim WHERE key = ? AND run = ?", ((key, self._run) for key in keys)
             )
 
     def release_all(self) -> None:
-        """Give up every claim of this run."""
+        """Release every lease of this run."""
         with self._store.database.write() as connection:
             connection.execute("DELETE FROM claim WHERE run = ?", (self._run,))

@@ -1,4 +1,4 @@
-"""What a store holds, taken out of it or thrown away: the work behind ``promptse store``."""
+"""Contents, export and pruning of a store, as used by ``promptse store``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ _DAY_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True)
-class Holding:
-    """What the store holds of one model.
+class ModelContents:
+    """What the store contains of one model.
 
-    ``requests`` and the token counts are what its completions cost; ``newest`` says when the
-    last wording was first answered, in seconds since 1970.
+    Attributes
+    ----------
+    requests, prompt_tokens, completion_tokens
+        What the completions cost.
+    newest
+        When the first completion of the newest variant was stored, in seconds since 1970.
     """
 
     model: str
-    wordings: int
+    variants: int
     completions: int
     requests: int
     prompt_tokens: int
@@ -36,15 +40,15 @@ class Holding:
 
 @dataclass(frozen=True, kw_only=True)
 class Pruned:
-    """What was thrown away, or would be."""
+    """Numbers of deleted rows, or of rows that a dry run would delete."""
 
-    wordings: int
+    variants: int
     completions: int
     verdicts: int
 
 
-def holdings(store: Store) -> list[Holding]:
-    """Return what the store holds of each model, by name."""
+def contents(store: Store) -> list[ModelContents]:
+    """Return the contents of the store for each model, sorted by name."""
     with store.database.read() as connection:
         rows = connection.execute(
             """
@@ -55,18 +59,18 @@ def holdings(store: Store) -> list[Holding]:
             FROM wording GROUP BY model ORDER BY model
             """
         ).fetchall()
-    return [Holding(*row) for row in rows]
+    return [ModelContents(*row) for row in rows]
 
 
 def count_verdicts(store: Store) -> int:
-    """Return how many programs have been judged."""
+    """Return the number of stored verdicts."""
     with store.database.read() as connection:
         count: int = connection.execute("SELECT count(*) FROM verdict").fetchone()[0]
     return count
 
 
-def forget_verdicts(store: Store, *, dry_run: bool = False) -> int:
-    """Remove every verdict, so that the next run judges anew, and return how many there were."""
+def delete_verdicts(store: Store, *, dry_run: bool = False) -> int:
+    """Delete every verdict and return how many there were. The next run judges again."""
     count = count_verdicts(store)
     if not dry_run:
         with store.database.write() as connection:
@@ -81,18 +85,19 @@ def prune(
     older_than: float | None = None,
     dry_run: bool = False,
 ) -> Pruned:
-    """Throw away completions, and verdicts where no model is named, and shrink the file.
+    """Delete completions and verdicts, and shrink the file.
 
     Parameters
     ----------
     store
         Must not be in use by a run.
     model
-        Only what this ``BACKEND:NAME`` answered; verdicts, which no model owns, stay.
+        Delete only the completions of this ``BACKEND:NAME``, and no verdicts, because verdicts
+        belong to no model.
     older_than
-        Only what is older than so many days.
+        Delete only what is older than this number of days.
     dry_run
-        Count only.
+        Count the rows without deleting them.
 
     Raises
     ------
@@ -108,7 +113,7 @@ def prune(
                 f"store {str(store.folder)!r} is in use by a run; prune it when that has ended"
             )
         with store.database.write() as connection:
-            wordings, completions = connection.execute(
+            variants, completions = connection.execute(
                 f"SELECT count(*), coalesce(sum((SELECT count(*) FROM completion"  # noqa: S608 - constant
                 f" WHERE completion.wording = wording.id)), 0) FROM wording WHERE {chosen}",
                 values,
@@ -125,14 +130,14 @@ def prune(
             with store.database.read() as connection:
                 connection.execute("VACUUM")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return Pruned(wordings=wordings, completions=completions, verdicts=verdicts)
+    return Pruned(variants=variants, completions=completions, verdicts=verdicts)
 
 
-def exported(store: Store, *, model: str | None = None) -> Iterator[dict[str, Any]]:
-    """Yield every completion as a line of a replay file, with where it came from.
+def replay_lines(store: Store, *, model: str | None = None) -> Iterator[dict[str, Any]]:
+    """Yield every completion as a line of a replay file.
 
-    What ``replay:FILE.jsonl`` reads is there under the names that it reads; ``model``,
-    ``prompt``, ``system``, ``seed`` and the decoding fields are told besides.
+    Besides the fields that ``replay:FILE.jsonl`` reads, each line has ``model``, ``prompt``,
+    ``system``, ``seed`` and the decoding fields.
     """
     with store.database.read() as connection:
         rows = connection.execute(
@@ -145,19 +150,19 @@ def exported(store: Store, *, model: str | None = None) -> Iterator[dict[str, An
             """,
             (model, model),
         )
-        names = ("task_id", "variant_id", "template", "index", "text", "finish_reason")
-        told = ("model", "prompt", "system", "seed", "temperature", "top_p", "max_tokens")
+        replayed = ("task_id", "variant_id", "template", "index", "text", "finish_reason")
+        extra = ("model", "prompt", "system", "seed", "temperature", "top_p", "max_tokens")
         for row in rows:
-            line = dict(zip((*names, "n_tokens", "logprob", "form", *told), row, strict=True))
+            line = dict(zip((*replayed, "n_tokens", "logprob", "form", *extra), row, strict=True))
             line["prompt_sha256"] = hashlib.sha256(line["prompt"].encode()).hexdigest()
             yield line
 
 
-def ambiguous(store: Store, *, model: str | None = None) -> int:
-    """Return how many wordings of a task in a template are there more than once.
+def count_ambiguous(store: Store, *, model: str | None = None) -> int:
+    """Return how many variants of a task in a template the store contains more than once.
 
-    They were asked of several models, or under other decoding, seeds or prompts; a replay file
-    that holds them all cannot say which is meant.
+    Such a variant has completions from several models, or with different decoding, seeds or
+    prompts. A replay file with all of them is ambiguous.
     """
     with store.database.read() as connection:
         count: int = connection.execute(

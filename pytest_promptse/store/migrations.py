@@ -1,4 +1,4 @@
-"""The store's tables, and how an older file is brought forward."""
+"""The tables of the store, and the migration of older files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-# Step i takes a file from schema i to i + 1. A step that was released is never edited: a change
-# is another step.
+# Step i migrates a file from schema i to i + 1. A released step is never edited; a change is a
+# new step.
 STEPS: tuple[tuple[str, ...], ...] = (
     (
         """
@@ -93,7 +93,7 @@ SCHEMA_VERSION = len(STEPS)
 def upgrade(connection: sqlite3.Connection, *, steps: Sequence[Sequence[str]] = STEPS) -> None:
     """Apply the `steps` that the file behind `connection` lacks, inside the caller's transaction.
 
-    The file's schema is SQLite's ``user_version``: the number of steps it has been through.
+    The schema number is SQLite's ``user_version``, the number of steps that were applied.
     """
     (done,) = connection.execute("PRAGMA user_version").fetchone()
     for step in steps[done:]:

@@ -1,7 +1,7 @@
-"""The run log: what one run planned, measured, decided and could not do, as rows in the store.
+"""The run log: what one run planned, measured and decided, as rows in the store.
 
-Any process of the run adds to it, and whoever reports reads it, so that a run spread over workers
-is reported exactly like a run in one process.
+Every process of the run writes to it, and the reporting process reads it. A run with several
+workers therefore has the same record as a run in one process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SuiteKey(NamedTuple):
-    """A suite as one model is asked it, through a prompt template or plainly."""
+    """A suite with a model and a prompt template (None without one)."""
 
     model: str
     template: str | None
@@ -27,9 +27,9 @@ class SuiteKey(NamedTuple):
 
 
 class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One suite asked of one model through one template: what was planned.
+    """The plan of one suite for one model and one prompt template.
 
-    ``template_source`` is the template's path, seen from the root directory, and its text.
+    ``template_source`` is the path of the template, relative to the root directory, and its text.
     """
 
     id: str
@@ -52,11 +52,20 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LookRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at a suite that is drawn in rounds, numbered from 0.
+    """One look at a suite that is sampled in rounds, numbered from 0.
 
-    ``decided`` says whether every gate with a threshold was; the suite ended there if so, or if
-    no wordings were left (``ended``). It rested on ``completions`` of at most ``most``, in
-    ``wordings`` wordings; ``cached`` samples of the next round were in the store already.
+    Attributes
+    ----------
+    decided
+        Whether every gate with a threshold is decided.
+    ended
+        Whether the suite ends here: its gates are decided, or this is the last round.
+    wordings, completions
+        Variants and completions that the look is based on.
+    most
+        Completions of the whole plan.
+    cached
+        Samples of the next round that were in the store already.
     """
 
     suite: str
@@ -76,7 +85,7 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of ``n`` samples alike: one text (a program, or an answer without one)."""
+    """The outcome of ``n`` equal samples; ``text`` is the program, or else the completion."""
 
     n: int
     cause: str
@@ -85,9 +94,10 @@ class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What the samples of one wording came to: all that scores are made of, and no texts.
+    """The outcomes of one variant: all that scores are computed from, without texts.
 
-    The lists run over the samples, in sample order; ``causes`` holds ``""`` for one that passed.
+    The lists have one entry per sample, in sample order. In ``causes``, ``""`` stands for a sample
+    that passed.
     """
 
     suite: str
@@ -121,11 +131,20 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VariantRow(OutcomeRow, frozen=True, kw_only=True):
-    """One measured wording.
+    """One measured variant.
 
-    ``details`` holds one example of what was wrong per cause; ``samples`` the most frequent
-    outcomes with what was answered; ``node`` the pytest item that measures it; ``tokens`` are
-    those of one attempt, in and out.
+    Attributes
+    ----------
+    node
+        Node id of the pytest item that measures it.
+    text
+        The prompt text of the variant.
+    details
+        One example per cause of failure.
+    samples
+        The most frequent outcomes, with programs.
+    tokens
+        Mean prompt tokens and completion tokens of one attempt.
     """
 
     node: str | None
@@ -138,7 +157,7 @@ class VariantRow(OutcomeRow, frozen=True, kw_only=True):
 
 
 class GateRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One gate as it was decided; ``place`` is its own among the suite's gates, as planned."""
+    """The decision of one gate; ``place`` is its position among the gates of the suite."""
 
     place: int
     suite: str
@@ -157,14 +176,14 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that could not be measured, and why."""
+    """An item that could not be measured, and why."""
 
     where: str
     message: str
 
 
 class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How many samples of the plan a process found in the store when it began."""
+    """How many samples of the plan were in the store when a process started."""
 
     process: int
     cached: int
@@ -215,7 +234,7 @@ def _key_parts(key: SuiteKey) -> tuple[str, ...]:
 
 
 def _prefix(key: SuiteKey, *parts: str) -> str:
-    """Return what the names of a suite's wordings begin with, or of those of one task."""
+    """Return the common prefix of the names of the variants of a suite, or of one of its tasks."""
     return _SEPARATOR.join((*_key_parts(key), *parts, ""))
 
 
@@ -240,7 +259,7 @@ def _name(row: AnyRow) -> str:
 
 
 class RunLog:
-    """The rows of the run named `run`, kept in `store`."""
+    """The log of the run named `run`, kept in `store`."""
 
     def __init__(self, store: Store, run: str) -> None:
         self._store = store
@@ -248,32 +267,39 @@ class RunLog:
         self._encoder = msgspec.msgpack.Encoder()
 
     def add(self, row: AnyRow) -> None:
-        """Write a row; a second one of the same name replaces the first."""
+        """Write a row. It replaces a row of the same name."""
         self._store.put(self._run, type(row).__name__, _name(row), self._encoder.encode(row))
 
-    def settle(self, row: LookRow) -> LookRow:
-        """Write a row unless another process was first; return the one that holds for all."""
+    def add_if_absent(self, row: LookRow) -> LookRow:
+        """Write a look unless another process has written it. Return the look in the log."""
         value = self._encoder.encode(row)
-        settled = self._store.settle(self._run, type(row).__name__, _name(row), value)
-        return msgspec.msgpack.decode(settled, type=LookRow)
+        kept = self._store.put_if_absent(self._run, type(row).__name__, _name(row), value)
+        return msgspec.msgpack.decode(kept, type=LookRow)
 
     def look(self, key: SuiteKey, look: int) -> LookRow | None:
-        """Return one look at a suite, or None where nobody has looked yet."""
+        """Return one look at a suite, or None if no process has looked yet."""
         name = _SEPARATOR.join((*_key_parts(key), str(look)))
         value = self._store.get(self._run, LookRow.__name__, name)
         return None if value is None else msgspec.msgpack.decode(value, type=LookRow)
 
     def rows(self, kind: type[Row]) -> Iterator[Row]:
-        """Read all rows of a kind, in the order in which they were first written."""
+        """Yield all rows of a kind, in the order in which they were first written."""
         decoder = msgspec.msgpack.Decoder(kind)
         for _, value in self._store.scan(self._run, kind.__name__):
             yield decoder.decode(value)
 
     def measured(self, suite: SuiteRow, kind: type[Measured]) -> Iterator[list[Measured]]:
-        """Read what was measured of a suite, or of that only what scores are made of.
+        """Yield the measured variants of a suite, one list per task.
 
-        Task by task as planned, the original first, in whatever order several processes measured
-        them; a task of which nothing was measured is left out.
+        The order is that of the plan, with the original prompt first. Tasks without a measured
+        variant are left out.
+
+        Parameters
+        ----------
+        suite
+            The planned suite.
+        kind
+            `OutcomeRow` reads only what scores need, `VariantRow` everything.
         """
         decoder = msgspec.msgpack.Decoder(kind)
         for task in suite.tasks:
@@ -284,11 +310,11 @@ class RunLog:
                 yield sorted(rows, key=lambda row: (row.distance, row.index))
 
     def count(self, suite: SuiteKey) -> int:
-        """Return how many wordings of a suite were measured."""
+        """Return the number of measured variants of a suite."""
         return self._store.count(self._run, VariantRow.__name__, prefix=_prefix(suite))
 
-    def wording(self, suite: SuiteKey, task: str, variant: str) -> OutcomeRow | None:
-        """Return one wording's outcome, or None where it was not measured in this run."""
+    def variant(self, suite: SuiteKey, task: str, variant: str) -> OutcomeRow | None:
+        """Return the outcome of one variant, or None if this run has not measured it."""
         name = _SEPARATOR.join((*_key_parts(suite), task, variant))
         value = self._store.get(self._run, VariantRow.__name__, name)
         return None if value is None else msgspec.msgpack.decode(value, type=OutcomeRow)

@@ -1,4 +1,4 @@
-"""The store: what models answered and what programs were worth, and where a run's workers meet."""
+"""The store: completions, verdicts, and the notes by which the processes of a run communicate."""
 
 from __future__ import annotations
 
@@ -24,17 +24,23 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _STALE_SECONDS = 7 * 24 * 3600.0
 _BATCH = 2000
-# What begins with a prefix is found as a range, which an index serves.
+# Names with a prefix are queried as a range, for which SQLite uses the index.
 _LAST_CHARACTER = "\U0010ffff"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredVerdict:
-    """What one check found of one program.
+    """The verdict of one check on one program.
 
-    ``cause`` is empty where the program passed, else why it failed (``wrong_answer``,
-    ``timeout``, …); ``detail`` says more in one line; ``seconds`` is what judging took.
+    Attributes
+    ----------
+    cause
+        Why the program failed (``wrong_answer``, ``timeout``, …); empty if it passed.
+    detail
+        One line of explanation.
+    seconds
+        How long the check took.
     """
 
     cause: str
@@ -43,43 +49,43 @@ class StoredVerdict:
 
 
 class Store:
-    """Completions, verdicts and one run's notes, kept in ``promptse.db`` under one folder.
+    """Completions, verdicts and notes in ``promptse.db`` in one folder.
 
-    Safe to use from several threads and processes at once.
+    Several threads and processes may use it concurrently.
 
     Parameters
     ----------
     folder
-        Made if it is not there, with a ``.gitignore`` that leaves ``baselines/`` to be committed.
+        Created if it is missing, with a ``.gitignore`` that excludes all but ``baselines/``.
 
     Raises
     ------
     StoreError
-        If the folder cannot be written, or the file was made by a newer version. Every method
-        raises it where the file cannot be read or written.
+        If the folder cannot be written, or a newer version created the file. Every method raises
+        it if the file cannot be read or written.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.database = Database(folder, tidy=_forget_the_dead)
+        self.database = Database(folder, clean_up=_delete_leftovers)
 
     @property
     def folder(self) -> Path:
-        """Where the store lies."""
+        """The folder of the store."""
         return self.database.folder
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know about the opening, such as a damaged file set aside."""
+        """Messages for the user about opening the store, such as a renamed damaged file."""
         return self.database.warnings
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that this thread writes inside one transaction, kept whole or not at all."""
+        """Group all writes of this thread into one atomic transaction."""
         with self.database.write():
             yield
 
     def close(self) -> None:
-        """Close the file; nothing needs saving."""
+        """Close the file. All writes are saved already."""
         self.database.close()
 
     # -- completions ---------------------------------------------------------------------------
@@ -99,10 +105,21 @@ class Store:
         form: str,
         template: str | None = None,
     ) -> None:
-        """Keep the answer to one request; of a sample that is there already the first stays.
+        """Store the completions of one response. A sample that is stored already is kept.
 
-        Half of a surrogate pair, as an answer cut inside an emoji ends in, is kept as U+FFFD:
-        it has no UTF-8.
+        A lone surrogate, as in a completion that is cut inside an emoji, is stored as U+FFFD,
+        because it has no UTF-8 encoding.
+
+        Parameters
+        ----------
+        key
+            The key of the variant, from `pytest_promptse.models.base.completion_key`.
+        completions
+            The completions to store.
+        usage
+            What the response cost.
+        model, prompt, decoding, task_id, variant_id, seed, form, template
+            Describe the variant, for listing and export.
         """
         with self.database.write() as connection:
             connection.execute(
@@ -139,7 +156,7 @@ class Store:
             )
 
     def completions(self, key: str, n: int) -> tuple[Completion, ...]:
-        """Return those of the samples 0 … n - 1 of a wording that are there, in order."""
+        """Return the stored samples among 0 … n - 1 of a variant, in order."""
         with self.database.read() as connection:
             rows = connection.execute(
                 """
@@ -157,9 +174,9 @@ class Store:
         )
 
     def tokens(self, key: str) -> tuple[float, float] | None:
-        """Return the tokens of one attempt at a wording: into a request, and out of a sample.
+        """Return the mean prompt tokens per request and completion tokens per sample of a variant.
 
-        Means over what was paid for it in any run, None where the model counted none.
+        Means over all runs; None if the model reported no token counts.
         """
         with self.database.read() as connection:
             requests, into, out, samples = connection.execute(
@@ -173,7 +190,7 @@ class Store:
         return (into / requests, out / samples) if requests and samples and into else None
 
     def missing(self, keys: Mapping[str, int]) -> dict[str, list[int]]:
-        """Return for every key which of its samples 0 … n - 1 are not there.
+        """Return for every key which of its samples 0 … n - 1 are missing.
 
         Parameters
         ----------
@@ -183,7 +200,7 @@ class Store:
         Returns
         -------
         dict
-            All of `keys`; an empty list where nothing is missing.
+            The missing samples of each of `keys`; an empty list if none is missing.
         """
         found: dict[str, list[int]] = {}
         with self.database.read() as connection:
@@ -213,10 +230,10 @@ class Store:
                     found[key] = [] if count == n else [i for i in range(n) if i not in samples]
         return found
 
-    # -- what a model turned out to honour -----------------------------------------------------
+    # -- capabilities of models ----------------------------------------------------------------
 
     def capabilities(self, identity: Mapping[str, str]) -> Capabilities | None:
-        """Return what the model of this identity honoured when last started, None if never."""
+        """Return the capabilities that a model had at its last start, None without any start."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT value FROM capabilities WHERE identity = ?", (_digest(identity),)
@@ -224,7 +241,7 @@ class Store:
         return None if row is None else capabilities_from_json(row[0])
 
     def set_capabilities(self, identity: Mapping[str, str], capabilities: Capabilities) -> None:
-        """Keep what a started model honours: with nothing to ask it need not be started again."""
+        """Store the capabilities of a started model, so that later runs need not start it."""
         with self.database.write() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO capabilities VALUES (?, ?)",
@@ -234,10 +251,19 @@ class Store:
     # -- verdicts ------------------------------------------------------------------------------
 
     def verdicts(self, check: str, programs: Sequence[str]) -> dict[str, StoredVerdict]:
-        """Return what `check` found of those `programs` (their SHA-256) that it has judged."""
+        """Return the stored verdicts of `check`, by program; programs without one are left out.
+
+        Parameters
+        ----------
+        check
+            Key of the check, as it was given to `add_verdict`.
+        programs
+            Source texts.
+        """
+        by_digest = {_program_digest(program): program for program in programs}
         found: dict[str, StoredVerdict] = {}
         with self.database.read() as connection:
-            for batch in _batches(programs, _BATCH):
+            for batch in _batches(by_digest, _BATCH):
                 rows = connection.execute(
                     """
                     SELECT program, cause, detail, seconds FROM verdict
@@ -245,25 +271,31 @@ class Store:
                     """,
                     (check, json.dumps(batch)),
                 )
-                for program, cause, detail, seconds in rows:
-                    found[program] = StoredVerdict(cause=cause, detail=detail, seconds=seconds)
+                for digest, cause, detail, seconds in rows:
+                    verdict = StoredVerdict(cause=cause, detail=detail, seconds=seconds)
+                    found[by_digest[digest]] = verdict
         return found
 
     def add_verdict(self, check: str, program: str, verdict: StoredVerdict) -> None:
-        """Keep one verdict; the first of a check and a program stays."""
+        """Store a verdict. An earlier verdict of the same check and program is kept."""
         with self.database.write() as connection:
             connection.execute(
                 "INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
-                    *(check, program, verdict.cause, _SURROGATE.sub("\ufffd", verdict.detail)),
+                    *(
+                        check,
+                        _program_digest(program),
+                        verdict.cause,
+                        _SURROGATE.sub("\ufffd", verdict.detail),
+                    ),
                     *(verdict.seconds, time.time()),
                 ),
             )
 
-    # -- one run's meeting point ---------------------------------------------------------------
+    # -- notes between the processes of a run --------------------------------------------------
 
     def put(self, run: str, kind: str, name: str, value: bytes) -> None:
-        """Leave a value for the other processes of a run; a later one of that name replaces it."""
+        """Write a note for the other processes of a run. It replaces a note of the same name."""
         with self.database.write() as connection:
             _touch(connection, run)
             connection.execute(
@@ -274,8 +306,8 @@ class Store:
                 (run, kind, name, value),
             )
 
-    def settle(self, run: str, kind: str, name: str, value: bytes) -> bytes:
-        """Leave a value unless another process of the run was first; return the one that holds."""
+    def put_if_absent(self, run: str, kind: str, name: str, value: bytes) -> bytes:
+        """Write a note unless it exists already. Return the note that the store holds then."""
         with self.database.write() as connection:
             _touch(connection, run)
             connection.execute(
@@ -283,13 +315,13 @@ class Store:
                 "ON CONFLICT (run, kind, name) DO NOTHING",
                 (run, kind, name, value),
             )
-            (settled,) = connection.execute(
+            (value_kept,) = connection.execute(
                 "SELECT value FROM note WHERE run = ? AND kind = ? AND name = ?", (run, kind, name)
             ).fetchone()
-        return bytes(settled)
+        return bytes(value_kept)
 
     def get(self, run: str, kind: str, name: str) -> bytes | None:
-        """Return a value left under a name, None where there is none."""
+        """Return the value of a note, or None without one."""
         with self.database.read() as connection:
             row: tuple[bytes] | None = connection.execute(
                 "SELECT value FROM note WHERE run = ? AND kind = ? AND name = ?", (run, kind, name)
@@ -297,9 +329,9 @@ class Store:
         return None if row is None else row[0]
 
     def scan(self, run: str, kind: str, *, prefix: str = "") -> Iterator[tuple[str, bytes]]:
-        """Yield the name and value of all notes of a kind, in the order they were first put.
+        """Yield the name and value of all notes of a kind whose names begin with `prefix`.
 
-        With a `prefix` only those whose names begin with it.
+        The order is that in which the notes were first written.
         """
         with self.database.read() as connection:
             yield from connection.execute(
@@ -309,7 +341,7 @@ class Store:
             )
 
     def count(self, run: str, kind: str, *, prefix: str = "") -> int:
-        """Return how many notes `scan` would yield."""
+        """Return the number of notes that `scan` yields."""
         with self.database.read() as connection:
             (n,) = connection.execute(
                 "SELECT COUNT(*) FROM note WHERE run = ? AND kind = ? AND name >= ? AND name < ?",
@@ -318,7 +350,7 @@ class Store:
         return int(n)
 
     def add_usage(self, run: str, usage: Usage) -> None:
-        """Add to what a run has paid."""
+        """Add to the usage of a run."""
         with self.database.write() as connection:
             _touch(connection, run)
             connection.execute(
@@ -330,7 +362,7 @@ class Store:
             )
 
     def usage(self, run: str) -> Usage:
-        """Return what a run has really paid so far, failed requests included."""
+        """Return the usage of a run so far, failed requests included."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT requests, prompt_tokens, completion_tokens FROM run WHERE id = ?", (run,)
@@ -341,7 +373,7 @@ class Store:
         )
 
     def finish_run(self, run: str) -> None:
-        """Drop a run's notes, usage and claims; those of a killed run are dropped after a week."""
+        """Delete the notes, usage and leases of a run. A killed run expires after a week."""
         with self.database.write() as connection:
             connection.execute("DELETE FROM claim WHERE run = ?", (run,))
             connection.execute("DELETE FROM run WHERE id = ?", (run,))
@@ -358,7 +390,7 @@ def capabilities_from_json(text: str | bytes) -> Capabilities:
     return Capabilities(**fields | {"refused": tuple(fields["refused"])})
 
 
-def _forget_the_dead(connection: sqlite3.Connection) -> None:
+def _delete_leftovers(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM claim")
     connection.execute("DELETE FROM run WHERE touched < ?", (time.time() - _STALE_SECONDS,))
 
@@ -371,6 +403,10 @@ def _touch(connection: sqlite3.Connection, run: str) -> None:
         """,
         (run, time.time()),
     )
+
+
+def _program_digest(program: str) -> str:
+    return hashlib.sha256(program.encode()).hexdigest()
 
 
 def _digest(identity: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The one thread that writes while sampling: what gathers during one commit is the next one."""
+"""The writer thread of the sampler, which groups changes into transactions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _T = TypeVar("_T")
 
 
 class Writer:
-    """Runs changes to the store in order, off the event loop, several to a transaction.
+    """Applies changes to the store in order, in a thread, several per transaction.
 
-    Nothing waits for a timer: a change is committed at once, together with whatever else came
-    while the commit before it was under way.
+    A change is committed at once, without a timer. Changes that arrive while a transaction
+    commits are written in the next one.
 
     Parameters
     ----------
     store
-        What is written to.
+        The store to write to.
     written
         Called in the event loop after each commit.
     failed
-        Called there with the error where a commit failed; its changes are lost.
+        Called in the event loop with the error if a commit fails. Its changes are lost.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Writer:
         self._draining: asyncio.Task[None] | None = None
 
     def post(self, change: Callable[[], _T]) -> asyncio.Future[_T]:
-        """Run `change` in the writing thread; what is returned is done once it is committed."""
+        """Run `change` in the writer thread. The returned future is done after the commit."""
         done: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
         self._queue.append((change, done))
         if self._draining is None or self._draining.done():
@@ -53,7 +53,7 @@ class Writer:
         return done
 
     async def close(self) -> None:
-        """Commit what is left and end the thread."""
+        """Commit the remaining changes and end the thread."""
         if self._draining is not None:
             await self._draining
         self._thread.shutdown()
@@ -65,7 +65,7 @@ class Writer:
             outcome = loop.run_in_executor(self._thread, self._commit, [each for each, _ in batch])
             try:
                 results = await outcome
-            except Exception as error:  # noqa: BLE001 - a thread's boundary: handed on as it is
+            except Exception as error:  # noqa: BLE001 - passed to `failed`
                 for _, done in batch:
                     done.cancel()
                 self._failed(error)

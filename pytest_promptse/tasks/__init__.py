@@ -1,1 +1,3 @@
 """Tasks, suite files, HumanEval and prompt templates."""
+
+__all__ = ["humaneval"]

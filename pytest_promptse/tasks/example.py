@@ -1,4 +1,4 @@
-"""The example: one call of a program with what must come back, checked on the trusted side."""
+"""Examples: a call of a program with its expected result, checked outside the sandbox."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Unset(Enum):
 
 
 UNSET: Final = _Unset.UNSET
-"""Stands where an example says nothing, since None is a value that a call may return."""
+"""The value of a field that is not given, since a call may return None."""
 
 _MAX_PRINTED_INT_BITS = 1_000
 
@@ -36,13 +36,13 @@ _BUILTIN_ERRORS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """A call and what it must give: a value or an exception.
+    """A call with the value that it must return or the exception that it must raise.
 
     Parameters
     ----------
     call
         A call of the entry point, as in ``'title_case("a b")'``. Its arguments are any Python
-        expressions over built-ins; they are evaluated anew, on the trusted side, for each
+        expressions over built-ins. They are evaluated outside the sandbox, anew for each
         program.
     expect
         What the call must return. Compared by Python's ``==``: ``1``, ``1.0`` and ``True`` are
@@ -96,7 +96,7 @@ class Example:
 
     @property
     def canonical(self) -> str:
-        """The example as text that is the same in every process: sets are sorted."""
+        """The example as text that is the same in every process, with sorted sets."""
         return f"{self.call} {self.raises} {self.approx} {_canonical(self.expect)}"
 
     @cached_property

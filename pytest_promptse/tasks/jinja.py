@@ -1,4 +1,4 @@
-"""The Jinja2 side of prompt templates: parsed once, checked before use, rendered in a sandbox."""
+"""Parse, check and render prompt templates with Jinja2's sandboxed environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEEN = ("prompt", "id", "entry_point", "is_stub")
 
 @dataclass
 class TaskView:
-    """What a template sees of a task; ``_used`` tells whether it looked at the wording."""
+    """The fields of a task that a template can use; ``_used`` says whether it used the text."""
 
     id: str
     entry_point: str
@@ -42,7 +42,19 @@ class TaskView:
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """A template's body, which starts `above` lines into the file at `path`."""
+    """The body of a template.
+
+    Attributes
+    ----------
+    path
+        The file.
+    body
+        The Jinja2 source.
+    above
+        Number of lines in the file above the body.
+    variables
+        The variables that the header declares.
+    """
 
     path: Path
     body: str
@@ -50,7 +62,13 @@ class Parts:
     variables: Mapping[str, Any]
 
     def validate(self) -> None:
-        """Find whatever is wrong with it whatever the task; raises TaskError with the line."""
+        """Check the body without a task.
+
+        Raises
+        ------
+        TaskError
+            If the body is invalid; names file and line.
+        """
         _ = self._compiled  # finds unknown filters and tests
         tree = self._tree
         self._check_blocks(tree)
@@ -71,10 +89,16 @@ class Parts:
                     line,
                 )
         if "prompt" not in dict(seen):
-            raise self._error("never asks for the task; put {{ task.prompt }} where it belongs", 1)
+            raise self._error("does not use the task; put {{ task.prompt }} where it belongs", 1)
 
     def require_same_code(self, changed: Parts) -> None:
-        """Raise TaskError unless `changed` has the same tags and expressions in the same order."""
+        """Check that `changed` has the same tags and expressions in the same order.
+
+        Raises
+        ------
+        TaskError
+            If it has not; names file and line.
+        """
         for ours, theirs in zip_longest(self._code, changed._code):
             if ours is None or theirs is None or ours[1:] != theirs[1:]:
                 line = (theirs or self._code[-1])[0]
@@ -82,12 +106,18 @@ class Parts:
 
     @cached_property
     def _code(self) -> list[tuple[int, str, str]]:
-        """Everything but text, with its line."""
+        """All tokens except text, with their lines."""
         tokens = self._environment.lex(self.body)
         return [token for token in tokens if token[1] not in ("data", "whitespace")]
 
     def render(self, task: Task, text: str) -> tuple[str | None, str]:
-        """Return the system's part or None, and the user's."""
+        """Return the system message, or None, and the user message.
+
+        Raises
+        ------
+        TaskError
+            If an expression fails, the text is not used, or the user message is empty.
+        """
         view = TaskView(task.id, task.entry_point, task.is_stub, text)
         context = self._compiled.new_context({**self.variables, "task": view})
         if self._compiled.blocks:
@@ -98,7 +128,7 @@ class Parts:
         if not view._used:  # noqa: SLF001 - hidden from templates, not from here
             raise TaskError(f"{self.path}: does not use task.prompt for the task {task.id!r}")
         if not user.strip():
-            raise TaskError(f"{self.path}: the user's part is empty for the task {task.id!r}")
+            raise TaskError(f"{self.path}: the user message is empty for the task {task.id!r}")
         return (system if system.strip() else None), user
 
     def _part(self, block: str | None, context: Any) -> str:
@@ -124,7 +154,7 @@ class Parts:
         environment = ImmutableSandboxedEnvironment(
             undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
         )
-        # The same wording must always give the same prompt.
+        # The same text must always give the same prompt.
         del environment.globals["lipsum"], environment.filters["random"]
         return environment
 
@@ -167,7 +197,7 @@ class Parts:
         for node in tree.body:
             if isinstance(node, nodes.Output) and not _is_blank(node):
                 raise self._error(
-                    "text outside the blocks would be sent to nobody; move it into one",
+                    "text outside the blocks is not sent; move it into a block",
                     _first_line_of_text(node),
                 )
 

@@ -1,4 +1,4 @@
-"""YAML as people mean it: 1.2's plain values, no key twice, every error with its line.
+"""Read YAML 1.2: plain values by its core schema, no duplicate keys, line numbers in errors.
 
 PyYAML reads YAML 1.1, where ``no`` is a boolean, ``12:30`` a number, ``1e-6`` a string and
 ``2024-01-01`` a date, and where the last of two equal keys wins. Files that people write by hand
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# libyaml, which PyYAML's wheels bring, reads the template library ten times as fast.
+# libyaml, which is part of PyYAML's wheels, reads the library ten times as fast.
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -72,13 +72,17 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
 
 
 @dataclass(frozen=True)
-class Place:
-    """A value in a YAML file: where it stands and how to read it.
+class YamlNode:
+    """A value in a YAML file, with its position.
 
     Attributes
     ----------
+    path
+        The file.
+    node
+        The parsed node of PyYAML.
     line
-        Counted from 1, the line on which the value starts.
+        The line on which the value starts, counted from 1.
     """
 
     path: Path
@@ -106,7 +110,18 @@ class Place:
             raise self.error(f"cannot read the value: {error}") from None
 
     def text(self, what: str) -> str:
-        """Return the value where it is a non-blank string; `what` names it in the error."""
+        """Return the value if it is a non-blank string.
+
+        Parameters
+        ----------
+        what
+            The name of the value in errors.
+
+        Raises
+        ------
+        TaskError
+            If the value is not a string, or blank.
+        """
         value = self.value()
         if not isinstance(value, str):
             raise self.error(f"{what} must be text, not {value!r}; quote it")
@@ -114,23 +129,39 @@ class Place:
             raise self.error(f"{what} is empty")
         return value
 
-    def items(self, what: str) -> list[Place]:
-        """Return the elements of a non-empty list."""
+    def items(self, what: str) -> list[YamlNode]:
+        """Return the elements of a list.
+
+        Raises
+        ------
+        TaskError
+            If the value is not a list, or empty.
+        """
         if not isinstance(self.node, yaml.SequenceNode) or not self.node.value:
             raise self.error(f"{what} must be a list of at least one")
-        return [Place(self.path, node, node.start_mark.line + 1) for node in self.node.value]
+        return [YamlNode(self.path, node, node.start_mark.line + 1) for node in self.node.value]
 
-    def fields(self, what: str, known: Collection[str] | None = None) -> dict[str, Place]:
-        """Return the values of a mapping by key, each at the line of its key.
+    def fields(self, what: str, known: Collection[str] | None = None) -> dict[str, YamlNode]:
+        """Return the values of a mapping by key. Each has the line of its key.
 
-        With `known`, any other key is an error that names the nearest of them.
+        Parameters
+        ----------
+        what
+            The name of the mapping in errors.
+        known
+            The allowed keys, or None for any.
+
+        Raises
+        ------
+        TaskError
+            If the value is not a mapping, or a key is unknown, repeated or not text.
         """
         if not isinstance(self.node, yaml.MappingNode):
             raise self.error(f"{what} must be a mapping (key: value)")
-        found: dict[str, Place] = {}
+        found: dict[str, YamlNode] = {}
         for key_node, value_node in self.node.value:
             line = key_node.start_mark.line + 1
-            key = Place(self.path, key_node, line).value()
+            key = YamlNode(self.path, key_node, line).value()
             if not isinstance(key, str):
                 raise self.error(f"the key {key!r} of {what} must be text; quote it", line=line)
             if known is not None and key not in known:
@@ -138,25 +169,32 @@ class Place:
                 raise self.error(f"{what} has no key {key!r}{hint}", line=line)
             if key in found:
                 raise self.error(f"the key {key!r} is given twice", line=line)
-            found[key] = Place(self.path, value_node, line)
+            found[key] = YamlNode(self.path, value_node, line)
         return found
 
     def code_line(self, offset: int) -> int:
-        """Return the file's line of line `offset` (from 1) of the text that stands here."""
+        """Return the line in the file of line `offset` (from 1) of this text value."""
         first = self.node.start_mark.line + 1
         block = isinstance(self.node, yaml.ScalarNode) and self.node.style in ("|", ">")
         return first + offset - (0 if block else 1)
 
 
-def parse(text: str, path: Path, *, first_line: int = 1) -> Place:
-    """Return the one document in `text`.
+def parse(text: str, path: Path, *, first_line: int = 1) -> YamlNode:
+    """Parse a text with exactly one YAML document.
 
-    `first_line` is the line of `path` on which `text` starts.
+    Parameters
+    ----------
+    text
+        The YAML source.
+    path
+        Its file, for errors.
+    first_line
+        The line of the file on which `text` starts.
 
     Raises
     ------
     TaskError
-        If it is not YAML, or not exactly one document with something in it.
+        If `text` is not YAML, has no document or has several.
     """
     loader: Callable[[str], _Loader] = _Loader
     try:
@@ -166,8 +204,8 @@ def parse(text: str, path: Path, *, first_line: int = 1) -> Place:
     except yaml.YAMLError as error:
         raise TaskError(f"{path}:{first_line}: not YAML: {' '.join(str(error).split())}") from None
     if node is None:
-        raise TaskError(f"{path}:{first_line}: there is nothing in it")
-    return Place(path, node, node.start_mark.line + 1)
+        raise TaskError(f"{path}:{first_line}: the document is empty")
+    return YamlNode(path, node, node.start_mark.line + 1)
 
 
 def _located(path: Path, error: yaml.MarkedYAMLError) -> TaskError:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_promptse.tasks.plainyaml import Place
+    from pytest_promptse.tasks.plainyaml import YamlNode
 
 FORMAT = 1
 _FILE_KEYS = ("promptse", "settings", "tasks")
@@ -44,11 +44,20 @@ _EXAMPLE_KEYS = ("call", "expect", "expect_code", "raises", "approx")
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteFile:
-    """What a suite file says.
+    """The content of a suite file.
 
-    ``settings`` are marker keywords as they stand in the file, not yet validated;
-    ``settings_line`` is the line to name when one of them is wrong, ``task_lines`` the line of
-    each task by its id.
+    Attributes
+    ----------
+    path
+        The file.
+    tasks
+        Its tasks.
+    settings
+        The mark keywords in the file, not validated yet.
+    settings_line
+        The line of the settings, for errors about one of them.
+    task_lines
+        The line of each task, by its id.
     """
 
     path: Path
@@ -59,17 +68,22 @@ class SuiteFile:
 
 
 def load_suite(path: Path) -> SuiteFile:
-    """Read and validate the suite file at `path`.
+    """Read a suite file.
 
     Values follow the core schema of YAML 1.2, so ``no``, ``12:30`` and ``2024-01-01`` are text.
+
+    Parameters
+    ----------
+    path
+        The file, in UTF-8 with or without a byte order mark.
 
     Raises
     ------
     TaskError
-        With file and line, for anything that is not as the format wants it.
+        If the file cannot be read or does not follow the format; names file and line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise TaskError(f"{path}:1: not UTF-8 text ({error.reason})") from None
     except OSError as error:
@@ -91,7 +105,7 @@ def load_suite(path: Path) -> SuiteFile:
     )
 
 
-def _check_format(document: Place, version: Place | None) -> None:
+def _check_format(document: YamlNode, version: YamlNode | None) -> None:
     if version is None:
         raise document.error(f"start a suite file with 'promptse: {FORMAT}', its format")
     found = version.value()
@@ -99,11 +113,11 @@ def _check_format(document: Place, version: Place | None) -> None:
         raise version.error(f"format {found!r} is not known here; write 'promptse: {FORMAT}'")
 
 
-def _settings(place: Place) -> dict[str, Any]:
+def _settings(place: YamlNode) -> dict[str, Any]:
     return {key: field.value() for key, field in place.fields("settings").items()}
 
 
-def _tasks(place: Place) -> tuple[tuple[Task, ...], dict[str, int]]:
+def _tasks(place: YamlNode) -> tuple[tuple[Task, ...], dict[str, int]]:
     tasks: list[Task] = []
     lines: dict[str, int] = {}
     for item in place.items("tasks"):
@@ -117,7 +131,7 @@ def _tasks(place: Place) -> tuple[tuple[Task, ...], dict[str, int]]:
     return tuple(tasks), lines
 
 
-def _task(place: Place) -> Task:
+def _task(place: YamlNode) -> Task:
     fields = place.fields("a task", _TASK_KEYS)
     for key in ("id", "prompt"):
         if key not in fields:
@@ -150,7 +164,7 @@ def _task(place: Place) -> Task:
         raise place.error(str(error)) from None
 
 
-def _example(place: Place) -> Example:
+def _example(place: YamlNode) -> Example:
     fields = place.fields("an example", _EXAMPLE_KEYS)
     if "call" not in fields:
         raise place.error("the example needs 'call', as in call: name(1, 2)")
@@ -171,7 +185,7 @@ def _example(place: Place) -> Example:
         raise place.error(str(error), line=fields["call"].line) from None
 
 
-def _approx(fields: Mapping[str, Place]) -> float | None:
+def _approx(fields: Mapping[str, YamlNode]) -> float | None:
     if "approx" not in fields:
         return None
     value = fields["approx"].value()
@@ -180,8 +194,8 @@ def _approx(fields: Mapping[str, Place]) -> float | None:
     return float(value)
 
 
-def _literal(place: Place) -> Any:
-    # Unquoted, most literals are YAML as well; what counts is the source as it was written.
+def _literal(place: YamlNode) -> Any:
+    # Most unquoted literals are YAML values too; the source text is what counts.
     node = place.node
     source = node.value if isinstance(getattr(node, "value", None), str) else None
     if source is None:
@@ -195,16 +209,15 @@ def _literal(place: Place) -> Any:
         ) from None
 
 
-def _check_function(place: Place) -> str:
+def _check_function(place: YamlNode) -> str:
     source = place.text("the task's 'check'")
     tree = _parse_python(place, source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if "candidate" not in names:
-        raise place.error("the check never uses 'candidate', so no program could fail it")
+        raise place.error("the check never uses 'candidate', so every program would pass it")
     # Built from the tree, since indenting the text would change what is in multi-line strings.
     function = ast.parse("def check(candidate): pass")
-    definition = function.body[0]
-    assert isinstance(definition, ast.FunctionDef)
+    [definition] = (node for node in function.body if isinstance(node, ast.FunctionDef))
     definition.body = tree.body
     try:
         compile(function, str(place.path), "exec")
@@ -213,7 +226,7 @@ def _check_function(place: Place) -> str:
     return ast.unparse(function)
 
 
-def _parse_python(place: Place, source: str) -> ast.Module:
+def _parse_python(place: YamlNode, source: str) -> ast.Module:
     try:
         return ast.parse(source)
     except SyntaxError as error:
@@ -222,5 +235,5 @@ def _parse_python(place: Place, source: str) -> ast.Module:
         raise place.error(f"not Python: {error}") from None
 
 
-def _python_error(place: Place, error: SyntaxError) -> TaskError:
+def _python_error(place: YamlNode, error: SyntaxError) -> TaskError:
     return place.error(f"not Python: {error.msg}", line=place.code_line(error.lineno or 1))

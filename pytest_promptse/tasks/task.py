@@ -27,33 +27,34 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One thing to ask a model for.
+    """A programming task: a prompt, and optionally its own check and a reference solution.
 
     Parameters
     ----------
     id
-        Unique in its suite; shown in item ids, so short and without ``[``, ``]`` or ``::``.
+        A short name, unique in its suite. Item ids contain it, so it may not contain ``[``,
+        ``]`` or ``::``.
     prompt
-        The original wording: an instruction in English (plain or Markdown), or a code stub
-        that a model is to complete, as in HumanEval.
+        The original prompt: an instruction in English (plain or Markdown), or a code stub for
+        the model to complete, as in HumanEval.
     entry_point
-        The name the check calls. Left out, it is the name that the examples call, else it is
-        read from the prompt: the last ``def`` or ``class`` of a stub, else the first name
-        written like ``name(...)`` in inline code or in a code fence.
+        The name that the check calls. By default the name that the examples call, or else one
+        from the prompt: the last ``def`` or ``class`` of a stub, or the first name written like
+        ``name(...)`` in inline code or in a code fence.
     reference
-        A complete program that solves the task. It is answered by the ``reference`` model and
-        times the limits; it never reaches a jail that holds a model's program.
+        A complete program that solves the task. The ``reference`` model returns it, and the time
+        that it takes sets the limits. It never runs in one sandbox with a model's program.
     tests
-        Python source that defines ``check(candidate)`` and raises where a program is wrong. It
-        runs on the trusted side, in a fresh namespace for each program, in which the entry
-        point's name is `candidate` too.
+        Python source that defines ``check(candidate)``, which raises if a program is wrong. It
+        runs outside the sandbox, in a new namespace for each program. The name of the entry
+        point is `candidate` there too.
     setup
         Python source executed before `tests` in the same namespace, for helpers that the prompt
         defines and the check uses.
     examples
-        Calls with what they must give, in place of `tests`.
+        Calls with their expected results, instead of `tests`.
     metadata
-        Whatever a data set says of the task; kept in the record.
+        Further data on the task, for use in the test body.
 
     Raises
     ------
@@ -108,12 +109,12 @@ class Task:
 
     @cached_property
     def is_stub(self) -> bool:
-        """Whether the prompt is Python source to be completed rather than an instruction."""
+        """Whether the prompt is Python source to complete, not an instruction."""
         return parse_stub(self.prompt) is not None
 
     @cached_property
     def check_digest(self) -> str:
-        """SHA-256, as 64 hex digits, of everything that decides what the check accepts."""
+        """SHA-256 of everything that the result of the check depends on, as 64 hex digits."""
         parts = [
             self.entry_point,
             self.setup,
@@ -123,10 +124,15 @@ class Task:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def check(self, candidate: Any) -> None:
-        """Run the task's own check against `candidate`, raising where the program is wrong.
+        """Run the task's own check on a program, and raise if the program is wrong.
 
-        Checks that draw from `random` draw the same each time, so that a verdict never flips;
-        the module's state is restored afterwards.
+        Every call uses the same random numbers from `random`, so that a verdict never changes.
+        The state of `random` is restored afterwards.
+
+        Parameters
+        ----------
+        candidate
+            The program's entry point.
 
         Raises
         ------
@@ -202,7 +208,7 @@ def _repeatable_random() -> Iterator[None]:
         random.setstate(state)
 
 
-# The same few prompts are asked about over and over: by their rewriter, its judge, each sample.
+# The rewriter, the invariance check and each sample ask about the same few prompts.
 @lru_cache(maxsize=64)
 def parse_stub(prompt: str) -> ast.Module | None:
     """Return the syntax tree of a code stub, or None where `prompt` is not Python source.

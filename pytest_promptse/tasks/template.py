@@ -1,8 +1,8 @@
-"""A team's prompt templates: what stands around the wording when a model is asked.
+"""Prompt templates: the text that a team puts around a task in its prompts.
 
-A template is a Jinja2 file. Its ``user`` block is the user's message, its ``system`` block, if
-there is one, the system's; a file without blocks is the user's message as a whole. Values that
-it uses are declared above it, between two lines of ``---``, in YAML:
+A template is a Jinja2 file. Its ``user`` block is the user message, its optional ``system`` block
+the system message. A file without blocks is the user message as a whole. A header in YAML between
+two lines of ``---`` declares the variables of the template:
 
 .. code-block:: jinja
 
@@ -17,9 +17,9 @@ it uses are declared above it, between two lines of ``---``, in YAML:
     {{ task.prompt }}
     {% endblock %}
 
-The line breaks beside the block tags belong to the tags, so this user's message is the wording
-itself. Of the task a template sees ``task.prompt`` (the wording), ``task.id``,
-``task.entry_point`` and ``task.is_stub``, never the solution or the check.
+The line breaks beside the block tags belong to the tags, so this user message is just the task's
+text. A template has ``task.prompt`` (the original or variant text), ``task.id``,
+``task.entry_point`` and ``task.is_stub``, but neither the solution nor the check.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.task import Task
 
 SHIPPED = "shipped:"
-"""What a pattern starts with that names templates of this package."""
+"""Prefix of patterns for the templates of this package."""
 
 _HEADER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEYS = ("name", "variables")
@@ -54,9 +54,18 @@ _KEYS = ("name", "variables")
 class Template:
     """A prompt template.
 
-    ``name`` is the file's name without its ending, unless its header gives another; ``place``
-    is what a pattern that names this file alone would be; ``source`` is the file's text as it
-    stands; ``variables`` are what its header declares.
+    Attributes
+    ----------
+    name
+        The name in the header, or else the file's name without its suffix.
+    path
+        The file.
+    place
+        A pattern that matches this file only.
+    source
+        The text of the file.
+    variables
+        The variables that the header declares.
     """
 
     name: str
@@ -67,7 +76,7 @@ class Template:
 
     @property
     def header(self) -> str:
-        """What stands above the body, with the lines ``---``; empty where there is none."""
+        """The header with its lines ``---``, or an empty string if there is none."""
         found = _HEADER.match(self.source)
         return found[0] if found else ""
 
@@ -82,13 +91,18 @@ class Template:
         return hashlib.sha256(self.source.encode()).hexdigest()
 
     def with_body(self, body: str) -> Template:
-        """Return a template that differs in its body alone.
+        """Return this template with another body.
+
+        Parameters
+        ----------
+        body
+            The new body. Its Jinja2 statements and expressions must be those of this template,
+            in the same order.
 
         Raises
         ------
         TaskError
-            With file and line, if something other than text differs: a template's statements
-            and expressions stay as they are and in their order.
+            If something other than text differs; names file and line.
         """
         changed = replace(self, source=self.header + body)
         changed._parts.validate()  # noqa: SLF001 - of the same class
@@ -110,28 +124,28 @@ class Template:
 
 
 def anchored(pattern: str, folder: Path, root: Path) -> str:
-    """Return a pattern that is meant from `folder` as one that is read from `root`."""
+    """Rewrite a pattern relative to `folder` as a pattern relative to `root`."""
     if pattern.startswith(SHIPPED):
         return pattern
     return os.path.relpath(folder / pattern, root).replace(os.sep, "/")
 
 
 def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
-    """Return the templates that `patterns` name, in their order, each file once.
+    """Return the templates that match `patterns`, in this order, each file once.
 
     Parameters
     ----------
     patterns
-        Paths or globs (``prompts/*.j2``, ``**`` reaches into folders), relative to `root`;
-        ``shipped:NAME`` or ``shipped:*`` takes those of this package.
+        Paths or globs relative to `root` (``prompts/*.j2``; ``**`` matches folders at any depth).
+        ``shipped:NAME`` or ``shipped:*`` means those of this package.
     root
         The folder that relative patterns start from.
 
     Raises
     ------
     TaskError
-        If a pattern matches no file, two templates have one name, Jinja2 is missing, or a
-        template is wrong: not UTF-8, not Jinja2, undeclared names, or no use of
+        If a pattern matches no file, two templates have the same name, Jinja2 is missing, or a
+        template is invalid: not UTF-8, not Jinja2, undeclared names, or no use of
         ``task.prompt``. Names file and line.
     """
     paths = {path: place for pattern in patterns for path, place in _matches(pattern, root)}
@@ -148,20 +162,21 @@ def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
 
 
 def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
-    """Return the system's part, None where there is none, and the user's, around `text`.
+    """Return the system message, or None, and the user message of a template around a text.
 
     Parameters
     ----------
+    template
+        The template.
     task
-        The task that is asked for.
+        The task of the prompt.
     text
-        The wording of it, which the template sees as ``task.prompt``.
+        The text of the original or variant, which the template has as ``task.prompt``.
 
     Raises
     ------
     TaskError
-        With file and line, if rendering fails; with the file, if for this task `text` is not
-        used or the user's part is empty.
+        If rendering fails, the template does not use `text`, or the user message is empty.
     """
     return template._parts.render(task, text)  # noqa: SLF001 - two halves of one module
 
@@ -188,7 +203,7 @@ def _matches(pattern: str, root: Path) -> list[tuple[Path, str]]:
 
 def _load(path: Path, place: str) -> Template:
     try:
-        source = path.read_text(encoding="utf-8")
+        source = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise TaskError(f"{path}:1: not UTF-8 text ({error.reason})") from None
     except OSError as error:

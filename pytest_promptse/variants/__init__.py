@@ -1,1 +1,27 @@
-"""Variants of a prompt: library, rewriters and the check that a variant asks for the same."""
+"""Variants of a prompt: library, rewriters and the check that a variant asks for the same.
+
+The names listed here are for authors of own rewriters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.rewriter import Rewriter, RewriteRequest
+
+__all__ = ["Finding", "RewriteRequest", "Rewriter"]
+
+
+def __getattr__(name: str) -> object:
+    # The modules of this package import one another, so its names are imported when they are used.
+    if name == "Finding":
+        from pytest_promptse.variants.invariance import Finding
+
+        return Finding
+    if name in ("RewriteRequest", "Rewriter"):
+        from pytest_promptse.variants import rewriter
+
+        return getattr(rewriter, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

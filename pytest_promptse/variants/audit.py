@@ -16,6 +16,7 @@ from pytest_promptse.variants.files import (
 )
 from pytest_promptse.variants.generate import written_by_rules
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
+from pytest_promptse.variants.lexicon import Lexicon
 from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.variant import text_hash
 
@@ -43,7 +44,7 @@ def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
     for folder in found:
         original = read_original(folder)
         task = Task(id=original.task_id, prompt=original.prompt, entry_point=original.entry_point)
-        judge = Judge(task.prompt)
+        judge = Judge(task, Lexicon(()), any_language=True)
         taken: set[str] = set()
         for stored in read(folder):
             findings = list(_findings(stored.variant, task, judge, taken, library))
@@ -67,7 +68,7 @@ def frozen(
         If there are too few, if the original has changed since, or if one breaks invariance.
     """
     variants = load_frozen(root, task)
-    judge = Judge(task.prompt)
+    judge = Judge(task, Lexicon(()), any_language=True)
     chosen: list[Variant] = []
     for distance in distances:
         own = [variant for variant in variants if variant.distance == distance][:per_distance]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WORDS_STAY = frozenset({"duplicate"})
 """What an edit of case or blanks breaks by design."""
-WORDS_CHANGE = frozenset({"lost", "added"})
+WORDS_CHANGE = frozenset({"dropped", "lost", "added", "order", "instruction", "negation", "term"})
 """What typing errors break by design: a mistyped word is another word to the judge."""
 
 _WORD = re.compile(r"(?<![\w'\u2019\-])[A-Za-z]+(?![\w'\u2019\-])")

@@ -69,6 +69,11 @@ _MARKER = re.compile(
     r"|solution|prompt)\s*:?)\s*$",
     re.IGNORECASE,
 )
+_USER_TURN = re.compile(
+    r"^(?:\[INST\][ \t]*|<\|(?!im_end|end)[^|>]*\|>[ \t]*(?:user)?[ \t]*\n"
+    r"|#{0,4}[ \t]*(?:instructions?|user|human|question|prompt)[ \t]*:?[ \t]*\n)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>\s*$")
 _TAGGED = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>.*</\1>\s*$")
 _PLACEHOLDER = re.compile(
@@ -352,7 +357,7 @@ class _Line:
 def _prose(prompt: str) -> Document:
     lines = _closed(prompt, list(_lines(prompt)))
     spans = tuple(_spans(prompt, lines))
-    head = _head(prompt, lines)
+    head = _head(prompt)
     body = head
     for line in lines:
         if line.start < head or line.kind == "blank":
@@ -512,19 +517,14 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[t
     return found
 
 
-def _head(prompt: str, lines: Sequence[_Line]) -> int:
-    """Return where text may begin: after front matter and the role markers at the top."""
+def _head(prompt: str) -> int:
+    """Return where text may begin: after front matter and the role markers of the user's turn."""
     offset = 0
     front = re.match(r"---\s*\n.*?\n---\s*\n", prompt, re.DOTALL)
     if front:
         offset = front.end()
-    for line in lines:
-        if line.start < offset or line.kind == "blank":
-            continue
-        if line.kind != "marker":
-            break
-        offset = line.end
-    return offset
+    turns = [turn.end() for turn in _USER_TURN.finditer(prompt)]
+    return max([offset, *turns[-1:]])
 
 
 def _tail(prompt: str, lines: Sequence[_Line]) -> int | None:

@@ -11,10 +11,11 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.distance import Change, compare
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
+from pytest_promptse.variants.lexicon import Lexicon
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.registry import rewriter_named
 from pytest_promptse.variants.rewriter import Draft, Rewriter, RewriteRequest, label
-from pytest_promptse.variants.rules import RulesRewriter
+from pytest_promptse.variants.rules import STANDS_FOR, RulesRewriter
 from pytest_promptse.variants.variant import Variant, text_hash
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def generate(
         parts=(within or task.prompt, seed, source),
     )
     drawn = rewriter.voiced or source != name
-    judge = None if isinstance(rewriter, RulesRewriter) else Judge(task.prompt)
+    judge = (
+        None if isinstance(rewriter, RulesRewriter) else Judge(task, Lexicon(()), any_language=True)
+    )
     weights = library.weights(task.prompt)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
@@ -161,18 +164,20 @@ def written_by_rules(variant: Variant, task: Task, library: Library) -> bool:
     kind, _, _ = variant.rewriter.partition("/")
     control = "" if kind == "rules" else kind
     rewriter = RulesRewriter(library=library, control=control)
-    voiced = variant.emotion is not None and variant.personality is not None
-    if label(rewriter) != variant.rewriter or (not control and not voiced):
+    emotion, personality = variant.emotion, variant.personality
+    for operation in variant.operations:
+        if operation.startswith(STANDS_FOR):
+            emotion, _, personality = operation.removeprefix(STANDS_FOR).partition("-")
+    voiced = bool(rewriter.stands_for) or not control
+    if label(rewriter) != variant.rewriter or voiced != bool(emotion and personality):
         return False
-    if rewriter.stands_for:
-        return False  # what it stands for is not on record
     request = RewriteRequest(
         task=task,
         distance=variant.distance,
         index=variant.index,
         seed=variant.seed,
-        emotion=library.emotion(variant.emotion) if variant.emotion else None,
-        personality=library.personality(variant.personality) if variant.personality else None,
+        emotion=library.emotion(emotion) if emotion else None,
+        personality=library.personality(personality) if personality else None,
         weights=variant.context or library.weights(task.prompt),
     )
     candidates = rewriter.candidates(request)

@@ -61,7 +61,7 @@ _SMALL_WORDS = {
         stringa con""",
     "nl": """het een van niet met voor schrijf functie lijst geef elke moet zijn als""",
     "pl": """jest nie się oraz że napisz funkcję która zwraca listę liczb dla każdego jeśli""",
-    "tr": """ve bir bu için ile yaz fonksiyon liste döndür sayı olan her""",
+    "tr": """ve bir bu için ile yaz fonksiyon liste döndür olan her""",
 }
 _LANGUAGES_OF: dict[str, tuple[str, ...]] = {}
 for _language, _words in _SMALL_WORDS.items():
@@ -88,9 +88,7 @@ def language_of(sentence: str) -> str | None:
     if count and count * _LATIN_PER_SIGN >= letters - count:
         return code
     votes = Counter(
-        language
-        for word in _WORD.findall(text.lower())
-        for language in _LANGUAGES_OF.get(word, ())
+        language for word in _WORD.findall(text.lower()) for language in _LANGUAGES_OF.get(word, ())
     )
     if not votes:
         return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import TaskError, VariantError, nearest
-from pytest_promptse.tasks.plainyaml import Place, parse
+from pytest_promptse.tasks.plainyaml import YamlNode, parse
 from pytest_promptse.variants.language import NAMES
 from pytest_promptse.variants.lint import Lint
 
@@ -352,7 +352,7 @@ class _Draft:
 
 
 @lru_cache(maxsize=8)
-def _load(extra: Path | None) -> Library:
+def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
     folders = [templates_dir()]
     if extra is not None:
         if not extra.is_dir():
@@ -422,20 +422,20 @@ def _check_names(folder: Path, *, own: bool) -> None:
             raise VariantError(f"{path}:1: not a template file{hint}")
 
 
-def _entries(path: Path, known: Sequence[str] | None = None) -> Iterator[tuple[str, Place]]:
+def _entries(path: Path, known: Sequence[str] | None = None) -> Iterator[tuple[str, YamlNode]]:
     """Yield the entries of a file by name; none where there is no such file."""
     if path.is_file():
         yield from _open(path).fields(path.name, known).items()
 
 
-def _open(path: Path) -> Place:
+def _open(path: Path) -> YamlNode:
     try:
         return parse(path.read_text(encoding="utf-8"), path)
     except UnicodeDecodeError:
         raise VariantError(f"{path}:1: not UTF-8 text") from None
 
 
-def _needed(entry: Place, what: str, names: Sequence[str]) -> dict[str, Place]:
+def _needed(entry: YamlNode, what: str, names: Sequence[str]) -> dict[str, YamlNode]:
     fields = entry.fields(what, names)
     for name in names:
         if name not in fields:
@@ -443,14 +443,14 @@ def _needed(entry: Place, what: str, names: Sequence[str]) -> dict[str, Place]:
     return fields
 
 
-def _number(place: Place, what: str, low: float, high: float) -> float:
+def _number(place: YamlNode, what: str, low: float, high: float) -> float:
     value = place.value()
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise place.error(f"{what!r} must be a number from {low:g} to {high:g}, not {value!r}")
     return float(value)
 
 
-def _emotion(name: str, entry: Place) -> Emotion:
+def _emotion(name: str, entry: YamlNode) -> Emotion:
     texts = ("description", "language", "pattern")
     fields = _needed(entry, f"emotion {name!r}", (*texts, "valence", "arousal"))
     description, language, pattern = (fields[key].text(key).strip() for key in texts)
@@ -465,7 +465,7 @@ def _emotion(name: str, entry: Place) -> Emotion:
     )
 
 
-def _trait(slug: str, dimension: str, entry: Place) -> Trait:
+def _trait(slug: str, dimension: str, entry: YamlNode) -> Trait:
     texts = ("name", "description", "vocabulary")
     fields = _needed(entry, f"trait {slug!r}", texts)
     name, description, vocabulary = (fields[key].text(key).strip() for key in texts)
@@ -474,7 +474,7 @@ def _trait(slug: str, dimension: str, entry: Place) -> Trait:
     )
 
 
-def _level(name: str, entry: Place) -> Level:
+def _level(name: str, entry: YamlNode) -> Level:
     try:
         distance = float(name)
     except ValueError:
@@ -492,10 +492,8 @@ def _level(name: str, entry: Place) -> Level:
     )
 
 
-def _context(name: str, entry: Place) -> Context:
-    fields = _needed(
-        entry, f"context {name!r}", ("description", "base", "step", "tilt", "signals")
-    )
+def _context(name: str, entry: YamlNode) -> Context:
+    fields = _needed(entry, f"context {name!r}", ("description", "base", "step", "tilt", "signals"))
     return Context(
         name=name,
         description=fields["description"].text("description").strip(),
@@ -550,7 +548,7 @@ def _language(draft: _Draft) -> Language:
     )
 
 
-def _feeling(name: str, entry: Place, lint: Lint | None) -> Feeling:
+def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
     fields = _needed(entry, f"{name!r}", ("style", "cues", "sentences", "closings"))
     style = fields["style"].fields("style", ("lower", "run_on", "ends", "joints"))
     given: dict[str, Any] = {}
@@ -570,7 +568,7 @@ def _feeling(name: str, entry: Place, lint: Lint | None) -> Feeling:
     )
 
 
-def _snippets(entry: Place, kind: str, lint: Lint | None) -> tuple[str, ...]:
+def _snippets(entry: YamlNode, kind: str, lint: Lint | None) -> tuple[str, ...]:
     found = []
     for place in entry.items(f"the list of {kind}s"):
         text = place.text(f"a {kind}").strip()
@@ -581,14 +579,14 @@ def _snippets(entry: Place, kind: str, lint: Lint | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _pattern(entry: Place) -> re.Pattern[str]:
+def _pattern(entry: YamlNode) -> re.Pattern[str]:
     try:
         return re.compile(entry.text("a pattern"), re.IGNORECASE)
     except re.error as error:
         raise entry.error(f"not a regular expression: {error}") from None
 
 
-def _acts(entry: Place) -> tuple[Act, ...]:
+def _acts(entry: YamlNode) -> tuple[Act, ...]:
     found = []
     for place in entry.items("acts"):
         fields = _needed(place, "an act", ("kind", "find"))
@@ -596,7 +594,7 @@ def _acts(entry: Place) -> tuple[Act, ...]:
     return tuple(found)
 
 
-def _forms(entry: Place) -> tuple[Form, ...]:
+def _forms(entry: YamlNode) -> tuple[Form, ...]:
     found = []
     for place in entry.items("forms"):
         fields = place.fields("a form", ("kind", "say", "of", "end", "light", "make"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_promptse.tasks.plainyaml import Place
+    from pytest_promptse.tasks.plainyaml import YamlNode
 
 KINDS = ("cue", "sentence", "closing", "clause", "greeting", "ask", "intro")
 """The kinds of snippet."""
@@ -38,7 +38,7 @@ class Lint:
     tags: tuple[Tag, ...]
 
     @classmethod
-    def of(cls, entry: Place) -> Lint:
+    def of(cls, entry: YamlNode) -> Lint:
         """Read the tags, or raise TaskError with file and line."""
         tags = []
         for name, place in entry.fields("forbidden").items():
@@ -58,7 +58,7 @@ class Lint:
                 else frozenset()
             )
             if unknown := allowed - set(KINDS):
-                raise place.error(f"tag {name!r} allows {sorted(unknown)[0]!r}, which is no kind")
+                raise place.error(f"tag {name!r} allows {min(unknown)!r}, which is no kind")
             tags.append(Tag(name, find, allowed))
         return cls(tuple(tags))
 

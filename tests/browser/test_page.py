@@ -172,4 +172,4 @@ def test_wordings_can_stand_with_the_most_harmful_first(report, open_page):
     dialog.wait_for()
     dialog.get_by_label("most harmful first").check()
     last = dialog.locator("summary").last
-    assert last.locator(".voice").text_content() == "Original wording"
+    assert last.locator(".voice").text_content() == "Original prompt"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_promptse.cli.main import main
-from pytest_promptse.record.files import decode
+from pytest_promptse.record.schema import decode
 
 SAVED = Path(__file__).parents[1] / "record" / "records" / "run-1.json"
 
@@ -22,7 +22,7 @@ def project(tmp_path, monkeypatch):
 def test_without_a_target_the_summary_is_printed(capsys):
     assert main(["report", "run.json"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("tiny, mode promptse, weights by sum, 7 wordings\n")
+    assert out.startswith("tiny, mode promptse, weights by sum, 7 variants\n")
     assert max(map(len, out.splitlines())) <= 80
     assert "\x1b" not in out
 
@@ -30,7 +30,7 @@ def test_without_a_target_the_summary_is_printed(capsys):
 def test_every_kind_is_written_where_it_was_asked_for(project, capsys):
     assert main(["report", "run.json", "html:out/r.html", "md:r.md", "json:copy.json"]) == 0
     assert capsys.readouterr().out == ""
-    assert "Stability under wording" in (project / "out" / "r.html").read_text("utf-8")
+    assert "Stability across variants" in (project / "out" / "r.html").read_text("utf-8")
     assert (project / "r.md").read_text("utf-8").startswith("### ")
     copy, saved = (path.read_bytes() for path in (project / "copy.json", SAVED))
     assert decode(copy, where="copy") == decode(saved, where="saved")

@@ -81,12 +81,12 @@ def test_info_tells_what_each_model_answered_and_what_it_cost(promptse, folder, 
         "openai:new": ["2", "6", "2", "2,000", "30"],
         "openai:old": ["1", "3", "1", "1,000", "15"],
     }
-    assert shown[4] == "2 programs judged"
+    assert shown[4] == "2 verdicts"
 
 
 def test_prune_by_age_throws_away_old_completions_and_verdicts(promptse, folder, capsys):
     assert promptse("store", "prune", "--store", folder, "--older-than", 30) == 0
-    assert capsys.readouterr().out == "removed 3 completions of 1 wordings and 1 verdicts\n"
+    assert capsys.readouterr().out == "removed 3 completions of 1 variants and 1 verdicts\n"
     assert left(folder) == (["new", "newer"], ["new"])
 
 
@@ -100,7 +100,7 @@ def test_prune_by_model_keeps_verdicts(promptse, folder):
 def test_a_dry_run_only_says_what_would_go(promptse, folder, capsys):
     promptse("store", "prune", "--store", folder, "--older-than", 0, "--dry-run")
     shown = capsys.readouterr().out
-    assert shown == "would remove 9 completions of 3 wordings and 2 verdicts\n"
+    assert shown == "would remove 9 completions of 3 variants and 2 verdicts\n"
     assert left(folder)[0] == ["old", "new", "newer"]
 
 
@@ -172,7 +172,7 @@ def test_an_export_that_cannot_be_replayed_says_so(promptse, folder, capsys):
     assert promptse("store", "export", "--store", folder) == 0
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 9
-    assert "1 wordings are there several times" in shown.err
+    assert "1 variants occur several times" in shown.err
     assert "--model" in shown.err
 
 
@@ -188,5 +188,5 @@ def test_prune_can_forget_verdicts_and_keep_what_was_paid_for(promptse, folder, 
 
 
 def test_forgetting_verdicts_goes_with_no_other_criterion(promptse, folder):
-    with pytest.raises(SettingsError, match="give it alone"):
+    with pytest.raises(SettingsError, match="use it alone"):
         promptse("store", "prune", "--store", folder, "--verdicts", "--older-than", 1)

@@ -107,7 +107,7 @@ def test_samples_by_number_leave_gates_at_the_point_estimate():
         ({"samples": "atuo"}, "is not a number, nor auto; did you mean 'auto'?"),
         ({"samples": "auto:0"}, "is not a whole number of at least 1"),
         ({"samples": "auto", "gate": "point"}, "--promptse-gate: a point gate"),
-        ({"samples": "auto", "min_pass_rate": "0.5"}, "--promptse-min-pass-rate: a floor for"),
+        ({"samples": "auto", "min_pass_rate": "0.5"}, "--promptse-min-pass-rate: a minimum for"),
     ],
 )
 def test_automatic_samples_are_refused_where_they_cannot_work(values, message):

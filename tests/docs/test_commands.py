@@ -15,6 +15,7 @@ NOT_RUN = {
     "tools/train_tiny.py": "trains for a quarter of an hour, with torch",
     "ct2-transformers-converter": "downloads a model of a gigabyte",
     "sphinx-build": "tests/docs/test_site.py runs it",
+    "promptse view": "serves until it is interrupted; tests/cli/test_view.py runs it",
     "replay:samples.jsonl": "tests/plugin/test_humaneval_samples.py runs it on such a file",
 }
 # Added to pytest's options where a page asks for more than a test should take.

@@ -308,5 +308,5 @@ def test_a_damaged_file_beside_the_model_is_named(folder, name):
 
 def test_a_model_that_never_says_how_answers_end_is_refused(folder):
     (folder / "config.json").write_text('{"eos_token": "<|unheard-of|>"}')
-    with pytest.raises(ModelError, match="which token ends an answer"):
+    with pytest.raises(ModelError, match="does not name the end token"):
         start(Ct2Backend("ct2:model", folder))

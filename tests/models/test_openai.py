@@ -289,7 +289,7 @@ def test_without_key_and_server_the_error_names_the_variable(monkeypatch):
 
 
 def test_an_address_that_is_none_is_refused_at_once():
-    with pytest.raises(SettingsError, match=r"'localhost:8000' is no address"):
+    with pytest.raises(SettingsError, match=r"'localhost:8000' is not the address"):
         OpenAIBackend("openai:m", "m", base_url="localhost:8000")
 
 

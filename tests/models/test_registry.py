@@ -35,8 +35,8 @@ def test_a_spec_is_backend_and_name(spec, parts):
         ("opnai:gpt", r"no backend 'opnai'; did you mean 'openai'\?.*tiny, openai, vllm"),
         ("gpt-4.1-mini", r"give BACKEND:NAME"),
         ("", r"no backend ''"),
-        ("openai", r"say which one, as in openai:MODEL"),
-        ("replay:", r"say which one, as in replay:FILE\.jsonl"),
+        ("openai", r"add the name: openai:MODEL"),
+        ("replay:", r"add the name: replay:FILE\.jsonl"),
         ("tiny:large", r"tiny takes no name; give 'tiny' alone"),
     ],
 )

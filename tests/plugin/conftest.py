@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Other plugins of the development environment would only cost time.
-WITHOUT = ("-p", "no:xdist", "-p", "no:hypothesispytest", "-p", "no:anyio")
+OTHERS = (
+    *("xdist", "hypothesispytest", "anyio", "asyncio", "pytest_cov", "django", "randomly"),
+    *("rerunfailures", "timeout"),
+)
+WITHOUT = tuple(part for name in OTHERS for part in ("-p", f"no:{name}"))
 SLUG = '''
 import pytest
 

@@ -76,7 +76,7 @@ def test_gates_measure_what_was_deselected(run):
 def test_a_wording_can_run_without_its_original(run):
     result = run("-k", "d0.2 and not elasticity", *REFERENCE)
     result.assert_outcomes(passed=1, deselected=7)
-    result.stdout.fnmatch_lines(["*1 of 4 wordings*"])
+    result.stdout.fnmatch_lines(["*1 of 4 variants*"])
 
 
 def test_verbose_shows_passes_of_every_wording(run):
@@ -181,6 +181,20 @@ def test_the_record_holds_what_was_measured(run, pytester, answers, programs):
     assert causes == [{"wrong_answer": 1}, {"exception": 2}, {}]
     assert "ValueError: no title" in task["variants"][1]["details"]["exception"]
     assert [variant["delta"] for variant in task["variants"]] == [-0.5, -1.0, 0.0]
+
+
+def test_every_completion_is_recorded_on_request(run, pytester, answers, programs):
+    model = answers({0.1: [programs.wrong, programs.right]})
+    run(
+        *("--promptse-model", model, "--promptse-record-samples", "all"),
+        *("--promptse-report", "json:run.json"),
+    )
+    [task] = json.loads((pytester.path / "run.json").read_text())["tasks"]
+    drawn = {"logprob": None, "n_tokens": None}
+    assert task["variants"][0]["draws"] == [
+        {"cause": "wrong_answer"} | drawn,
+        {"cause": None} | drawn,
+    ]
 
 
 def test_what_no_file_can_hold_is_written_out_and_is_the_same_from_the_store(

@@ -108,7 +108,7 @@ def test_a_clear_suite_stops_after_the_first_round(run, pytester):
     result = run("-rs", *AUTO, *REFERENCE)
     result.assert_outcomes(passed=FIRST + GATES, skipped=ALL - FIRST)
     told = f"not needed: decided after {FIRST * SAMPLES} of {ALL * SAMPLES} completions"
-    result.stdout.fnmatch_lines([f"*{FIRST} of at most {ALL} wordings*", f"*{told}*"])
+    result.stdout.fnmatch_lines([f"*{FIRST} of at most {ALL} variants*", f"*{told}*"])
     assert f"{FIRST} requests" in result.stdout.str()
 
 
@@ -216,7 +216,7 @@ def test_a_budget_that_ends_within_a_round_leaves_the_suite_undecided(run, pytes
     result.assert_outcomes(passed=FIRST + 1, errors=ALL - FIRST - 1 + GATES)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
-        ["*of 9 wordings measured", f"ERROR *auc-e* - max_requests={FIRST + 1}: *"]
+        ["*of 9 variants measured", f"ERROR *auc-e* - max_requests={FIRST + 1}: *"]
     )
     record = measured(pytester, "-p", "no:xdist", *REFERENCE)
     [found] = record["suites"]

@@ -46,6 +46,7 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
         "pytest_promptse.plugin.fixtures",
         "pytest_promptse.plugin.hooks",
         "pytest_promptse.plugin.invocation",
+        "pytest_promptse.plugin.pytest_private",
     }
 
 

@@ -176,13 +176,13 @@ def test_a_wrong_template_is_refused_with_its_line(slug, run, pytester, source, 
 def test_a_pattern_that_the_shell_took_apart_is_explained(prompts, run):
     result = run(*MODEL, "--promptse-template", "prompts/plain.j2", "prompts/wordy.j2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*prompts/wordy.j2 is a template and no test: quote the pattern*"])
+    result.stderr.fnmatch_lines(["*prompts/wordy.j2 is a prompt template, not a test; quote*"])
 
 
 def test_a_dry_run_tells_what_each_template_would_ask(prompts, run):
     result = run(*MODEL, *BOTH, "--promptse-dry-run")
     result.stdout.fnmatch_lines(
-        ["*reference with template plain: 4 wordings*", "*reference with template wordy: 4 wor*"]
+        ["*reference with template plain: 4 variants*", "*reference with template wordy: 4 var*"]
     )
 
 
@@ -229,7 +229,7 @@ def test_a_template_without_a_sentence_cannot_be_reworded(prompts, run):
         ((), "*--promptse-perturb: there is no template to reword; add --promptse-template*"),
         (
             (*BOTH, "--promptse-variants-dir", "frozen"),
-            "*--promptse-perturb: the frozen wordings of --promptse-variants-dir are those of *",
+            "*--promptse-perturb: the frozen variants of --promptse-variants-dir reword *",
         ),
     ],
 )

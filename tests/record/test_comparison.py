@@ -200,7 +200,7 @@ def test_tasks_and_wordings_of_one_side_are_listed_and_do_not_count():
     assert figure(comparison, "auc_e").difference == 0.0
     text = shown(run(0.5, tasks=here), run(0.5, tasks=there))
     assert "not in the baseline: 1 task, new" in text
-    assert "not in the baseline: 1 wording, a d0.1-tired" in text
+    assert "not in the baseline: 1 variant, a d0.1-tired" in text
     assert "only in the baseline: 1 task, old" in text
 
 
@@ -302,7 +302,7 @@ def test_only_shared_distances_are_compared():
     there = run(0.5, suites=[suite(elasticity={"0.1": 0.9, "0.2": 0.9})])
     comparison = compared(run(0.5), there)
     assert [one.distance for one in comparison.figures if one.metric == "elasticity"] == [0.1, 0.2]
-    assert "compared over the distances of both, 0.1,0.2" in comparison.notes
+    assert "compared over the common distances 0.1,0.2" in comparison.notes
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_edited_prompts_are_named_and_their_wordings_paired_by_place():
 def test_wordings_that_read_differently_are_counted():
     other = [task("a", 0.5, variants=[variant(0.5, 0.1, prompt="Yawn.")]), task("b", 0.5)]
     comparison = compared(run(0.5, tasks=other), run(0.5, tasks=[task("a", 0.5), task("b", 0.5)]))
-    assert any("read differently" in note and note.endswith(": 1") for note in comparison.notes)
+    assert any("whose text changed" in note and note.endswith(": 1") for note in comparison.notes)
 
 
 def test_the_same_records_give_the_same_comparison():

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_promptse.record.compressed import CompressedTasks
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
 
 
 def test_tasks_come_out_as_they_went_in(record):
@@ -29,5 +29,5 @@ def test_a_place_that_there_is_not_is_refused(record):
 
 def test_what_acts_is_written_out_in_packed_tasks_too(record):
     acting = replace(record.tasks[0], id="\x1b[31m")
-    shown = visible(replace(record, tasks=CompressedTasks([acting, *record.tasks])))
+    shown = escaped(replace(record, tasks=CompressedTasks([acting, *record.tasks])))
     assert [task.id for task in shown.tasks] == ["\\x1b[31m", *(t.id for t in record.tasks)]

@@ -111,21 +111,21 @@ def test_victories_name_who_is_better_than_whom(ask):
 def test_few_tasks_and_no_difference_are_said(ask):
     [ranking] = ask(a=[1.0, 0.5], b=[0.5, 1.0]).rankings
     none, few = remarks(ranking)
-    assert none.startswith("No difference is real")
-    assert few.startswith("With 2 tasks no difference can be told from chance")
+    assert none.startswith("No difference is significant")
+    assert few.startswith("With 2 tasks no difference can be significant")
 
 
 def test_what_is_steady_because_it_solves_nothing_is_said(ask):
     made = ask(good=[0.9] * 12, idle=[0.0] * 12)
     [remark] = remarks(made.rankings[0])
-    assert remark.startswith("idle: solves less than half as much as the best.")
+    assert remark.startswith("idle: pass@1 is less than half of the best.")
 
 
 def test_uneven_sampling_is_said(ask):
     made = ask(a=[1.0, 0.5], b=[0.5, 1.0])
     last = replace(made.tasks[-1], original=replace(made.tasks[-1].original, n=64))
     [ranking] = rank_templates(replace(made, tasks=[*made.tasks[:-1], last]))
-    assert any("sampled as often" in remark for remark in remarks(ranking))
+    assert any("different numbers of samples" in remark for remark in remarks(ranking))
 
 
 def test_the_summary_ranks_and_names_what_is_real(ask):
@@ -134,7 +134,7 @@ def test_the_summary_ranks_and_names_what_is_real(ask):
     assert "templates, over 12 tasks" in text
     assert "◆ short" in text
     assert "  long" in text
-    assert "real: pass@1: short better than long, vague; long better than vague" in text
+    assert "significant: pass@1: short better than long, vague; long better than vague" in text
     assert f"{MINUS}0.70*" in text
     assert "where" not in text
     assert "template vague" not in text
@@ -156,7 +156,7 @@ def test_verbose_shows_each_template_alone_too(ask):
 def test_quiet_names_the_pareto_set(ask):
     text = shown(ask(**SURE), verbosity=-1)
     assert "templates of tiny: Pareto set short" in text
-    assert "real: pass@1: short better than" in text
+    assert "significant: pass@1: short better than" in text
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -174,7 +174,7 @@ def test_markdown_and_page_have_the_ranking(ask):
     made = ask(**SURE)
     text = markdown.render(made)
     assert "Templates of `tiny` over 12 tasks:" in text
-    assert "- **real**: pass@1: `short` better than `long`, `vague`" in text
+    assert "- **significant**: pass@1: `short` better than `long`, `vague`" in text
     page = html.render(made)
     assert '<section id="templates">' in page
     assert "<strong>Real in pass@1:</strong> short better than long, vague" in page

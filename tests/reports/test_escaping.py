@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
 
 
 @pytest.mark.parametrize(
@@ -21,11 +21,11 @@ from pytest_promptse.reports.escaping import visible
     ],
 )
 def test_what_acts_is_written_out(record, text, shown):
-    [task] = visible(replace(record, tasks=[replace(record.tasks[0], id=text)])).tasks
+    [task] = escaped(replace(record, tasks=[replace(record.tasks[0], id=text)])).tasks
     assert task.id == shown
 
 
 @pytest.mark.parametrize("text", ["a\tb\r\nc", "\\b \\f \\u001b", "\\\\b", '"é" ⚑', ""])
 def test_what_only_looks_like_it_is_left_as_it_is(record, text):
     before = replace(record, tasks=[replace(record.tasks[0], id=text)])
-    assert visible(before) is before
+    assert escaped(before) is before

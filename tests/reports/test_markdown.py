@@ -17,7 +17,7 @@ from pytest_promptse.reports.html import html
 from pytest_promptse.reports.terminal.summary import render
 
 OWN_HTML = re.compile(
-    r"(<details><summary>Most harmful wordings \(\d+( of \d+)?\)</summary>|</details>|</?sub>)\n*"
+    r"(<details><summary>Most harmful variants \(\d+( of \d+)?\)</summary>|</details>|</?sub>)\n*"
 )
 READER = MarkdownIt("gfm-like", {"linkify": False})
 TEXTS = st.text(st.sampled_from("`|\\ \n<a*_[]!(@~$-#\u202e"), max_size=20)
@@ -79,7 +79,7 @@ def test_nothing_in_a_code_block_ends_it(text):
 
 def test_the_verdict_comes_first_and_what_missed_its_gate_is_named(record):
     text = markdown.render(record)
-    assert text.startswith("### ❌ Not stable enough under wording\n")
+    assert text.startswith("### ❌ Not stable enough across variants\n")
     assert "- ❌ fail: `sub/test_slug.py::test_slugify`: `m`\n" in text
     assert f"| `sub/test_slug.py::test_fine` | ✅ pass | **0.800** | 0.75{DASH}0.85 |" in text
 
@@ -107,7 +107,7 @@ def test_what_was_not_scored_is_said():
 
 def test_a_run_without_gates_has_no_verdict(record):
     bare = msgspec.structs.replace(record, suites=[], tasks=[])
-    assert markdown.render(bare).startswith("### Stability under wording\n")
+    assert markdown.render(bare).startswith("### Stability across variants\n")
 
 
 def test_it_is_written_where_it_was_asked_for(record, tmp_path):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_promptse.run.subgroups import Heard, calibrations, voices_of
+from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
 
 QUADRANTS = {"tired": "negative-calm", "excited": "positive-active"}
 
@@ -17,9 +17,9 @@ def row(
     personality: str | None = "expert.senior.plan",
     task: str = "t",
     confidence: float | None = 0.9,
-) -> Heard:
+) -> MeasuredPrompt:
     original = distance == 0.0
-    return Heard(
+    return MeasuredPrompt(
         suite="s",
         task=task,
         distance=distance,
@@ -31,7 +31,7 @@ def row(
 
 
 def voices(*rows):
-    found = voices_of("m", None, rows, QUADRANTS)
+    found = compare_subgroups("m", None, rows, QUADRANTS)
     return {(v.trait, v.value, v.distance): v for v in found.voices}
 
 
@@ -111,7 +111,7 @@ def test_calibration_is_never_guessed():
 
 def test_calibration_is_known_by_emotion_too():
     rows = [row(8, distance=0.0), row(4, emotion="tired"), row(8, emotion="excited")]
-    found = voices_of("m", None, rows, QUADRANTS)
+    found = compare_subgroups("m", None, rows, QUADRANTS)
     assert set(found.emotions) == {"all", "original", "tired", "excited"}
     # All are sure with 0.9; half of the tired ones pass, and all of the excited ones.
     assert found.emotions["tired"].ece == pytest.approx(0.4)

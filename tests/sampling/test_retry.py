@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_promptse.models.base import FatalError, TransientError
-from pytest_promptse.sampling.retry import RetryPolicy, with_retries
+from pytest_promptse.sampling.retry import RetryPolicy, attempts
 
 wishes = st.none() | st.floats(0, 120)
 
@@ -21,8 +21,22 @@ def test_pauses_double_up_to_a_bound_and_never_undercut_the_servers_wish(attempt
     assert unjittered / 2 <= pause - (wish or 0.0) <= unjittered + 1e-9
 
 
+def run(action, *, retry_policy, rest=asyncio.sleep):
+    async def repeat():
+        async for attempt in attempts(retry_policy=retry_policy, rest=rest):
+            with attempt:
+                result = await action()
+        return result
+
+    return asyncio.run(repeat())
+
+
+async def no_rest(_seconds):
+    pass
+
+
 @given(st.integers(1, 8), wishes)
-def test_attempts_are_bounded_whatever_the_server_says(attempts, wish):
+def test_attempts_are_bounded_whatever_the_server_says(most, wish):
     sent = 0
 
     async def fail():
@@ -30,12 +44,23 @@ def test_attempts_are_bounded_whatever_the_server_says(attempts, wish):
         sent += 1
         raise TransientError("HTTP 503", retry_after=wish)
 
-    async def no_rest(_seconds):
-        pass
-
     with pytest.raises(TransientError, match=r"HTTP 503 \(tried"):
-        asyncio.run(with_retries(fail, retry_policy=RetryPolicy(attempts=attempts), rest=no_rest))
-    assert sent == attempts
+        run(fail, retry_policy=RetryPolicy(attempts=most), rest=no_rest)
+    assert sent == most
+
+
+@given(st.integers(0, 5))
+def test_the_first_success_is_the_result(failures):
+    sent = 0
+
+    async def succeed():
+        nonlocal sent
+        sent += 1
+        if sent <= failures:
+            raise TransientError("HTTP 503")
+        return sent
+
+    assert run(succeed, retry_policy=RetryPolicy(attempts=6), rest=no_rest) == failures + 1
 
 
 def test_what_will_not_pass_is_not_tried_again():
@@ -47,5 +72,5 @@ def test_what_will_not_pass_is_not_tried_again():
         raise FatalError("HTTP 401")
 
     with pytest.raises(FatalError, match=r"^HTTP 401$"):
-        asyncio.run(with_retries(fail, retry_policy=RetryPolicy()))
+        run(fail, retry_policy=RetryPolicy())
     assert sent == 1

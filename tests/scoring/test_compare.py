@@ -48,8 +48,14 @@ def run(n: int, loss: float, *, seed: int = 0) -> list[RecordedTask]:
 def test_a_run_against_itself_differs_by_nothing():
     same = compare_runs(run(20, 0.1), run(20, 0.1), "auc_e", margin=0.02, **OPTIONS)
     assert same.difference == 0.0
+    # Tasks not seen may still have lost something.
+    unseen = 1 - 0.025 ** (1 / 20)
     assert same.ci95 == (0.0, 0.0)
-    assert same.verdict == "pass"
+    assert same.exact == pytest.approx((-unseen, unseen))
+    assert same.verdict == "inconclusive"
+    assert same.message.endswith("tasks not seen leave [-0.168, +0.168]")
+    many = compare_runs(run(200, 0.1), run(200, 0.1), "auc_e", margin=0.02, **OPTIONS)
+    assert many.verdict == "pass"
 
 
 def test_a_loss_beyond_the_margin_fails():
@@ -78,7 +84,7 @@ def test_of_excess_less_is_better():
 
 def test_a_margin_may_be_a_share_of_the_baseline():
     found = compare_runs(
-        run(20, 0.12), run(20, 0.1, seed=1), "auc_e", margin=0.10, relative=True, **OPTIONS
+        run(60, 0.12), run(60, 0.1, seed=1), "auc_e", margin=0.10, relative=True, **OPTIONS
     )
     assert found.margin == pytest.approx(0.10 * found.baseline)
     assert found.verdict == "pass"

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.integrate import simpson
+from scipy.integrate import simpson, trapezoid
 
 from pytest_promptse.scoring.elasticity import (
+    area_weights,
     auc_e,
     elasticity,
     light_elasticity,
-    simpson_weights,
+    uses_trapezoid,
 )
 
 law = settings(deadline=None, max_examples=60)
@@ -90,10 +91,19 @@ def test_a_missing_distance_leaves_no_area():
 @given(
     st.lists(st.tuples(st.integers(1, 99), share), min_size=2, max_size=6, unique_by=lambda t: t[0])
 )
-def test_auc_e_is_scipys_simpson_over_the_range(points):
+def test_auc_e_is_scipys_simpson_over_the_range_unless_a_weight_is_negative(points):
     points.sort()
     x, y = np.array([p[0] / 100 for p in points]), np.array([p[1] for p in points])
-    assert auc_e(y, tuple(x)) == pytest.approx(simpson(y, x=x) / (x[-1] - x[0]), abs=1e-9)
+    rule = trapezoid if uses_trapezoid(tuple(x)) else simpson
+    assert auc_e(y, tuple(x)) == pytest.approx(rule(y, x=x) / (x[-1] - x[0]), abs=1e-9)
+    assert (area_weights(tuple(x)) >= 0.0).all()
+    assert 0.0 <= auc_e(y, tuple(x)) <= 1.0 + 1e-9
+
+
+def test_uneven_distances_use_the_trapezoid_rule():
+    assert uses_trapezoid((0.1, 0.2, 0.5))
+    assert area_weights((0.1, 0.2, 0.5)) == pytest.approx([1 / 8, 1 / 2, 3 / 8])
+    assert not uses_trapezoid((0.1, 0.2, 0.3))
 
 
 @law
@@ -110,7 +120,7 @@ def test_auc_e_of_even_distances_lies_within_the_curve(n, level, data):
 @pytest.mark.parametrize("distances", [(), (0.2, 0.1), (0.1, 0.1)])
 def test_distances_must_increase(distances):
     with pytest.raises(ValueError, match="distance"):
-        simpson_weights(distances)
+        area_weights(distances)
 
 
 def test_the_curve_must_fit_the_distances():

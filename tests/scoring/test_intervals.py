@@ -4,16 +4,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 from scipy.stats import t as student
 
 from pytest_promptse.scoring.elasticity import auc_e
 from pytest_promptse.scoring.intervals import (
+    crossed,
+    exact_interval,
     generator,
     mean_interval,
     resampled_pass_rates,
     resampled_softexec,
+    share_interval,
     shifted_interval,
+    shortfall,
+    shortfall_interval,
     task_values,
+    unseen_share,
 )
 
 law = settings(deadline=None, max_examples=40)
@@ -34,8 +41,15 @@ def test_one_task_has_no_interval_between_tasks():
     assert mean_interval(np.array([0.8]), rng=rng()) is None
 
 
-def test_tasks_that_agree_leave_no_width():
-    assert mean_interval(np.full(20, 0.9), rng=rng()) == pytest.approx((0.9, 0.9))
+def test_tasks_that_agree_leave_the_width_of_tasks_not_seen():
+    unseen = unseen_share(20)
+    assert unseen == pytest.approx(1 - 0.025 ** (1 / 20))
+    expected = pytest.approx((0.9 * (1 - unseen), 0.9 + 0.1 * unseen))
+    assert mean_interval(np.full(20, 0.9), rng=rng()) == expected
+    nearly = np.array([1.0] * 12 + list(np.linspace(0.99, 0.95, 8)))
+    assert mean_interval(nearly, rng=rng())[0] < 0.85
+    apart = np.linspace(0.95, 1.0, 20)
+    assert mean_interval(apart, rng=rng())[0] > 0.95
 
 
 @law
@@ -54,11 +68,68 @@ def test_the_interval_holds_the_mean_and_students_interval_and_stays_in_bounds(v
 
 
 def test_skewed_tasks_get_an_interval_that_reaches_farther_down_than_up():
-    x = np.array([1.0] * 18 + [0.2, 0.1])
+    x = np.array([*np.linspace(0.99, 1.0, 18), 0.2, 0.1])
     low, high = mean_interval(x, bounds=(-9, 9), rng=rng())
     half = student.ppf(0.975, 19) * x.std(ddof=1) / np.sqrt(20)
     assert low < x.mean() - half
     assert high == pytest.approx(x.mean() + half)
+
+
+@pytest.mark.parametrize("n", [3, 8, 20])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9])
+def test_the_exact_limits_cover_a_share_at_least_as_often_as_they_say(n, share):
+    """By summing over all counts of tasks that break, which can be done exactly."""
+    counts = np.arange(n + 1)
+    chance = binom.pmf(counts, n, share)
+    limits = [
+        exact_interval(np.repeat([0.0, 1.0], (n - k, k)), resamples=9999, rng=rng()) for k in counts
+    ]
+    too_high = sum(p for p, (low, _) in zip(chance, limits, strict=True) if low > share)
+    too_low = sum(p for p, (_, high) in zip(chance, limits, strict=True) if high < share)
+    assert too_high <= 0.027
+    assert too_low <= 0.027
+
+
+@pytest.mark.parametrize("k", [0, 3, 20])
+def test_the_exact_limits_of_a_share_are_clopper_and_pearsons(k):
+    values = np.repeat([0.0, 1.0], (20 - k, k))
+    found = exact_interval(values, resamples=200_000, rng=rng())
+    assert found == pytest.approx(share_interval(k, 20), abs=0.003)
+
+
+@law
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=20), st.floats(0.1, 1), st.floats(-1, 1))
+def test_the_exact_limits_move_with_shift_and_scale(values, scale, shift):
+    x = np.array(values)
+    plain = exact_interval(x, resamples=200, rng=rng())
+    moved = exact_interval(
+        scale * x + shift, bounds=(shift, scale + shift), resamples=200, rng=rng()
+    )
+    assert moved == pytest.approx(tuple(scale * end + shift for end in plain), abs=1e-6)
+
+
+def test_the_exact_limits_refuse_values_outside_their_bounds():
+    with pytest.raises(ValueError, match="leave"):
+        exact_interval(np.array([0.2, 1.2]), rng=rng())
+
+
+def test_expected_shortfall_is_the_mean_of_the_worst_tenth():
+    assert shortfall(np.array([0.5] + [0.0] * 9)) == pytest.approx(0.5)
+    assert shortfall(np.array([0.5, 0.3] + [0.0] * 13)) == pytest.approx((0.5 + 0.3 / 2) / 1.5)
+    assert shortfall(np.array([0.4, 0.0])) == pytest.approx(0.4)
+
+
+def test_the_worst_tenth_of_few_tasks_is_not_known():
+    few = shortfall_interval(np.linspace(0, 0.2, 20), bounds=(0, 1), rng=rng())
+    many = shortfall_interval(np.linspace(0, 0.2, 164), bounds=(0, 1), rng=rng())
+    assert few[1] == pytest.approx(1.0)
+    assert 0.2 < many[1] < 0.5
+
+
+def test_crossed_factors_add_their_squared_distances():
+    assert crossed(0.5, (0.2, 0.6), (0.1, 0.5), bounds=(0, 1)) == pytest.approx((0.0, 0.6))
+    joint = crossed(0.5, (0.2, 0.6), (0.5, 0.5), bounds=(0, 1))
+    assert joint == pytest.approx((0.2, 0.6))
 
 
 def test_draws_are_moved_onto_the_estimate_and_clipped():

@@ -18,6 +18,7 @@ from pytest_promptse.scoring.noise_floor import (
     softexec_draws,
 )
 from pytest_promptse.scoring.softexec import softexec, weights
+from pytest_promptse.scoring.task_score import centred
 
 law = settings(deadline=None, max_examples=60)
 small = st.integers(1, 5)
@@ -188,3 +189,27 @@ def test_a_p_value_counts_the_observation_itself():
     assert p_value(0.3, draws) == pytest.approx(3 / 5)
     assert p_value(0.1 + 0.2, draws) == pytest.approx(3 / 5)
     assert p_value(0.0, draws) == 1.0
+
+
+@law
+@given(
+    st.lists(st.tuples(st.floats(-60, 0), st.booleans()), min_size=4, max_size=8),
+    st.floats(-50, 0),
+    st.integers(1, 3),
+)
+def test_the_null_of_softexec_does_not_move_with_a_prompts_log_probability_level(pool, level, m_p):
+    """SoftExec ignores a constant added to all log-probabilities of a prompt; so must its null."""
+    z = np.array([lp for lp, _ in pool])
+    passed = np.array([ok for _, ok in pool])
+    moved = np.where(np.arange(z.size) < m_p, z, z + level)
+
+    def gaps(of):
+        row = np.concatenate((centred(of[:m_p]), centred(of[m_p:])))
+        return pair_gaps(row[None], passed[None], m_p, 200, np.random.default_rng(0))
+
+    assert gaps(moved) == pytest.approx(gaps(z), abs=1e-6)
+
+
+def test_impossible_samples_stay_impossible_when_centred():
+    assert centred(np.array([-np.inf, -1.0, -3.0])) == pytest.approx([-np.inf, 1.0, -1.0])
+    assert centred(np.array([-np.inf])) == pytest.approx([-np.inf])

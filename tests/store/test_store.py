@@ -337,9 +337,9 @@ def test_notes_are_found_and_counted_by_what_their_names_begin_with(store):
 
 def test_what_several_processes_settle_is_what_the_first_said(store):
     other = Store(store.folder)
-    assert store.settle("run", "look", "a", b"1") == b"1"
-    assert other.settle("run", "look", "a", b"2") == b"1"
-    assert store.settle("other run", "look", "a", b"3") == b"3"
+    assert store.put_if_absent("run", "look", "a", b"1") == b"1"
+    assert other.put_if_absent("run", "look", "a", b"2") == b"1"
+    assert store.put_if_absent("other run", "look", "a", b"3") == b"3"
     assert other.get("run", "look", "a") == b"1"
     other.close()
 

@@ -150,7 +150,7 @@ def test_values_survive_being_written_as_quoted_yaml(value):
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 1, "there is nothing in it"),
+        ("", 1, "the document is empty"),
         ("promptse: 1\ntasks: [\n", 3, "node content"),
         ("promptse: 1\ntasks: []\n---\npromptse: 1\n", 3, "but found another document"),
         ("- a\n", 1, "must be a mapping"),

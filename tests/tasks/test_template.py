@@ -97,9 +97,9 @@ HEADER = "---\nvariables:\n  items: [1, 2]\n---\n"
 @pytest.mark.parametrize(
     ("source", "line", "message"),
     [
-        ("Write code.\n", 1, "never asks for the task"),
-        ("{# {{ task.prompt }} #}\n", 1, "never asks for the task"),
-        ("{{ task.id }}", 1, "never asks for the task"),
+        ("Write code.\n", 1, "does not use the task"),
+        ("{# {{ task.prompt }} #}\n", 1, "does not use the task"),
+        ("{{ task.id }}", 1, "does not use the task"),
         ("{{ task.prompt }}\n{% if %}", 2, "Expected an expression"),
         ("{{ task.prompt }}\n{{ x | shout }}", 2, "No filter named 'shout'"),
         ("{{ task.prompt }}\n\n{{ itms }}", 3, "'itms' is not declared; declare it in the header"),
@@ -167,7 +167,7 @@ def test_an_empty_users_part_is_refused(load):
         "{% block system %}{{ task.prompt }}{% endblock %}"
         "{% block user %}{% if task.is_stub %}Go.{% endif %}{% endblock %}"
     )
-    with pytest.raises(TaskError, match="the user's part is empty"):
+    with pytest.raises(TaskError, match="the user message is empty"):
         render(load(source), TASK, "go")
 
 

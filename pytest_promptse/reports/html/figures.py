@@ -1,4 +1,4 @@
-"""Which figures a report shows: from the record to what `plots` draws."""
+"""The figures of the HTML report, drawn by `plots` from the record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
 
 PANELS = 12
-"""So many suites are drawn; of more, those with the lowest AUC-E."""
+"""The largest number of suites that are drawn; the lowest AUC-E comes first."""
 
 _TRAITS = ("technical", "experience", "collaboration")
 _STRONG = 0.05
@@ -27,7 +27,7 @@ class Drawing(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """One panel for each suite, of ``n``; all begin at ``floor``."""
+    """One panel per suite, of ``n`` suites. All vertical axes begin at ``floor``."""
 
     panels: list[Drawing]
     n: int
@@ -35,7 +35,7 @@ class Curves(NamedTuple):
 
 
 class Voices(NamedTuple):
-    """Where one model gives way."""
+    """Figures of the subgroups of one model."""
 
     label: str
     drawings: list[Drawing]
@@ -69,7 +69,7 @@ def curves(record: Record, series: Sequence[Series]) -> Curves:
 
 
 def _floor(suites: Iterable[SuiteRecord]) -> float:
-    """Return a round figure below all that is drawn."""
+    """Return a round number below all values that are drawn."""
     drawn = [1.0]
     for suite in suites:
         drawn += [value for value in suite.elasticity.values() if value is not None]
@@ -78,7 +78,7 @@ def _floor(suites: Iterable[SuiteRecord]) -> float:
 
 
 def voices(record: Record) -> list[Voices]:
-    """Draw for each model the changes by emotion, by trait, by profile and on the plane."""
+    """Draw for each model the changes by emotion, trait and persona, and in the circumplex."""
     return [
         _one_model(record, one, name=f"voices-{number}")
         for number, one in enumerate(record.voices)

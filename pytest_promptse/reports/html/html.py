@@ -1,4 +1,4 @@
-"""``html:PATH``: the record as one page that needs nothing beside itself (see `paging`)."""
+"""The ``html`` report: one self-contained page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pytest_promptse.record.queries import (
     victories,
     worst_change,
 )
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
 from pytest_promptse.reports.formatting import cost_unit, per_solved
 from pytest_promptse.reports.html import standalone_page
 from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
@@ -34,18 +34,18 @@ _HARMFUL = 8
 
 
 def check_installed() -> None:
-    """Refuse to go on without what the page is made with.
+    """Check that the packages of the extra ``html`` are installed.
 
     Raises
     ------
     SettingsError
-        Naming the extra to install.
+        If one is missing. The message names the extra to install.
     """
     standalone_page.check_installed("an html report")
 
 
 def write(record: Record, path: Path) -> None:
-    """Write a record as a page, making the folder if it is missing.
+    """Write a record as a page to `path` and create the folder if it is missing.
 
     Raises
     ------
@@ -59,10 +59,10 @@ def write(record: Record, path: Path) -> None:
 
 
 def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
-    """Return the page of a record, with at most `limit` bytes of samples in it."""
+    """Return the page of a record, with at most `limit` bytes of embedded data."""
     from pytest_promptse.reports.html import figures  # noqa: PLC0415 - needs the extra
 
-    record = visible(record)
+    record = escaped(record)
     series = series_of(record)
     harmful, n_harmful = losses(record.tasks, most=_HARMFUL)
     return standalone_page.rendered(

@@ -1,7 +1,7 @@
-"""The report's figures, as SVG to be put into its page.
+"""Figures as SVG for the HTML pages.
 
-Matplotlib draws them; what it writes is then read again as XML, so that nothing but elements,
-escaped text and the colours of the page's own palette gets through.
+Matplotlib draws them. Its SVG is then parsed as XML, so that the page gets only elements, escaped
+text and the colours of its own palette.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import EmotionRecord, SuiteRecord
 
 SERIES = 8
-"""So many series have a colour of their own; more begin again, told apart by their marks."""
+"""Number of series colours. Further series repeat them with other marks."""
 MARKS = "osD^vPX*"
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _DPI = 72  # what SVG units are to Matplotlib, so that its points are the page's pixels
-# Colours that only stand for the page's own, which differ between light and dark.
+# Placeholders for the colours of the page, which differ between light and dark mode.
 INK, MUTED, LINE, PAPER = "#010101", "#020202", "#030303", "#040404"
 _SERIES, _HEAT, _ON_HEAT = (
     [f"#{kind:02x}00{i:02x}" for i in range(n)] for kind, n in ((5, SERIES), (6, 9), (7, 9))
@@ -68,9 +68,9 @@ _STYLE: dict[Any, Any] = {
 
 
 class Cell(NamedTuple):
-    """One cell of a heat map; ``strong`` where it is more than chance would do.
+    """One cell of a heat map. ``strong`` marks a significant change.
 
-    ``text`` is what it says, the change itself where that is None.
+    ``text`` is the label; None shows the change.
     """
 
     change: float
@@ -152,7 +152,7 @@ def heat_map(
     name: str,
     title: str,
 ) -> str:
-    """Draw changes by row and column, each with its number, ``*`` where it is strong."""
+    """Draw changes by row and column, each with its number and ``*`` if it is significant."""
     left = 12 + LETTER * max((len(row) for row in rows), default=0)
     wide = max(48.0, 8 + LETTER * max((len(column) for column in columns), default=0))
     width, height = max(340, round(left + wide * len(columns))), 34 + 27 * len(rows)
@@ -194,7 +194,7 @@ def _tile(axes: Axes, x: int, y: int, cell: Cell) -> None:
 def plane(
     emotions: Mapping[str, EmotionRecord], changes: Mapping[str, Cell], *, name: str, title: str
 ) -> str:
-    """Draw the emotions where valence and arousal put them, coloured by the mean change."""
+    """Draw the emotions by valence and arousal, coloured by the mean change."""
     with drawn(340, 330, name=name, title=title) as (figure, axes, out):
         axes.axhline(0, color=LINE, linewidth=1, zorder=1)
         axes.axvline(0, color=LINE, linewidth=1, zorder=1)
@@ -213,7 +213,7 @@ def plane(
 
 
 def _dots(axes: Axes, emotions: Mapping[str, EmotionRecord], changes: Mapping[str, Cell]) -> None:
-    """Draw each emotion, its label beside the dot where none is yet."""
+    """Draw each emotion, with its label at a free place beside the dot."""
     at = {name: (emotions[name].valence, emotions[name].arousal) for name in changes}
     pixels = {name: axes.transData.transform(place) for name, place in at.items()}
     right = axes.bbox.x1
@@ -261,7 +261,7 @@ def _overlap(a: _Box, b: _Box) -> bool:
 def drawn(
     width: int, height: int, *, name: str, title: str
 ) -> Iterator[tuple[Figure, Axes, list[str]]]:
-    """Lend a figure of so many pixels to draw on; its SVG is in the list afterwards."""
+    """Yield a figure of `width` x `height` pixels. The list contains its SVG afterwards."""
     out: list[str] = []
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
@@ -275,7 +275,7 @@ def drawn(
 
 
 def _inline(drawing: bytes, *, name: str, title: str) -> str:
-    """Return Matplotlib's SVG without prolog, metadata and global style, in the page's colours."""
+    """Return the SVG without prolog, metadata and global style, in the colours of the page."""
     ET.register_namespace("", _SVG)
     root = ET.fromstring(drawing)  # noqa: S314 - Matplotlib's own, which declares no entities
     for parent in list(root.iter()):

@@ -1,7 +1,7 @@
-"""A page that needs nothing beside itself: what every one of ours has in common.
+"""Common parts of the self-contained HTML pages. Needs the extra ``html``.
 
-No request leaves a page: a content security policy in it forbids all of them and allows no script
-but its own, whatever a model, a prompt or a check wrote. Needs the extra ``html``.
+A content security policy in the page forbids all requests and all scripts but its own, so that no
+text of a model, prompt or check can run.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.reports.formatting import exact, probability, short, signed, spoken
+from pytest_promptse.reports.formatting import cause_words, exact, probability, short, signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 FOLDER = Path(__file__).with_name("page")
 MARKS = "●■◆▲▼✚✖★"
-"""Of series, in the order of `plots.MARKS`."""
+"""Marks of series, in the order of `plots.MARKS`."""
 _NEEDS = ("jinja2", "matplotlib")
 
 
 class Verbatim(str):
-    """Text of the package's own, or drawn by it, that goes into a page as it is."""
+    """Trusted text of this package that is inserted into a page without escaping."""
 
     __slots__ = ()
 
@@ -34,17 +34,17 @@ class Verbatim(str):
 
 
 def check_installed(what: str) -> None:
-    """Refuse to go on without what pages are made with.
+    """Check that the packages of the extra ``html`` are installed.
 
     Parameters
     ----------
     what
-        What was asked for, as the error names it.
+        Names the requested output in the error message.
 
     Raises
     ------
     SettingsError
-        Naming the extra to install.
+        If one is missing. The message names the extra to install.
     """
     missing = [package for package in _NEEDS if find_spec(package) is None]
     if missing:
@@ -60,9 +60,10 @@ def rendered(
     filters: Mapping[str, Callable[..., Any]] | None = None,
     **values: Any,
 ) -> str:
-    """Return the page that `template` makes of `values`, with `filters` of its own.
+    """Render `template` with `values`.
 
-    Its ``style``, ``script`` and ``script_hash`` are the common style and all of `scripts`.
+    The template also gets ``style`` (the common style sheet), ``script`` (all of `scripts`) and
+    ``script_hash``. `filters` are added to the common filters.
     """
     import jinja2  # noqa: PLC0415 - of an extra
 
@@ -79,7 +80,7 @@ def rendered(
         "number": lambda value: "" if value is None else f"{value:.6g}",
         "signed": signed,
         "probability": probability,
-        "spoken": spoken,
+        "cause_words": cause_words,
         "count": lambda n: f"{n:,}",
         "drawn": Verbatim,
         "share": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "·",

@@ -1,7 +1,4 @@
-"""A comparison with a baseline in words: the part of the terminal's summary, and what fails a run.
-
-Made from the record alone, in which the comparison stands.
-"""
+"""Comparisons with a baseline: their part of the summary, and the lines that fail a run."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 _LABELS = {"auc_e": "AUC-E", "pass_at_1": "pass@1", "excess": "excess sensitivity"}
 _SHORT = {**_LABELS, "excess": "excess"}
-# Shown although no margin was given for them.
+# Shown even without a margin.
 _ALWAYS = ("pass_at_1", "auc_e")
 _NAMES_SHOWN = 4
 _VALUE_CHARS = 16
@@ -39,9 +36,10 @@ _COMMIT_CHARS = 10
 def render_comparisons(
     comparisons: Sequence[ComparisonRecord], *, width: int, colours: bool, verbosity: int = 0
 ) -> str:
-    """Return comparisons as text of at most `width` columns, with ANSI colours if asked for.
+    """Return comparisons as text of at most `width` columns, with ANSI colours if wanted.
 
-    Quiet is a line per suite; verbose is every figure and every name that only one side has.
+    Below verbosity 0 each suite has one line. Above 0 every metric is shown, and every name that
+    only one side has.
     """
     out = console(width=width, colours=colours)
     for part in _parts(comparisons, verbosity):
@@ -50,12 +48,11 @@ def render_comparisons(
 
 
 def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]:
-    """Return in a line each why the comparison fails the run; nothing where it does not.
+    """Return why the comparison fails the run, one line per reason; empty if it does not.
 
-    A figure fails whose verdict is ``fail``, and an ``inconclusive`` one where the suite's setting
-    of that name is ``fail``. With ``missing="fail"`` so does a suite that the baseline lacks, and a
-    figure with a margin for which it has nothing to compare; what this run itself did not measure
-    is not held against it here.
+    A metric fails if its verdict is ``fail``, or ``inconclusive`` and the setting of that name is
+    ``fail``. With ``missing="fail"``, a suite that the baseline lacks fails too, and so does a
+    metric with a margin that the baseline lacks. What this run did not measure does not fail here.
     """
     suites = {(suite.id, suite.model, suite.template): suite for suite in record.suites}
     lines = []
@@ -151,7 +148,7 @@ def _one_line(comparison: ComparisonRecord) -> Text:
 def _line(figure: ComparedRecord) -> Text:
     line = Text(f"  {_SHORT.get(figure.metric) or _label(figure):<7}")
     if figure.difference is None:
-        return line.append(" nothing in common that could be compared", "yellow")
+        return line.append(" nothing in common to compare", "yellow")
     line.append(f" {_cell(figure.current)} was {_cell(figure.baseline)}  {figure.difference:+.3f}")
     if figure.ci95 is not None:
         line.append(f" [{figure.ci95[0]:+.3f}, {figure.ci95[1]:+.3f}]")
@@ -169,7 +166,7 @@ def _origin(baseline: BaselineRecord) -> str:
 def _remarks(
     comparisons: Sequence[ComparisonRecord], verbosity: int
 ) -> tuple[list[str], list[list[str]]]:
-    """Return remarks about several suites, each once and with their names, and those of each."""
+    """Return the remarks that several suites share, with their names, and those of each suite."""
     remarks = [list(_remarks_on(comparison, verbosity)) for comparison in comparisons]
     about: dict[str, list[str]] = {}
     for comparison, lines in zip(comparisons, remarks, strict=True):
@@ -206,7 +203,7 @@ def _remarks_on(comparison: ComparisonRecord, verbosity: int) -> Iterable[str]:
             yield f"{where}: {_counted(len(tasks), 'task')}, {_names(tasks, verbosity)}"
         if wordings:
             names = [" ".join(wording) for wording in wordings]
-            yield f"{where}: {_counted(len(names), 'wording')}, {_names(names, verbosity)}"
+            yield f"{where}: {_counted(len(names), 'variant')}, {_names(names, verbosity)}"
 
 
 def _differences(differences: Mapping[str, tuple[str, str]]) -> str:
@@ -242,5 +239,5 @@ def _cell(value: float | None) -> str:
 
 
 def _figure(value: float) -> str:
-    """Show at most three decimals and no idle zeros."""
+    """Show at most three decimals, without trailing zeros."""
     return f"{round(value, 3) + 0.0:g}"

@@ -1,4 +1,4 @@
-"""The wordings that did most harm: what changed in them, what went wrong, how to see it again."""
+"""The most harmful variants: their changes, a failure of each, and the command to rerun them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pytest_promptse.reports.formatting import WIDE, probability, shortened, spoken
+from pytest_promptse.reports.formatting import WIDE, cause_words, probability, shortened
 from pytest_promptse.variants.word_diff import word_diff
 
 if TYPE_CHECKING:
@@ -33,14 +33,26 @@ def harmful(
     name_template: bool = False,
     invocation: InvocationRecord | None,
 ) -> Iterator[Text]:
-    """Show the `worst` wordings, each with one failure, and the command that reruns them.
+    """Show the `worst` variants, each with one failure, and the command that reruns them.
 
-    Differences are cut to two lines, or one wide one, unless the `whole` of them is asked for.
-    In `brief` each wording has one line, and no command follows; `name_template` names theirs.
+    Parameters
+    ----------
+    worst
+        The variants to show.
+    console
+        Its width is that of the lines.
+    whole
+        Show the whole difference instead of one or two lines.
+    brief
+        Show one line per variant and no command.
+    name_template
+        Name the prompt template of each variant.
+    invocation
+        How pytest was called; None omits the command.
     """
     if not worst:
         return
-    yield Text("most harmful wordings", "bold")
+    yield Text("most harmful variants", "bold")
     width = console.width
     for _, _, task, original, variant in worst:
         fall = f" {original.pass_rate:.2f} → {variant.pass_rate:.2f}"
@@ -81,21 +93,23 @@ def _wrapped(text: Text, *, console: Console, whole: bool) -> list[Text]:
 
 
 def _failure(variant: VariantRecord, width: int) -> Iterator[Text]:
-    """Show one sample's failure, of the most frequent cause."""
+    """Show one failure with the most frequent cause."""
     if not variant.causes:
         return
     cause = max(variant.causes, key=lambda name: (variant.causes[name], name))
     detail = variant.details.get(cause, "").strip().partition("\n")[0]
-    text = f"{variant.causes[cause]} of {variant.n} {spoken(cause)}" + (detail and f": {detail}")
+    text = f"{variant.causes[cause]} of {variant.n} {cause_words(cause)}" + (
+        detail and f": {detail}"
+    )
     line = Text(f"{_INDENT}{text}", "dim")
     line.truncate(width, overflow="ellipsis")
     yield line
 
 
 def difference(before: str, after: str) -> Text:
-    """Return `after` with what is new marked ``[+…+]`` and what is gone ``[-…-]``, by words.
+    """Return `after` with new words in ``[+…+]`` and removed words in ``[-…-]``.
 
-    The marks carry the meaning, colours only help; long unchanged stretches are shortened.
+    The marks also work without colours. Long unchanged parts are shortened.
     """
     text = Text()
     for kind, part in word_diff(before, after):
@@ -112,9 +126,9 @@ def difference(before: str, after: str) -> Text:
 
 
 def command(nodes: Sequence[str], invocation: InvocationRecord, *, width: int) -> list[str]:
-    """Return the shell command that runs `nodes` again with the same options, in short lines.
+    """Return the shell command that reruns `nodes` with the same options, in short lines.
 
-    A node id that is too long for one line is broken at its ``::``, which a shell joins again.
+    A node id that is too long for one line is split at ``::``; the shell joins the parts.
     """
     words = ["pytest"]
     for option in map(quote, invocation.options):

@@ -1,4 +1,4 @@
-"""Where a model gives way: a heat map of emotions by distance, and the margins of personality."""
+"""Heat map of the change of the pass rate by emotion and distance, and by persona trait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.record.schema import SubgroupRecord
 
-# From which loss of pass rate on a cell is shaded how.
+# Shades of a cell by loss of pass rate.
 _SHADES = ((0.4, "█"), (0.2, "▓"), (0.1, "▒"), (0.05, "░"))
 _LEFT, _RIGHT = ("technical", "experience"), ("collaboration", "personality")
 

@@ -1,4 +1,4 @@
-"""How stable each suite is: one line of figures and a verdict for every suite of a model."""
+"""Tables of metrics: one line with a verdict for every suite of a model."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pytest_promptse.reports.formatting import (
     MINUS,
     NOT_MEASURED,
     WIDE,
+    cause_words,
     columns,
     exact,
     label,
@@ -20,7 +21,6 @@ from pytest_promptse.reports.formatting import (
     shortened,
     signed,
     sparkline,
-    spoken,
     starred,
 )
 
@@ -38,9 +38,9 @@ _LEAST_SHOWN = 0.005
 
 
 def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
-    """Lay out the figures of one model's suites, as many as `width` columns hold.
+    """Yield a table of the metrics of `suites` of one model, with as many columns as fit.
 
-    Where they were asked through several templates, each line names its own.
+    With several templates, each line names its template.
     """
     wide = width >= WIDE
     distances = sorted({d for suite in suites for d in suite.elasticity}, key=float)
@@ -49,7 +49,7 @@ def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
     rows = [_figures(suite, distances, light=light, wide=wide) for suite in suites]
     widths = _widths([head, *rows])
     if width - sum(widths) < _LEAST_NAME:
-        # The sparkline still tells the curve.
+        # The sparkline still shows the curve.
         first, after = 1, 1 + len(distances)
         head, *rows = ([*row[:first], *row[after:]] for row in (head, *rows))
         widths = _widths([head, *rows])
@@ -61,7 +61,7 @@ def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
 
 
 def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
-    """Lay out the secondary figures of one model's suites."""
+    """Yield a table of the secondary metrics of `suites` of one model."""
     sizes = sorted({suite.robustness.s for suite in suites if suite.robustness})
     s = f"{sizes[0]}" if len(sizes) == 1 else ""
     titles = ["excess", "p", f"RP{s}", f"RD{s}", f"RR{s}", "ECE", "over", "under"]
@@ -76,7 +76,7 @@ def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
 
 
 def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
-    """Return a suite's name, its main figures and its verdict in one line."""
+    """Return name, main metrics and verdict of a suite in one line."""
     word = suite.verdict or "no gate"
     figures = f" pass@1 {short(suite.pass_at_1)}  AUC-E {exact(suite.auc_e)}  "
     name = f"{suite.id} {Series(suite.model, suite.template).label}" if name_model else suite.id
@@ -86,7 +86,7 @@ def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
 
 
 def title(suites: Sequence[SuiteRecord]) -> Text:
-    """Say which model and template the following is about, and how it was measured."""
+    """Return the heading: model, template, mode, and number of measured variants."""
     first = suites[0]
     templates = {suite.template for suite in suites}
     about = (
@@ -100,14 +100,14 @@ def title(suites: Sequence[SuiteRecord]) -> Text:
         facts.append(f"weights by {' and '.join(sorted({s.weighting for s in suites}))}")
     line = Text(about, "bold").append("".join(f", {fact}" for fact in facts), "not bold")
     if missing:
-        return line.append(f", {measured} of {planned} wordings measured", "not bold yellow")
+        return line.append(f", {measured} of {planned} variants measured", "not bold yellow")
     if measured < planned:
-        return line.append(f", {measured} of at most {planned} wordings", "not bold")
-    return line.append(f", {planned} wordings", "not bold")
+        return line.append(f", {measured} of at most {planned} variants", "not bold")
+    return line.append(f", {planned} variants", "not bold")
 
 
 def saved(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
-    """Say how far the suites that were drawn in rounds have come, if there are any."""
+    """Return the savings of suites that were sampled in rounds, if there are any."""
     ends = [suite.rounds for suite in suites if suite.rounds]
     if not ends:
         return
@@ -125,7 +125,7 @@ def _asked(suite: SuiteRecord) -> str:
 
 
 def _names(suites: Sequence[SuiteRecord]) -> tuple[str, list[str]]:
-    """Return what heads the column of names, and the names."""
+    """Return the heading of the name column, and the names."""
     if len({suite.template for suite in suites}) == 1:
         return "", [_name(suite) for suite in suites]
     if len({suite.id for suite in suites}) == 1:
@@ -215,7 +215,7 @@ def loss_by_cause(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
     for cause in shown:
         length = round(_CAUSE_BAR * max(0.0, sum(losses[cause])) / most) if most > 0 else 0
         cells = [*((signed(loss), "") for loss in losses[cause]), (signed(drops[cause]), "")]
-        line = _cause_row(f"  {spoken(cause)}", "█" * length, "", "red")
+        line = _cause_row(f"  {cause_words(cause)}", "█" * length, "", "red")
         yield line.append_text(columns(cells, widths))
 
 

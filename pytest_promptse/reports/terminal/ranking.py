@@ -1,4 +1,4 @@
-"""The templates of a model against each other, as the summary shows them."""
+"""The ranking of prompt templates in the terminal summary."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Cells: TypeAlias = "Sequence[tuple[str, str]]"
 
 
 def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
-    """Lay out the figures of each template, how far it is from the best, and what of it is real."""
+    """Yield the metrics of each template, its differences from the best, and significance."""
     over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
     yield Text("templates", "bold").append(f", over {over}", "not bold dim")
     rows = [_figures(one) for one in ranking.templates]
@@ -49,13 +49,13 @@ def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
     names = [f"  {one.template}" for one in ranking.templates]
     yield from _table("to the best", names, head, gaps, width=width)
     for line in real(ranking):
-        yield Text(f"real: {line}")
+        yield Text(f"significant: {line}")
     for remark in remarks(ranking):
         yield Text(remark, "dim yellow")
 
 
 def real(ranking: RankingRecord) -> list[str]:
-    """Return in a line for each figure who is better than whom beyond chance."""
+    """Return one line per metric with the significant differences."""
     lines = []
     for metric in FIGURES:
         won = [

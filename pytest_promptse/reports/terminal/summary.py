@@ -1,4 +1,4 @@
-"""The summary at the end of a run, from the record alone."""
+"""The terminal summary of a record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pytest_promptse.record.queries import asked, losses, series_of
-from pytest_promptse.reports.escaping import visible
+from pytest_promptse.reports.escaping import escaped
 from pytest_promptse.reports.formatting import WIDE, console, label, printed
 from pytest_promptse.reports.terminal.harmful import SHOWN, harmful
 from pytest_promptse.reports.terminal.heatmap import heatmap
@@ -20,7 +20,7 @@ from pytest_promptse.reports.terminal.overview import (
     title,
 )
 from pytest_promptse.reports.terminal.ranking import ranking_lines, real
-from pytest_promptse.reports.terminal.variants import calibration, wordings
+from pytest_promptse.reports.terminal.variants import calibration, variant_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,17 +31,18 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import Record, SuiteRecord
 
 _NAMES_SHOWN = 3
-# From so many suites on the rest is shortened, for the whole to fit on a screen.
+# With at least this many suites, details are shortened so that the summary fits on a screen.
 _MANY_SUITES = 5
 _VOICES_SHOWN = 4
 
 
 def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
-    """Return the summary as text of at most `width` columns, with ANSI colours if asked for.
+    """Return the summary as text of at most `width` columns, with ANSI colours if wanted.
 
-    ``verbosity`` is pytest's: below 0 each suite has one line, above 0 every wording is shown.
+    ``verbosity`` is that of pytest: below 0 each suite has one line, above 0 every variant is
+    shown.
     """
-    record = visible(record)
+    record = escaped(record)
     out = console(width=width, colours=colours)
     if verbosity < 0:
         sections: list[Iterable[Text]] = [_brief(record, width)]
@@ -63,12 +64,12 @@ def _brief(record: Record, width: int) -> Iterator[Text]:
     for ranking in record.rankings:
         best = ", ".join(one.template for one in ranking.templates if one.pareto)
         yield Text(f"templates of {ranking.model}: Pareto set {best}")
-        yield from (Text(f"real: {line}") for line in real(ranking))
+        yield from (Text(f"significant: {line}") for line in real(ranking))
     yield from _errors(record)
 
 
 def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text]]:
-    """Yield each section's lines; those of one model follow each other."""
+    """Yield the lines of each section, grouped by model."""
     by_model: dict[str, list[Series]] = {}
     for series in series_of(record):
         by_model.setdefault(series.model, []).append(series)
@@ -83,7 +84,7 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
 def _templates(
     record: Record, several: Sequence[Series], out: Console, *, verbose: bool
 ) -> Iterator[Iterable[Text]]:
-    """Show what the templates of a model came to beside each other; ``-v`` shows each alone."""
+    """Show the templates of a model side by side; ``-v`` shows each of them alone."""
     suites = [suite for suite in record.suites if (suite.model, suite.template) in several]
     if all(suite.pass_at_1 is None for suite in suites):
         if not verbose:
@@ -111,16 +112,16 @@ def _each(
         suites = [suite for suite in record.suites if (suite.model, suite.template) == one]
         voices = [own for own in record.voices if (own.model, own.template) == one]
         if all(suite.pass_at_1 is None for suite in suites):
-            # Single wordings were selected: without originals they are all there is to show.
+            # Single variants were selected. Without originals there are no metrics to show.
             yield [title(suites)]
-            yield wordings(asked(record, one), width=width)
+            yield variant_lines(asked(record, one), width=width)
             continue
         yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
         if verbose:
             yield besides(suites, width=width)
             for own in voices:
                 yield calibration(own.calibration or {})
-            yield wordings(asked(record, one), width=width)
+            yield variant_lines(asked(record, one), width=width)
         yield loss_by_cause(suites)
         brief = len(suites) >= _MANY_SUITES and not verbose
         for own in voices:
@@ -133,13 +134,17 @@ def _each(
             invocation=record.invocation,
         )
         if brief:
-            yield [Text("-v shows every wording, what was changed in it, and all voices", "dim")]
+            yield [
+                Text(
+                    "-v shows every variant with its changes, and all emotions and personas", "dim"
+                )
+            ]
 
 
 def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
-    """Explain the marks, then give each warning once, with the suites that it is about."""
+    """Explain the marks, then show each warning once with its suites."""
     if any(suite.verdict == "inconclusive" for suite in suites) and width < WIDE:
-        yield Text("open: inconclusive, the interval holds the threshold", "dim")
+        yield Text("open: inconclusive, the interval contains the threshold", "dim")
     yield from saved(suites)
     about: dict[str, list[str]] = {}
     for suite in suites:
@@ -150,7 +155,7 @@ def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
 
 
 def _errors(record: Record) -> Iterator[Text]:
-    """Each reason why something was not scored once, with the items that it is about."""
+    """Show each error once with its items."""
     about: dict[str, list[str]] = {}
     for error in record.errors:
         about.setdefault(error.message, []).append(error.where)

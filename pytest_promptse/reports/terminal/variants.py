@@ -1,4 +1,4 @@
-"""Every wording that was measured, and calibration by quadrant: what only ``-v`` shows."""
+"""Tables that ``-v`` shows: every measured variant, and calibration by quadrant."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pytest_promptse.reports.formatting import (
+    cause_words,
     columns,
     short,
     shortened,
     signed,
-    spoken,
     starred,
 )
 
@@ -24,11 +24,11 @@ _MOST_NAME = 60
 _WIDTHS = (6, 7, 8)
 
 
-def wordings(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
-    """Show each wording's pass rate, score, change and causes of failure, task by task."""
+def variant_lines(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
+    """Show pass rate, score, change and causes of failure of each variant, by task."""
     room = min(_MOST_NAME, max(20, width - sum(_WIDTHS) - 16))
     head = [("pass", "dim"), ("score", "dim"), ("delta ", "dim")]
-    yield Text(shortened("wordings", room), "bold").append_text(columns(head, _WIDTHS))
+    yield Text(shortened("variants", room), "bold").append_text(columns(head, _WIDTHS))
     for task in tasks:
         yield Text(shortened(task.id, width).rstrip())
         if task.original is not None:
@@ -45,7 +45,7 @@ def wordings(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
 
 
 def calibration(groups: Calibrations) -> Iterator[Text]:
-    """Show whether confidence can be trusted, by quadrant of emotion."""
+    """Show the calibration of the confidence, by quadrant of emotion."""
     widths = (8, 7, 12, 12)
     titles = ("samples", "ECE", "overconf.", "underconf.")
     head = [(title, "dim") for title in titles]
@@ -75,7 +75,7 @@ def _row(
         ("" if name == "original" else starred(signed(delta), p_adjusted), ""),
     ]
     line = Text(shortened(f"  {name}", room)).append_text(columns(cells, _WIDTHS))
-    causes = ", ".join(f"{count} {spoken(cause)}" for cause, count in wording.causes.items())
+    causes = ", ".join(f"{count} {cause_words(cause)}" for cause, count in wording.causes.items())
     line.append(f"  {causes}" if causes else "", "dim")
     line.truncate(width, overflow="ellipsis")
     return line

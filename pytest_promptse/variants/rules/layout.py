@@ -57,9 +57,7 @@ def set_apart(document: Document, block: Block) -> str:
     if block == "rule":
         return f"---{newline}{newline}{stripped}{newline}{newline}---"
     if block == "quote":
-        return newline.join(
-            f"> {line}" if line.strip() else ">" for line in stripped.splitlines()
-        )
+        return newline.join(f"> {line}" if line.strip() else ">" for line in stripped.splitlines())
     return newline.join(f"- {document.content(span)}" for span in document.sentences)
 
 
@@ -107,9 +105,7 @@ def beside(
             opening = f"{opening}{gap}"
         made = _merged(made, document.body, opening)
     if after and document.tail is not None:
-        made.append(
-            (document.tail, document.tail, gap + gap.join(_indented(document, after)))
-        )
+        made.append((document.tail, document.tail, gap + gap.join(_indented(document, after))))
     return apply(text, made)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_promptse.variants.document import Document
     from pytest_promptse.variants.library import Form, Language
+    from pytest_promptse.variants.rules.layout import Edit
 
 _MOST_WORDS = 45
 _FIRST = 3
-_LONGEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,11 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
     return None
 
 
-def put(document: Document, act: RequestAct, form: Form, *, lower: bool) -> list[tuple[int, int, str]]:
-    """Return the edits ``(start, end, text)`` that put `act` into `form`."""
+def put(document: Document, act: RequestAct, form: Form, *, lower: bool) -> list[Edit]:
+    """Return the edits that put `act` into `form`."""
     said = form.say.replace("{verb}", act.verb)
     if lower:
-        said = said[:1].lower() + said[1:] if not said.startswith("I ") else said.replace("I ", "i ")
+        said = said.replace("I ", "i ", 1) if said.startswith("I ") else said[0].lower() + said[1:]
     edits = [(act.start, act.end, said)]
     if form.end and act.stop is not None and document.text[act.stop] != form.end:
         edits.append((act.stop, act.stop + 1, form.end))

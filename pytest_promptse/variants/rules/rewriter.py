@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import derive_seed
@@ -18,18 +18,21 @@ from pytest_promptse.variants.rules.requests import RequestAct, find_request, pu
 from pytest_promptse.variants.rules.sentences import Said, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from pytest_promptse.variants.library import Form, Language, Level, Library
     from pytest_promptse.variants.rewriter import RewriteRequest
     from pytest_promptse.variants.rules.layout import Edit
 
+_T = TypeVar("_T")
+
 VERSION = "2"
 """Bumped with every change of what rules make, the shipped phrases included."""
+STANDS_FOR = "stands-for:"
+"""Begins the operation that names the emotion and persona that a neutral variant stands for."""
 
-_TRIES = 60
 _CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
-_LONG_FEEL_WORDS, _PERSONA_WORDS = 14, 19
+_LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +100,14 @@ class RulesRewriter:
             composer = self._composer(request, source, seed)
             draft = composer.draft()
             if draft is not None:
-                yield draft
+                yield self._marked(draft, request)
             number += 1
+
+    def _marked(self, draft: Draft, request: RewriteRequest) -> Draft:
+        if not self.stands_for or request.emotion is None or request.personality is None:
+            return draft
+        mark = f"{STANDS_FOR}{request.emotion.name}-{request.personality.slug}"
+        return replace(draft, operations=(*draft.operations, mark))
 
     def _composer(self, request: RewriteRequest, source: _Source, seed: int) -> _Composer:
         language = source.language
@@ -130,7 +139,7 @@ class RulesRewriter:
         )
 
 
-def _phrases(known, name: str, what: str, language: Language):  # type: ignore[no-untyped-def]
+def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) -> _T:
     if name not in known:
         raise VariantError(
             f"{what} {name!r} has no phrases in {language.code}/; add them to the folder that "
@@ -154,6 +163,24 @@ def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Sour
     language = library.language(main_language(sentences), task=task)
     request = None if document.is_stub else find_request(document, language)
     return _Source(document, language, request, tuple(words(prompt)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    """The sentences of a transformation, by what they do."""
+
+    opening: list[Said]
+    intro: list[Said]
+    ask: list[Said]
+    feel: list[Said]
+    persona: list[Said]
+    closing: list[Said]
+
+    @property
+    def cost(self) -> int:
+        """The number of their words."""
+        every = (self.opening, self.intro, self.ask, self.feel, self.persona, self.closing)
+        return sum(_cost(said) for said in every)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,9 +227,7 @@ class _Composer:
         text = self.writer.join(said)
         if document.is_stub:
             inside = document.docstring is not None and roll < 0.4  # noqa: PLR2004
-            made = layout.commented(
-                document, [] if inside else [text], [text] if inside else []
-            )
+            made = layout.commented(document, [] if inside else [text], [text] if inside else [])
             place = "docstring" if inside else "comment"
         elif document.starts_in_prose and roll < 0.5:  # noqa: PLR2004
             made = layout.beside(document, edits, [self._ended(text)], [], inline=True)
@@ -280,79 +305,81 @@ class _Composer:
         document = self.source.document
         known = layout.blocks(document)
         block = draws.choice(known) if known else None
-        operations = [f"block:{block}"] if block else ["sentences"]
-        most = self._budget
-        opening: list[Said] = []
+        operations = [f"block:{block}" if block else "sentences", "request:own"]
+        parts = _Parts(
+            opening=[],
+            intro=[writer.intro(self._words(_INTRO_WORDS))],
+            ask=[writer.ask(self._words(_ASK_WORDS))],
+            feel=[writer.feel(self._words(_LONG_FEEL_WORDS))],
+            persona=[],
+            closing=[],
+        )
         if "greeting" not in document.kinds and draws.random() < 0.25:  # noqa: PLR2004
-            opening.append(writer.greeting())
-        intro = [writer.intro(self._words(_INTRO_WORDS))]
-        ask = [writer.ask(self._words(_ASK_WORDS))]
-        operations.append("request:own")
-        feel = [writer.feel(self._words(_LONG_FEEL_WORDS))]
+            parts.opening.append(writer.greeting())
         if self.feelings > 1:
-            feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), but=feel))
-        closing = [writer.closing(self._words(6))] if draws.random() < 0.5 else []  # noqa: PLR2004
-        spent = _cost([*opening, *intro, *ask, *feel, *closing])
-        persona = writer.persona(min(most - spent, self._words(30)))
-        own = [persona] if persona else []
-        spent += _cost(own)
-        while spent < self._words(self.level.fewest):
-            more = writer.feel(self._words(_LONG_FEEL_WORDS), but=feel)
-            feel.append(more)
-            spent += _cost([more])
+            parts.feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), but=parts.feel))
+        if draws.random() < 0.5:  # noqa: PLR2004
+            parts.closing.append(writer.closing(self._words(6)))
+        left = self._budget - parts.cost
+        persona = writer.persona(min(left, self._words(_LONG_PERSONA_WORDS)))
+        if persona is not None:
+            parts.persona.append(persona)
+        while parts.cost < self._words(self.level.fewest):
+            parts.feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), but=parts.feel))
+        if document.is_stub:
+            return self._above_stub(parts, operations)
         if not self._open_end:
-            return self._opened(opening, feel, own, ask, intro, closing, operations)
-        before, after = self._retold(feel, own, ask, intro, closing)
+            return self._before_all(parts, operations)
+        before, after = self._retold(parts)
         made = layout.around(
             document,
             block or "paste",
-            [writer.join([*opening, *before])],
+            [writer.join([*parts.opening, *before])],
             [writer.join(after)] if after else [],
         )
-        return self._drafted(made, [*opening, *before, *after], operations)
+        return self._drafted(made, [*parts.opening, *before, *after], operations)
 
-    def _retold(
-        self,
-        feel: list[Said],
-        own: list[Said],
-        ask: list[Said],
-        intro: list[Said],
-        closing: list[Said],
-    ) -> tuple[list[Said], list[Said]]:
+    def _retold(self, parts: _Parts) -> tuple[list[Said], list[Said]]:
         """Return the sentences before and after the block, the request in a place of its own."""
+        feel, more = parts.feel[:1], parts.feel[1:]
         roll = self.writer.draws.random()
         if roll < 0.35:  # noqa: PLR2004 - the request after the block
-            return [*feel[:1], *own, *intro], [*feel[1:], *ask, *closing]
+            return [*feel, *parts.persona, *parts.intro], [*more, *parts.ask, *parts.closing]
         if roll < 0.65:  # noqa: PLR2004 - the persona after the block
-            return [*feel[:1], *ask, *intro], [*own, *feel[1:], *closing]
+            return [*feel, *parts.ask, *parts.intro], [*parts.persona, *more, *parts.closing]
         if roll < 0.85:  # noqa: PLR2004 - the emotion after the block
-            return [*own, *intro], [*ask, *feel, *closing]
-        return [*feel[:1], *intro], [*ask, *own, *feel[1:], *closing]
+            return [*parts.persona, *parts.intro], [*parts.ask, *parts.feel, *parts.closing]
+        return [*feel, *parts.intro], [*parts.ask, *parts.persona, *more, *parts.closing]
 
-    def _opened(
-        self,
-        opening: list[Said],
-        feel: list[Said],
-        own: list[Said],
-        ask: list[Said],
-        intro: list[Said],
-        closing: list[Said],
-        operations: list[str],
-    ) -> Draft:
-        """Return a draft of a prompt that nothing may follow: everything stands before it."""
+    def _above_stub(self, parts: _Parts, operations: Sequence[str]) -> Draft:
         document, writer = self.source.document, self.writer
-        roll = writer.draws.random()
-        if document.is_stub:
-            inside = own if document.docstring is not None and roll < 0.4 else []  # noqa: PLR2004
-            above = [*opening, *feel[:1], *([] if inside else own), *feel[1:], *ask, *closing]
-            made = layout.commented(
-                document, [writer.join(above)], [writer.join(inside)] if inside else []
-            )
-            return self._drafted(made, [*above, *inside], operations)
-        order = [feel[:1], own, feel[1:]] if roll < 0.5 else [own, feel[:1], feel[1:]]  # noqa: PLR2004
-        text = [*opening, *(said for part in order for said in part), *closing]
-        last = [*ask, *intro]
-        made = layout.around(document, "paste", [writer.join(text), writer.join(last)], [])
+        inside = []
+        if document.docstring is not None and writer.draws.random() < 0.4:  # noqa: PLR2004
+            inside = parts.persona
+        above = [
+            *parts.opening,
+            *parts.feel[:1],
+            *([] if inside else parts.persona),
+            *parts.feel[1:],
+            *parts.ask,
+            *parts.closing,
+        ]
+        made = layout.commented(
+            document, [writer.join(above)], [writer.join(inside)] if inside else []
+        )
+        return self._drafted(made, [*above, *inside], operations)
+
+    def _before_all(self, parts: _Parts, operations: Sequence[str]) -> Draft:
+        """Return a draft of a prompt that nothing may follow."""
+        writer = self.writer
+        first, second = parts.feel[:1], parts.persona
+        if writer.draws.random() < 0.5:  # noqa: PLR2004
+            first, second = second, first
+        text = [*parts.opening, *first, *second, *parts.feel[1:], *parts.closing]
+        last = [*parts.ask, *parts.intro]
+        made = layout.around(
+            self.source.document, "paste", [writer.join(text), writer.join(last)], []
+        )
         return self._drafted(made, [*text, *last], operations)
 
     # -- shared --------------------------------------------------------------------------------

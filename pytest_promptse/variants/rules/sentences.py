@@ -126,7 +126,7 @@ class Writer:
         return Said(self._styled(text), snippet, {trait.dimension: clause})
 
     def ask(self, most: int) -> Said:
-        """Return a request of its own, such as *Can you take this one?*"""
+        """Return a request that stands for itself, such as *Can you take this one*."""
         return self._shared(self.language.requests.asks, most)
 
     def intro(self, most: int) -> Said:
@@ -205,20 +205,15 @@ def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random)
     by_length: dict[int, list[str]] = {}
     for sentence in sentences:
         by_length.setdefault(count(sentence), []).append(sentence)
-    longest, shortest = max(by_length), min(by_length)
+    shortest = min(by_length)
     chosen: list[str] = []
     left = target
     while left >= shortest:
-        fitting = [
-            length
-            for length in by_length
-            if length <= left and (left - length == 0 or left - length >= shortest)
-        ]
-        if not fitting:
-            break
-        exact = [length for length in fitting if length == left]
-        length = exact[0] if exact else rng.choice([n for n in fitting if n * 2 >= min(left, longest)] or fitting)
-        free = [sentence for sentence in by_length[length] if sentence not in chosen]
+        # A length that leaves nothing, or enough for another sentence.
+        fitting = [n for n in by_length if n == left or left - n >= shortest]
+        long = [n for n in fitting if 2 * n >= min(left, max(by_length))] or fitting
+        length = left if left in fitting else rng.choice(long) if long else 0
+        free = [sentence for sentence in by_length.get(length, ()) if sentence not in chosen]
         if not free:
             break
         chosen.append(rng.choice(free))

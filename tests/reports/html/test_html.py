@@ -122,7 +122,7 @@ def test_what_was_not_measured_is_a_dot(record):
 
 def test_a_run_of_nothing_but_errors_is_still_a_page(record):
     bare = msgspec.structs.replace(record, suites=[], tasks=[], voices=[])
-    assert "Stability under wording" in Page(html.render(bare)).text
+    assert "Stability across variants" in Page(html.render(bare)).text
 
 
 def test_text_that_no_file_can_hold_is_written_all_the_same(tmp_path):

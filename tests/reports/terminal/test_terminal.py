@@ -46,8 +46,8 @@ def test_the_summary_of_nine_suites_fits_on_a_screen(record):
     many = replace(record, suites=suites, voices=[voices])
     lines = shown(many, width=80).splitlines()
     assert len(lines) <= 36
-    assert "-v shows every wording, what was changed in it, and all voices" in lines
-    assert len(section("\n".join(lines), "most harmful wordings")) == 1 + 3
+    assert "-v shows every variant with its changes, and all emotions and personas" in lines
+    assert len(section("\n".join(lines), "most harmful variants")) == 1 + 3
     assert "run just these again" in shown(many, width=80, verbosity=1)
 
 
@@ -55,11 +55,11 @@ def test_wordings_that_were_not_needed_do_not_count_as_missing(record):
     ends = {"look": 1, "looks": 2, "decided": True, "n_wordings": 4, "most": 128}
     stopped = one(record, n_measured=4, rounds=RoundsRecord(**ends, completions=56))
     text = shown(stopped)
-    assert "4 of at most 6 wordings" in text
+    assert "4 of at most 6 variants" in text
     assert "in rounds: 56 of at most 128 completions, 1 of 1 suites decided early" in text
     assert "(in part)" not in text
     cut_off = replace(stopped, suites=[replace(stopped.suites[0], n_measured=3)])
-    assert "3 of 6 wordings measured" in shown(cut_off)
+    assert "3 of 6 variants measured" in shown(cut_off)
 
 
 @pytest.mark.parametrize("verbosity", [-1, 0, 1])
@@ -91,8 +91,8 @@ def test_a_suite_is_one_line_of_figures_with_its_verdict(record):
 
 
 def test_the_title_says_which_model_and_how_it_was_measured(record):
-    assert shown(record).startswith("tiny, mode promptse, weights by sum, 12 wordings\n")
-    assert "5 of 6 wordings measured" in shown(one(record, n_measured=5))
+    assert shown(record).startswith("tiny, mode promptse, weights by sum, 12 variants\n")
+    assert "5 of 6 variants measured" in shown(one(record, n_measured=5))
 
 
 def test_only_what_exceeds_noise_has_a_star(record):
@@ -131,7 +131,7 @@ def test_quiet_is_one_line_per_suite(record):
 
 def test_verbose_shows_every_wording_and_the_secondary_columns(record):
     text = shown(record, verbosity=1)
-    rows = section(text, "wordings")
+    rows = section(text, "variants")
     assert [row.split()[0] for row in rows[2:]] == [
         "original",
         *(f"d0.3-tired-{name}" for name in "abcde"),

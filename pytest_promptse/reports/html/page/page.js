@@ -35,7 +35,7 @@ function filter() {
 filters.addEventListener("input", filter);
 filters.addEventListener("submit", (event) => event.preventDefault());
 
-// A task with its wordings, unpacked when the first one is opened
+// A task with its variants, decompressed when the first one is opened
 
 let unpacked;
 async function tasks() {
@@ -89,14 +89,14 @@ function opened(wording, task) {
   return parts;
 }
 
-// Of the pass rate, against the original wording where that was measured.
+// Change of the pass rate from the original prompt, if that was measured.
 function change(wording, task) {
   const [original] = task.wordings;
   return original.id === null && wording !== original ? wording.rate - original.rate : null;
 }
 
 function row(wording, number, task) {
-  const what = wording.id === null ? "Original wording"
+  const what = wording.id === null ? "Original prompt"
     : [wording.emotion, wording.personality?.replaceAll(".", " · ")].filter(Boolean).join(", ")
       || wording.id;
   const changed = change(wording, task);

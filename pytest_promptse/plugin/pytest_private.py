@@ -1,0 +1,75 @@
+"""The uses of pytest's private names, each with the reason why no public name serves.
+
+They are tested with the oldest and the newest supported pytest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+def ini_names(config: pytest.Config) -> Iterable[str]:
+    """Return the names that the ini file sets, known or not.
+
+    Public as ``config.inicfg`` until pytest 9, which offers no way to list names that no plugin
+    has registered.
+    """
+    return list(config._inicfg if hasattr(config, "_inicfg") else config.inicfg)  # noqa: SLF001
+
+
+def fixture_definitions(item: pytest.Function) -> Mapping[str, Sequence[Any]]:
+    """Return the definitions of all fixtures that an item uses, the one in effect last.
+
+    The public ``item.fixturenames`` has their names, but not where they are defined.
+    """
+    return dict(item._fixtureinfo.name2fixturedefs)  # noqa: SLF001
+
+
+def collected_fixture_definitions(metafunc: pytest.Metafunc, name: str) -> Sequence[Any]:
+    """Return the definitions of one fixture while tests are generated, the one in effect last.
+
+    An item does not exist yet, so neither `fixture_definitions` nor a request can be asked.
+    """
+    return tuple(metafunc._arg2fixturedefs.get(name, ()))  # noqa: SLF001
+
+
+def argument_names(item: pytest.Function) -> Sequence[str]:
+    """Return the names of the fixtures that the test function takes as arguments.
+
+    ``item.fixturenames`` lists autouse fixtures and fixtures of fixtures as well.
+    """
+    return tuple(item._fixtureinfo.argnames)  # noqa: SLF001
+
+
+def renew_instance(item: pytest.Function) -> None:
+    """Give a test method a new instance of its class, as every test of a class has.
+
+    pytest creates the instance once per item and has no public way to renew it. It creates both
+    attributes again when they are used.
+    """
+    if isinstance(item.parent, pytest.Class):
+        vars(item).pop("_instance", None)
+        vars(item).pop("_obj", None)
+
+
+def set_up_again(item: pytest.Function) -> None:
+    """Tear down and set up the item's function-scoped fixtures.
+
+    pytest-rerunfailures does the same, since pytest has no public way:
+    https://github.com/pytest-dev/pytest/issues/12596
+
+    Some fixtures delete at teardown what a hook has put into the item's stash once. tmp_path does
+    so with the outcomes of the phases. These entries are put back.
+    """
+    state = item.session._setupstate  # noqa: SLF001
+    before = dict(item.stash._storage)  # noqa: SLF001
+    state.teardown_exact(item.parent)  # type: ignore[arg-type]
+    for key, value in before.items():
+        item.stash.setdefault(key, value)
+    item._initrequest()  # noqa: SLF001
+    state.setup(item)

@@ -1,0 +1,1 @@
+"""Psychometric suites: the Core Sentiment Inventory and EmotionBench."""

@@ -1,0 +1,196 @@
+"""The part of the record that holds psychometric suites; absent from records without them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Interval = tuple[float, float]
+
+__all__ = [
+    "AnswerRecord",
+    "BoundsRecord",
+    "ChangeRecord",
+    "CsiRecord",
+    "EmotionBenchRecord",
+    "EstimateRecord",
+    "HumanRecord",
+    "PsychometricsRecord",
+    "ReliabilityRecord",
+    "ScaleRecord",
+    "StoriesRecord",
+    "SummaryRecord",
+]
+
+
+class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure with its 95 % interval; None where there was nothing to compute it from."""
+
+    value: float | None
+    ci95: Interval | None = None
+
+
+class BoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate of a psychometric suite: a figure that must lie in ``low`` ... ``high``.
+
+    A bound is None where there is none. ``scope`` is an emotion or a factor, None for the suite;
+    ``verdict`` is None where the figure was not measured.
+    """
+
+    name: str
+    scope: str | None = None
+    low: float | None = None
+    high: float | None = None
+    value: float | None
+    verdict: Literal["pass", "fail", "inconclusive"] | None
+    message: str
+
+
+class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A response that could not be read in full; ``problems`` counts what is wrong with it."""
+
+    id: str
+    problems: dict[str, int]
+    response: str
+
+
+class ReliabilityRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How the comparator questionnaire was answered in several runs."""
+
+    scale: str
+    n_items: int
+    n_runs: int
+    consistency: float
+    reluctancy: float | None
+    coverage: float
+
+
+class StoriesRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Correlation of the stories' ratings with the share of negative seed words.
+
+    ``group_means`` has the share, the mean rating and the number of stories of each group.
+    """
+
+    rater: str
+    n_stories: int
+    n_unrated: int
+    per_story: float | None
+    per_story_ci95: Interval | None
+    per_group: float | None
+    group_means: list[tuple[float, float, int]]
+
+
+class CsiRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The Core Sentiment Inventory, given to one model.
+
+    ``n_responses`` of ``n_planned`` prompts were answered. ``words`` holds the first words of each
+    class in list order, ``problems`` counts what is wrong with responses by kind, and ``worst`` has
+    the responses with the fewest labels.
+    """
+
+    id: str
+    model: str
+    language: str
+    prompt_language: str
+    anchors: tuple[str, str]
+    word_list: str
+    word_list_sha256: str
+    n_words: int
+    n_runs: int
+    n_planned: int
+    n_responses: int
+    optimism: EstimateRecord
+    pessimism: EstimateRecord
+    neutrality: EstimateRecord
+    consistency: EstimateRecord
+    reluctancy: EstimateRecord
+    coverage: EstimateRecord
+    kappa: EstimateRecord
+    words: dict[str, list[str]]
+    problems: dict[str, int]
+    worst: list[AnswerRecord]
+    comparator: ReliabilityRecord | None = None
+    stories: StoriesRecord | None = None
+    gates: list[BoundsRecord] = []
+    settings: dict[str, Any] = {}
+    line: int | None = None
+
+
+class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean and standard deviation of ``n`` totals."""
+
+    n: int
+    mean: float | None
+    sd: float | None
+
+
+class HumanRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean change and its standard deviation over the human subjects of the paper's study."""
+
+    delta: float
+    sd: float
+
+
+class ChangeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How a total changes from the default to the evoked measure.
+
+    ``name`` is a factor's id, an emotion or ``Overall``; ``arrow`` is the sign of a change that is
+    significant at 0.01. ``human`` is the norm of the same row, for PANAS.
+    """
+
+    name: str
+    label: str
+    n_situations: int
+    n_runs: int
+    delta: float | None
+    sd: float | None
+    ci95: Interval | None
+    p_value: float | None
+    test: str | None
+    arrow: Literal["up", "down", "none"]
+    icc: float | None
+    human: HumanRecord | None = None
+
+
+class ScaleRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The totals of one scale, by category.
+
+    ``counterparts`` are the changes in the situations' positive counterparts.
+    """
+
+    scale: str
+    default: dict[str, SummaryRecord]
+    changes: dict[str, list[ChangeRecord]]
+    counterparts: dict[str, list[ChangeRecord]] = {}
+
+
+class EmotionBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """EmotionBench, given to one model.
+
+    ``n_scored`` of the ``n_responses`` to ``n_planned`` prompts have a rating for every item;
+    ``n_refused`` decline to answer.
+    """
+
+    id: str
+    model: str
+    method: Literal["paper", "cluster"]
+    situations: str
+    n_situations: int
+    n_planned: int
+    n_responses: int
+    n_scored: int
+    n_refused: int
+    scales: list[ScaleRecord]
+    problems: dict[str, int]
+    worst: list[AnswerRecord]
+    gates: list[BoundsRecord] = []
+    settings: dict[str, Any] = {}
+    line: int | None = None
+
+
+class PsychometricsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """All psychometric suites of a run."""
+
+    csi: list[CsiRecord] = []
+    emotionbench: list[EmotionBenchRecord] = []

@@ -1,0 +1,220 @@
+"""Fixtures are set up anew for every program, those of pytest and of popular plugins too."""
+
+from __future__ import annotations
+
+import pytest
+
+PROMPT = "Write `double(x: int) -> int`: return twice the number. Keep it short."
+HEAD = f"""
+import pytest
+
+PROMPT = "{PROMPT}"
+three = pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
+"""
+# Three programs, so that one item sets up its fixtures three times.
+PROGRAMS = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(3)]
+
+
+@pytest.fixture
+def check(pytester, run, replay):
+    """Run a test body on three programs and expect each item to pass with all samples."""
+
+    def check(body: str, *arguments: str) -> pytest.RunResult:
+        pytester.makepyfile(test_double=HEAD + body)
+        model = replay({"test_double": PROGRAMS}, PROMPT)
+        result = run("-v", "--promptse-model", model, *arguments)
+        assert result.parseoutcomes() == {"passed": 8}, result.stdout.str()
+        assert str(result.stdout).count("PASSED (3/3)") == 4
+        return result
+
+    return check
+
+
+@pytest.mark.parametrize("capture", ["capsys", "capfd", "capsysbinary", "capfdbinary"])
+def test_built_in_fixtures(check, capture):
+    check(f"""
+import warnings
+import os
+
+@three
+def test_double(
+    candidate, request, tmp_path, tmpdir, monkeypatch, {capture}, caplog, recwarn, cache,
+    record_property, record_testsuite_property, pytestconfig, doctest_namespace, tmp_path_factory,
+):
+    assert candidate(2) == 4
+    assert request.node.name.startswith("test_double")
+    assert list(tmp_path.iterdir()) == [] == tmpdir.listdir()
+    (tmp_path / "a").touch()
+    assert "CHANGED" not in os.environ
+    monkeypatch.setenv("CHANGED", "1")
+    assert len({capture}.readouterr().out) == 0
+    print("out")
+    assert not caplog.messages
+    caplog.set_level("INFO")
+    assert len(recwarn) == 0
+    warnings.warn("advice")
+    cache.set("a/b", 1)
+    record_property("a", 1)
+    record_testsuite_property("a", 1)
+    tmp_path_factory.mktemp("a")
+""")
+
+
+def test_the_working_folder_may_be_changed(check):
+    check("""
+import os
+
+@three
+def test_double(candidate, tmp_path, monkeypatch):
+    before = os.getcwd()
+    monkeypatch.chdir(tmp_path)
+    assert candidate(2) == 4 and os.listdir() == []
+    assert "test_double" not in before
+    open("a", "w").close()
+""")
+
+
+def test_temporary_folders_are_kept_or_removed_as_pytest_is_told(check):
+    check(
+        """
+@three
+def test_double(candidate, tmp_path):
+    assert candidate(2) == 4
+""",
+        "-o",
+        "tmp_path_retention_policy=failed",
+    )
+
+
+def test_a_method_has_a_new_instance_for_every_program(check):
+    check("""
+class TestDouble:
+    def setup_method(self):
+        self.fresh = True
+
+    @three
+    def test_double(self, candidate):
+        assert not hasattr(self, "used"), "another program has used this instance"
+        assert self.fresh
+        self.used = True
+        assert candidate(2) == 4
+""")
+
+
+def test_wider_scopes_are_set_up_once(check):
+    check("""
+made = []
+
+@pytest.fixture(scope="module")
+def module_made():
+    made.append(1)
+
+@three
+def test_double(candidate, module_made, tmp_path):
+    assert candidate(2) == 4
+    assert made == [1]
+""")
+
+
+def test_with_pytest_cov(check):
+    result = check(
+        """
+@three
+def test_double(candidate, tmp_path):
+    assert candidate(2) == 4
+""",
+        *("-p", "pytest_cov.plugin", "--cov", "."),
+    )
+    result.stdout.fnmatch_lines(["TOTAL*100%"])
+
+
+def test_with_pytest_asyncio(check):
+    check(
+        """
+import pytest_asyncio
+
+@pytest_asyncio.fixture
+async def number():
+    yield 2
+
+@three
+def test_double(candidate, number):
+    assert candidate(number) == 4
+""",
+        *("-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto"),
+    )
+
+
+def test_with_pytest_randomly(check):
+    check(
+        """
+@three
+def test_double(candidate, tmp_path):
+    assert candidate(2) == 4
+""",
+        *("-p", "pytest_randomly", "--randomly-seed=1"),
+    )
+
+
+def test_with_pytest_timeout(check):
+    check(
+        """
+@three
+def test_double(candidate, tmp_path):
+    assert candidate(2) == 4
+""",
+        *("-p", "pytest_timeout", "--timeout", "60"),
+    )
+
+
+def test_with_pytest_rerunfailures(check):
+    check(
+        """
+@three
+def test_double(candidate, tmp_path):
+    assert candidate(2) == 4
+""",
+        *("-p", "pytest_rerunfailures", "--reruns", "2"),
+    )
+
+
+def test_a_failed_gate_that_is_rerun_fails_again(pytester, run, replay):
+    pytester.makepyfile(
+        test_double=HEAD
+        + """
+@pytest.mark.promptse(min_pass_rate=1.0)
+@three
+def test_double(candidate, tmp_path):
+    assert candidate(2) == 5
+"""
+    )
+    model = replay({"test_double": PROGRAMS}, PROMPT)
+    result = run(
+        *("-p", "pytest_rerunfailures", "--reruns", "1", "--promptse-model", model),
+        *("-k", "original"),
+    )
+    assert result.parseoutcomes() == {"failed": 1, "rerun": 1, "deselected": 7}
+
+
+def test_with_pytest_django(check, pytester):
+    pytester.makepyfile(
+        project_settings="""
+SECRET_KEY = "x"
+USE_TZ = True
+INSTALLED_APPS = ["django.contrib.auth", "django.contrib.contenttypes"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+"""
+    )
+    check(
+        """
+@three
+@pytest.mark.django_db
+def test_double(candidate, settings, client):
+    from django.contrib.auth.models import User
+    assert candidate(2) == 4
+    assert User.objects.count() == 0
+    User.objects.create(username="a")
+    settings.DEBUG = True
+""",
+        *("-p", "pytest_django.plugin", "--ds", "project_settings"),
+    )
