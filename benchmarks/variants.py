@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import VariantSet, generate, written_by_rules
+from pytest_promptse.variants.generate import VariantSet, can_be_made_again, generate
 from pytest_promptse.variants.invariance import normalised
 from pytest_promptse.variants.library import Library
 
@@ -31,7 +31,7 @@ def made_and_audited(key: tuple[str, str, str], per_distance: int) -> VariantSet
     library = Library.load()
     taken: set[str] = set()
     for variant in made.variants:
-        if normalised(variant.text) in taken or not written_by_rules(variant, task, library):
+        if normalised(variant.text) in taken or not can_be_made_again(variant, task, library):
             raise SystemExit(f"{task.id} {variant.id}: not what the rules make")
         taken.add(normalised(variant.text))
     return made

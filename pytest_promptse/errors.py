@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_promptse._redaction import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -23,7 +25,17 @@ __all__ = [
 
 
 class PromptseError(Exception):
-    """Base class of the errors that this package raises on purpose."""
+    """Base class of the errors that this package raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        One line. It may quote a server or another library: secrets in it are replaced by
+        ``***``, and control characters are written as escapes.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shown(message))
 
 
 class SettingsError(PromptseError):

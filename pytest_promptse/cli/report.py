@@ -12,6 +12,9 @@ from pytest_promptse.errors import SettingsError, nearest
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+
+    from pytest_promptse.record.schema import Record
 
 
 def add_parser(
@@ -38,19 +41,8 @@ def add_parser(
 
 def _report(chosen: argparse.Namespace) -> int:
     from pytest_promptse.compare.baseline import Baselines  # noqa: PLC0415
-    from pytest_promptse.reports.writers import WRITERS  # noqa: PLC0415 - `promptse --help` is quick
 
-    try:
-        targets = reports(chosen.targets) if chosen.targets else ()
-    except ValueError as error:
-        raise SettingsError(f"report: {error}") from None
-    for target in targets:
-        kind = target.partition(":")[0]
-        if kind not in WRITERS:
-            raise SettingsError(
-                f"report {target}: there is no report {kind!r}{nearest(kind, WRITERS)}; "
-                f"there are {', '.join(WRITERS)}"
-            )
+    targets = check_kinds("report", chosen.targets)
     here = Path.cwd()
     record = Baselines(here, here=here).load(chosen.record)
     if not targets:
@@ -60,7 +52,38 @@ def _report(chosen: argparse.Namespace) -> int:
         colours = sys.stdout.isatty()
         text = render(record, width=width, colours=colours, verbosity=int(chosen.verbose))
         sys.stdout.write(f"{text}\n")
+    write_reports(record, targets)
+    return 0
+
+
+def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
+    """Return report targets such as ``html:out.html`` after checking their kinds.
+
+    Raises
+    ------
+    SettingsError
+        If a target is malformed or its kind unknown.
+    """
+    from pytest_promptse.reports.writers import WRITERS  # noqa: PLC0415 - `--help` is quick
+
+    try:
+        checked = reports(list(targets)) if targets else ()
+    except ValueError as error:
+        raise SettingsError(f"{command}: {error}") from None
+    for target in checked:
+        kind = target.partition(":")[0]
+        if kind not in WRITERS:
+            raise SettingsError(
+                f"{command} {target}: there is no report {kind!r}{nearest(kind, WRITERS)}; "
+                f"there are {', '.join(WRITERS)}"
+            )
+    return checked
+
+
+def write_reports(record: Record, targets: Sequence[str]) -> None:
+    """Write a record to report targets, with paths relative to the current folder."""
+    from pytest_promptse.reports.writers import WRITERS  # noqa: PLC0415 - `--help` is quick
+
     for target in targets:
         kind, _, path = target.partition(":")
-        WRITERS[kind](record, here / path)
-    return 0
+        WRITERS[kind](record, Path.cwd() / path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pytest_promptse.errors import nearest
@@ -216,6 +217,25 @@ def reports(value: object) -> tuple[str, ...]:
 
 
 _BASELINE = re.compile(r"\w[\w.-]*(?<!\.json)")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part `index` of `count` parts of a run; `index` begins with 1."""
+
+    index: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+
+def shard(value: object) -> Shard:
+    """Read ``3/8``, the third of eight shards."""
+    index, slash, count = text(value).partition("/")
+    if not (slash and index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+        raise ValueError("not INDEX/COUNT with 1 <= INDEX <= COUNT, as in 3/8")
+    return Shard(int(index), int(count))
 
 
 def baseline_name(value: object) -> str:

@@ -454,6 +454,14 @@ OPTIONS: Mapping[str, Option] = {
             metavar="NAME",
         ),
         _option(
+            "shard",
+            option_types.shard,
+            None,
+            "run one part of the tasks, such as 3/8; promptse merge joins the records of all parts",
+            metavar="I/N",
+            flag_only=True,
+        ),
+        _option(
             "dry_run",
             option_types.switch,
             False,

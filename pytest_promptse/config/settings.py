@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_promptse._redaction import redact, redact_argument
 from pytest_promptse.config.option_types import Auto
 from pytest_promptse.config.options import OPTIONS
 from pytest_promptse.errors import SettingsError, nearest
@@ -15,7 +16,7 @@ from pytest_promptse.errors import SettingsError, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_promptse.config.option_types import Margin
+    from pytest_promptse.config.option_types import Margin, Shard
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "smoke": {"variants": 1, "samples": 2},
@@ -79,6 +80,7 @@ class Settings:
     compare: str | None
     compare_fail: tuple[Margin, ...]
     compare_missing: Literal["fail", "warn"]
+    shard: Shard | None
     dry_run: bool
 
     def floor(self, distance: float) -> float | None:
@@ -87,8 +89,15 @@ class Settings:
         return floors.get(distance, floors.get(None))
 
     def as_json_values(self) -> dict[str, Any]:
-        """Return all settings as values that JSON can represent."""
+        """Return the settings as values that JSON can represent, without credentials.
+
+        The shard is left out: the suites of all shards of a run have the same settings.
+        """
         values = asdict(self)
+        del values["shard"]
+        if self.base_url is not None:
+            values["base_url"] = redact_argument(self.base_url)
+        values["vllm_args"] = {name: redact(value) for name, value in self.vllm_args.items()}
         if self.min_elasticity is not None:
             values["min_elasticity"] = {
                 "*" if distance is None else f"{distance:g}": floor
@@ -135,6 +144,7 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
     if values["compare_missing"] is None:
         values["compare_missing"] = "fail" if values["compare_fail"] else "warn"
     _check_together(values, origin)
+    _check_shard(values, origin)
     if values["gate"] is None:
         values["gate"] = "confident" if values["adaptive"] else "point"
     return Settings(**values)
@@ -182,6 +192,14 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
             f"{origin['compare_fail']}: there is nothing to compare with; "
             "add --promptse-compare NAME"
         )
+
+
+def _check_shard(values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    for name in ("save", "compare"):
+        if values["shard"] is not None and values[name] is not None:
+            raise SettingsError(
+                f"{origin[name]}: the gates of a shard are open; give --{name} to promptse merge"
+            )
 
 
 def check_names(names: Sequence[str], *, marker: bool, where: str) -> None:

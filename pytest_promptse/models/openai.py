@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import math
 import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import openai
 
-from pytest_promptse.errors import SettingsError
+from pytest_promptse._redaction import remember_credentials
+from pytest_promptse.errors import PromptseError, SettingsError
 from pytest_promptse.models.base import (
     Capabilities,
     Completion,
@@ -25,7 +28,7 @@ from pytest_promptse.models.base import (
     derive_seed,
     unlimited,
 )
-from pytest_promptse.models.openai_errors import classify, reason
+from pytest_promptse.models.openai_errors import classify, no_answer, reason
 from pytest_promptse.models.openai_wire import APIS
 
 if TYPE_CHECKING:
@@ -45,6 +48,9 @@ _PROBE = Request(
     seed=derive_seed("probe"),
     variant_id="probe",
 )
+# The samples of one request with the log-probabilities of their tokens take a few megabytes.
+_MAX_ANSWER = 64 * 2**20
+_ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _REFUSABLE = ("temperature", "top_p", "n", "seed", "logprobs")
 _REFUSALS = frozenset({400, 422})
 _WRONG_API = frozenset({400, 404, 405, 422, 501})
@@ -79,14 +85,15 @@ class _RequestMode:
 class OpenAIBackend:
     """One model behind ``/v1/chat/completions``, ``/v1/completions`` or ``/v1/responses``.
 
-    Paraguards
+    Parameters
     ----------
     spec
         ``openai:NAME``.
     model
         The name of the model on the server.
     base_url
-        The server; by default OPENAI_BASE_URL, else OpenAI.
+        The server; by default OPENAI_BASE_URL, else OpenAI. ``user:password@`` is sent as basic
+        authentication in place of the key, and a query with each request.
     api
         One of the three APIs; None tries them in this order.
     timeout
@@ -119,6 +126,7 @@ class OpenAIBackend:
         self._spec = spec
         self._model = model
         self._given_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        remember_credentials(self._given_url or "")
         if urlsplit(self._given_url or _OPENAI).scheme not in ("http", "https"):
             raise SettingsError(
                 f"{spec}: {self._given_url!r} is not the address of a server; give one such as "
@@ -185,14 +193,16 @@ class OpenAIBackend:
         except SettingsError as error:
             raise FatalError(str(error)) from None
         if self._client is None:
+            parts = urlsplit(self._given_url or _OPENAI)
             self._client = openai.AsyncOpenAI(
                 # The header must not be empty, even for servers that need no key.
                 api_key=self._key or "none",
-                base_url=self._given_url or _OPENAI,
+                base_url=self._server,
+                default_headers=_basic_authentication(parts.netloc.rpartition("@")[0]),
+                default_query=dict(parse_qsl(parts.query)),
                 max_retries=0,
                 timeout=self._timeout,
-                # It takes half the time of the default transport.
-                http_client=openai.DefaultAioHttpClient(timeout=self._timeout),
+                http_client=_bounded_client(self._timeout),
             )
         mode, reply = await self._probe(guard)
         self._mode = mode
@@ -278,16 +288,60 @@ class OpenAIBackend:
                 parameters |= values
         # The typed methods validate request and response, which takes a quarter of the client's
         # time: https://github.com/openai/openai-python#undocumented-endpoints
-        response = await self._client.post(
-            mode.api.path, body=parameters, cast_to=openai.HttpxBinaryResponseContent
-        )
+        try:
+            # The client's own time-outs start anew with each piece of the answer.
+            async with asyncio.timeout(self._timeout):
+                response = await self._client.post(
+                    mode.api.path, body=parameters, cast_to=openai.HttpxBinaryResponseContent
+                )
+        except TimeoutError:
+            raise TransientError(no_answer(self._where, self._timeout)) from None
+        except (openai.APIError, PromptseError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the HTTP library's own, of which there are several
+            raise TransientError(f"{self._where}: no HTTP answer: {error}") from None
         try:
             return mode.api.read(response.content)
         except TransientError as error:
             raise TransientError(f"{self._where}: {error}") from None
 
     def _meaning(self, error: openai.APIError) -> ModelError:
-        return classify(error, where=self._where, key=self._key, timeout=self._timeout)
+        return classify(error, where=self._where, timeout=self._timeout)
+
+
+def _basic_authentication(userinfo: str) -> dict[str, str] | None:
+    """Return the header for ``user:password@`` in an address, which replaces that of the key."""
+    if not userinfo:
+        return None
+    encoded = base64.b64encode(unquote(userinfo).encode()).decode()
+    return {"Authorization": f"Basic {encoded}"}
+
+
+def _bounded_client(timeout: float) -> Any:
+    """Return an HTTP client that reads at most `_MAX_ANSWER` bytes of an answer.
+
+    It is aiohttp's, which takes half the time of the default one.
+    """
+    # Other encodings expand a single piece of an answer to gigabytes.
+    client = openai.DefaultAioHttpClient(
+        timeout=timeout, headers={"Accept-Encoding": "gzip, deflate"}
+    )
+
+    async def read(response: Any) -> None:
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in _ENCODINGS:
+            raise ValueError(f"the answer comes in the encoding {encoding!r}, not requested")
+        pieces = bytearray()
+        async for piece in response.aiter_bytes():
+            pieces += piece
+            if len(pieces) > _MAX_ANSWER:
+                await response.aclose()
+                raise ValueError(f"the answer is over {_MAX_ANSWER >> 20} MiB")
+        # What the client's own reading leaves behind, which it does not read again.
+        response._content = bytes(pieces)  # noqa: SLF001
+
+    client.event_hooks = {"response": [read]}
+    return client
 
 
 def _is_about(name: str, error: openai.APIStatusError) -> bool:

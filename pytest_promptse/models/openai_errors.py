@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import openai
 
+from pytest_promptse._redaction import redact
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import FatalError, TransientError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _TOO_MANY_REQUESTS = 429
+_MOST_SAID = 300
 _UNAVAILABLE = frozenset({503, 529})
 _MAY_PASS = frozenset({408, 409, 423, 425, _TOO_MANY_REQUESTS})
 _SERVER_ERRORS = 500
@@ -34,8 +36,8 @@ _REMEDIES: Mapping[int, str] = {
 _OTHERWISE = "change the setting that the server names; no more requests are sent"
 
 
-def classify(error: openai.APIError, *, where: str, key: str, timeout: float) -> ModelError:
-    """Return the error of this package for `error`, with a one-line message without the key.
+def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelError:
+    """Return the error of this package for `error`, with a message of one line.
 
     Parameters
     ----------
@@ -43,8 +45,6 @@ def classify(error: openai.APIError, *, where: str, key: str, timeout: float) ->
         The error of the client.
     where
         Model and server, for the message.
-    key
-        The API key. Some servers repeat it in their responses.
     timeout
         The time limit in seconds, for the message.
     """
@@ -52,11 +52,12 @@ def classify(error: openai.APIError, *, where: str, key: str, timeout: float) ->
         causes = list(_causes(error))
         # The client also raises its time-out error if the connection fails.
         if any(isinstance(cause, TimeoutError) for cause in causes):
-            return TransientError(f"{where}: no answer within {timeout:g} s")
+            return TransientError(no_answer(where, timeout))
         detail = str(causes[-1]) if causes else error.message
-        return TransientError(f"{where}: {redact(detail, key)}; is the server up at that address?")
+        detail = redact(" ".join(detail.split()))[:_MOST_SAID]
+        return TransientError(f"{where}: {detail}; is the server up at that address?")
     status = error.status_code
-    said = redact(f"{where}: HTTP {status}, {reason(error)}", key)
+    said = f"{where}: HTTP {status}, {reason(error)}"
     if status == _TOO_MANY_REQUESTS and error.code == "insufficient_quota":
         return FatalError(f"{said}; the account has no credit left")
     if status in _MAY_PASS or status >= _SERVER_ERRORS:
@@ -77,17 +78,16 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def reason(error: openai.APIStatusError) -> str:
-    """Return the message of the server in one line of at most 300 characters."""
+    """Return the message of the server in one line, without secrets and not too long."""
     body = error.body
     said = body.get("message") if isinstance(body, dict) else body
-    return " ".join(str(said or error.message).split())[:300]
+    # Redacted before it is cut, since a part of a key is a secret as well.
+    return redact(" ".join(str(said or error.message).split()))[:_MOST_SAID]
 
 
-def redact(text: str, key: str) -> str:
-    """Return `text` with `key`, and anything that looks like a key, replaced by ``***``."""
-    if key:
-        text = text.replace(key, "***")
-    return re.sub(r"\bsk-[\w*-]{8,}|(?<=Bearer )\S+", "***", text)
+def no_answer(where: str, timeout: float) -> str:
+    """Return the message of a request that took longer than `timeout` seconds."""
+    return f"{where}: no answer within {timeout:g} s"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

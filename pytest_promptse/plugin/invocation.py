@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_promptse._redaction import redact_argument
 from pytest_promptse.config.options import OPTIONS, flag_of, ini_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,15 @@ _RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 _SETTINGS: pytest.StashKey[GivenSettings] = pytest.StashKey()
 
 # These options concern a run as a whole. A command that repeats a few items leaves them out.
-_OF_WHOLE_RUN = {"report", "save", "compare", "compare_fail", "compare_missing", "dry_run"}
+_OF_WHOLE_RUN = {
+    "report",
+    "save",
+    "compare",
+    "compare_fail",
+    "compare_missing",
+    "shard",
+    "dry_run",
+}
 
 
 class GivenSettings:
@@ -158,6 +167,7 @@ def invocation(config: pytest.Config) -> InvocationRecord:
     """Return the folder that pytest was called in and the promptse options as they were typed.
 
     Options that concern a run as a whole, such as reports and comparisons, are left out.
+    Credentials in addresses are replaced by ``***``.
     """
     from pytest_promptse.record.schema import InvocationRecord
 
@@ -180,4 +190,4 @@ def _typed_options(arguments: Sequence[str]) -> Iterator[str]:
         option = by_flag[flag]
         typed = [argument] if equals or option.is_switch else [argument, next(rest)]
         if option.name not in _OF_WHOLE_RUN:
-            yield from typed
+            yield from map(redact_argument, typed)

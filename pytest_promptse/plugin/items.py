@@ -365,7 +365,10 @@ def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> 
 def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) -> None:
     node_of = partial(_node_of, item, target)
     try:
-        if isinstance(target.subject, PlannedGate):
+        if isinstance(target.subject, PlannedGate) and run.settings.shard is not None:
+            run.measure_share(target.suite, target.subject, check, node_of=node_of)
+            pytest.skip(f"open in shard {run.settings.shard}; promptse merge decides it")
+        elif isinstance(target.subject, PlannedGate):
             gate = run.decide(target.suite, target.subject, check, node_of=node_of)
         else:
             _measure(item, run, target, target.subject, check)

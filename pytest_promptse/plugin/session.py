@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
 import pytest
 from msgspec.structs import replace as replace_fields
 
@@ -31,14 +32,17 @@ from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
 from pytest_promptse.run.plan import PlannedGate
 from pytest_promptse.run.run import PromptseRun
+from pytest_promptse.run.shards import plan_shard
 from pytest_promptse.variants.generate import rewriter_named
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from pytest_promptse.models.base import Backend
+    from pytest_promptse.plugin.items import ItemTarget
     from pytest_promptse.record.schema import Record
     from pytest_promptse.run.plan import PlannedVariant, Suite
+    from pytest_promptse.run.shards import ShardPlan
     from pytest_promptse.store.run_log import SuiteKey
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
@@ -90,6 +94,7 @@ class PromptseSession:
         self._refusal: str | None = None
         # An xdist controller starts no run but reports the one of its workers.
         self._reports = bool(config.getoption("numprocesses", None)) and not self._is_worker
+        self._shard: ShardPlan | None = None
         self._record: Record | None = None
         self._problems: list[str] = []
         self._notices: list[str] = []
@@ -132,7 +137,27 @@ class PromptseSession:
             self._suites_with_own_id[key] = replace(suite, id=suite_id)
         return self._suites_with_own_id[key]
 
+    @property
+    def shard(self) -> ShardPlan | None:
+        """The plan of the shard that this session runs, None without shards."""
+        return self._shard
+
     # -- hooks ----------------------------------------------------------------------------------
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Deselect what other shards measure."""
+        shard = self.run.settings.shard
+        if shard is None or self._refusal is not None:
+            return
+        targets = {item: item.stash.get(TARGET, None) for item in items}
+        planned = [target for target in targets.values() if target is not None]
+        gates = [(t.suite, t.subject) for t in planned if isinstance(t.subject, PlannedGate)]
+        self._shard = plan_shard(shard, _needed(planned), gates)
+        others = {item for item, target in targets.items() if not self._is_own(item, target)}
+        if others:
+            self._config.hook.pytest_deselected(items=[i for i in items if i in others])
+            items[:] = [item for item in items if item not in others]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -141,26 +166,26 @@ class PromptseSession:
             self._refuse(self._refusal)
         if self._config.option.collectonly:
             return
-        selected: dict[tuple[SuiteKey, str], tuple[Suite, PlannedVariant]] = {}
         targets = [
             target for item in session.items if (target := item.stash.get(TARGET, None)) is not None
         ]
-        for target in targets:
-            for planned in target.needed():
-                key = (target.suite.key, planned.job.key)
-                selected.setdefault(key, (target.suite, planned))
+        selected = [
+            (suite, planned)
+            for suite, planned in _needed(targets)
+            if self._shard is None or self._shard.measures(suite.id, planned.task.id)
+        ]
         measured = [
             item
             for item in session.items
             if isinstance(item, PsychometricItem) and item.suite is not None
         ]
-        if not selected and not measured:
+        if not selected and not measured and self._shard is None:
             return
         suites_with_gates = {
             target.suite.key for target in targets if isinstance(target.subject, PlannedGate)
         }
         try:
-            self._start(list(selected.values()), suites_with_gates, measured)
+            self._start(selected, suites_with_gates, measured)
         except PromptseError as error:
             self._refuse(str(error))
 
@@ -194,6 +219,8 @@ class PromptseSession:
             return
         complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         self._finish(interrupted=session.exitstatus not in complete)
+        if self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            session.exitstatus = pytest.ExitCode.OK
         if self._shortfalls and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -206,6 +233,15 @@ class PromptseSession:
         self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
 
     # -- start ----------------------------------------------------------------------------------
+
+    def _is_own(self, item: pytest.Item, target: ItemTarget | None) -> bool:
+        """Whether this shard runs an item; the first shard runs psychometric items."""
+        if self._shard is None:
+            return True
+        if target is None:
+            return self._shard.row.index == 1 or not isinstance(item, PsychometricItem)
+        task = target.subject.task
+        return self._shard.measures(target.suite.id, None if task is None else task.id)
 
     def _create_backend(self, spec: str) -> Backend:
         settings = self.run.settings
@@ -239,12 +275,19 @@ class PromptseSession:
             selected,
             only_process=not self._is_worker,
             suites_with_gates=suites_with_gates,
+            shard=self._shard,
             jobs=jobs,
             models={model for item in measured for model in item.models},
         )
         models = ", ".join(run.settings.model)
         sandbox = f"; sandbox {run.sandbox.description}" if selected else ""
         self._headlines = [f"promptse: {models}{sandbox}"]
+        if self._shard is not None:
+            n_own = sum(map(len, self._shard.own_tasks.values()))
+            self._headlines.append(
+                f"promptse: shard {run.settings.shard} with {n_own} of {self._shard.n_tasks} "
+                "tasks; promptse merge decides the gates"
+            )
         self._headlines += run.store.warnings
         paid = run.rewording_usage
         if paid.requests:
@@ -264,7 +307,9 @@ class PromptseSession:
     def _finish(self, *, interrupted: bool) -> None:
         record = self.run.record(invocation(self._config))
         record = replace_fields(record, psychometrics=psychometrics_record(self.run))
-        if not record.suites and not record.psychometrics:
+        # A shard without a task writes its record too, so that the merge misses none.
+        is_shard = record.shard is not msgspec.UNSET
+        if not record.suites and not record.psychometrics and not is_shard:
             return
         self._record = compared = self._compared(record)
         for report in self.run.settings.report:
@@ -352,6 +397,15 @@ class PromptseSession:
             terminal.write_line(text)
         _write_lines(terminal, self._notices, yellow=True)
         _write_lines(terminal, self._shortfalls, red=True)
+
+
+def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]:
+    """Return each variant that any of the targets needs once, with its suite."""
+    needed: dict[tuple[SuiteKey, str], tuple[Suite, PlannedVariant]] = {}
+    for target in targets:
+        for planned in target.needed():
+            needed.setdefault((target.suite.key, planned.job.key), (target.suite, planned))
+    return list(needed.values())
 
 
 def _write_lines(terminal: Any, lines: Sequence[str], **markup: bool) -> None:

@@ -14,6 +14,7 @@ import msgspec
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record.psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
+from pytest_promptse.store.run_log import ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
@@ -464,7 +465,11 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. ``rewording`` is the usage of an ``llm:`` rewriter, which ``usage`` excludes."""
+    """One run, or one shard of a run.
+
+    ``rewording`` is the usage of an ``llm:`` rewriter, which ``usage`` excludes. ``shard`` is the
+    plan of a run in shards, which ``promptse merge`` of the same version reads.
+    """
 
     schema: str
     tool: dict[str, str]
@@ -486,6 +491,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: list[ComparisonRecord] = []
     emotions: dict[str, EmotionRecord] = {}
     psychometrics: PsychometricsRecord | msgspec.UnsetType = msgspec.UNSET
+    shard: ShardRow | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def load(cls, path: str | Path) -> Record:

@@ -8,17 +8,12 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from pytest_promptse._redaction import acts, escape_controls
 from pytest_promptse.record.compressed import CompressedTasks
 from pytest_promptse.record.schema import Record, TaskRecord
 
 Part = TypeVar("Part", Record, TaskRecord)
 
-# Control characters; bidirectional overrides, which can disguise a program
-# (https://trojansource.codes/); and characters that no UTF-8 file can contain.
-_ACTING = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-    r"\ud800-\udfff\ufffe\uffff]"
-)
 # JSON escapes some of them itself, after an even number of backslashes.
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])")
 
@@ -41,7 +36,7 @@ def _holds_any(part: Record | TaskRecord) -> bool:
         text = msgspec.json.encode(part).decode()
     except UnicodeEncodeError:
         return True
-    return bool(_ACTING.search(text) or _ESCAPED.search(text))
+    return acts(text) or _ESCAPED.search(text) is not None
 
 
 def _written(part: Part, kind: type[Part]) -> Part:
@@ -50,14 +45,9 @@ def _written(part: Part, kind: type[Part]) -> Part:
 
 def _written_out(value: Any) -> Any:
     if isinstance(value, str):
-        return _ACTING.sub(_escape, value)
+        return escape_controls(value)
     if isinstance(value, dict):
         return {_written_out(name): _written_out(own) for name, own in value.items()}
     if isinstance(value, list | tuple):
         return [_written_out(own) for own in value]
     return value
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - two digits

@@ -9,6 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from pytest_promptse._redaction import escape_commands
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -40,10 +42,14 @@ def console(*, width: int, colours: bool) -> Console:
 
 
 def printed(console: Console) -> str:
-    """Return the text that was printed on a `console`, without trailing blanks."""
+    """Return the text that was printed on a `console`, without trailing blanks.
+
+    No text of a record can make a line a command to GitHub Actions.
+    """
     if not isinstance(console.file, StringIO):
         raise TypeError("printed() takes a console from console()")
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+    lines = console.file.getvalue().splitlines()
+    return escape_commands("\n".join(line.rstrip() for line in lines))
 
 
 def short(value: float | None) -> str:

@@ -19,10 +19,9 @@ from pytest_promptse.store.run_log import OutcomeRow
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.run.plan import PlannedGate, Suite
     from pytest_promptse.scoring.gate import Direction, Gate
     from pytest_promptse.scoring.scores import Interval, SuiteScore
-    from pytest_promptse.store.run_log import RunLog, SuiteKey, SuiteRow
+    from pytest_promptse.store.run_log import GatePlanRow, RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
 
@@ -74,7 +73,7 @@ class Scores:
         """
         return _score(replace(suite, tasks=[task]), self._run_log)
 
-    def decide(self, suite: Suite, planned: PlannedGate) -> Gate:
+    def decide(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
         """Compare the figure of a gate with its threshold, from what was measured so far.
 
         Raises
@@ -94,15 +93,29 @@ class Scores:
             figure.value,
             planned.threshold,
             ci95=figure.ci95,
-            kind=suite.settings.gate,
+            kind=suite.settings["gate"],
             null=figure.null,
-            samples=suite.settings.samples,
+            samples=suite.settings["samples"],
             direction=figure.direction,
         )
         gate = replaced(gate, excess=figure.excess)
         return _with_possible_loss(gate, score, figure.direction)
 
-    def why_nothing_is_solved(self, suite: Suite, planned: PlannedGate) -> str | None:
+    def decide_measured(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
+        """Decide a gate after all that it needs was measured.
+
+        Raises
+        ------
+        NotScoredError
+            As `decide`, and if the gate has a threshold but no original is ever solved.
+        """
+        if planned.threshold is not None:
+            reason = self.why_nothing_is_solved(suite, planned)
+            if reason is not None:
+                raise NotScoredError(reason)
+        return self.decide(suite, planned)
+
+    def why_nothing_is_solved(self, suite: SuiteRow, planned: GatePlanRow) -> str | None:
         """Return why no sample of an original passes, or None if one does.
 
         Without a single solved original there is nothing that a variant could lose, so a gate
@@ -116,10 +129,8 @@ class Scores:
         if self._of_gate(suite, planned).pass_at_1 != 0.0:
             return None
         causes: Counter[str] = Counter()
-        for rows in self._run_log.measured(suite.row, OutcomeRow):
-            if rows[0].distance == 0.0 and (
-                planned.task is None or planned.task.id == rows[0].task
-            ):
+        for rows in self._run_log.measured(suite, OutcomeRow):
+            if rows[0].distance == 0.0 and (planned.task is None or planned.task == rows[0].task):
                 causes.update(rows[0].causes)
         n = causes.total()
         [(cause, count)] = causes.most_common(1)
@@ -127,12 +138,12 @@ class Scores:
         return (
             f"no sample of the original prompt passes ({count} of {n}: "
             f"{cause.replace('_', ' ')}), so there is no stability to measure; "
-            f"{hint.format(max_tokens=suite.settings.max_tokens)}"
+            f"{hint.format(max_tokens=suite.settings['max_tokens'])}"
         )
 
-    def _of_gate(self, suite: Suite, planned: PlannedGate) -> SuiteScore:
+    def _of_gate(self, suite: SuiteRow, planned: GatePlanRow) -> SuiteScore:
         task = planned.task
-        score = self.of_task(suite.row, task.id) if task else self.of(suite.row)
+        score = self.of(suite) if task is None else self.of_task(suite, task)
         if score is None:
             raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
         return score
@@ -168,7 +179,7 @@ class _Figure(NamedTuple):
     direction: Direction = "at least"
 
 
-def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
+def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
     if planned.name == "auc-e":
         return _Figure(score.auc_e, score.ci95, score.auc_e_null, score.excess)
     if planned.name == "excess":

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.task import Task
 
 _DETAIL_CHARS = 600
+_STORED_CHARS = 4000
 # Limits on what the record keeps of one variant, so that a record stays small enough to send.
 _MOST_OUTCOMES = 8
 _TEXT_CHARS = 8000
@@ -215,7 +216,10 @@ class CompletionJudge:
 
 
 def _storable(text: str) -> str:
-    """Escape lone surrogates, which no file can hold, in text that comes from a program."""
+    """Trim text that comes from a program, and escape lone surrogates, which no file can hold."""
+    if len(text) > _STORED_CHARS:
+        half = _STORED_CHARS // 2
+        text = f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
     return text.encode(errors="backslashreplace").decode()
 
 

@@ -11,7 +11,7 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.models.base import Decoding, completion_key, derive_seed
 from pytest_promptse.sampling.job import Job
 from pytest_promptse.scoring.sequential import planned_looks
-from pytest_promptse.store.run_log import SuiteKey, SuiteRow
+from pytest_promptse.store.run_log import GatePlanRow, GateRow, SuiteKey, SuiteRow
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.variant_making import VariantPrompt
+    from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.variant import Variant
@@ -131,6 +132,16 @@ class Suite:
             looks=list(self.looks),
         )
 
+    def gate_row(self, gate: PlannedGate) -> GatePlanRow:
+        """Return the row of one of the gates of the suite."""
+        return GatePlanRow(
+            place=self.gates.index(gate),
+            name=gate.name,
+            threshold=gate.threshold,
+            distances=list(gate.distances),
+            task=gate.task.id if gate.task else None,
+        )
+
     @cached_property
     def gates(self) -> tuple[PlannedGate, ...]:
         """The gates of single tasks, then those of the whole suite."""
@@ -200,6 +211,22 @@ class Suite:
             if planned.variant.distance in distances
             and (gate.task is None or planned.task.id == gate.task.id)
         )
+
+
+def decided_gate(suite: SuiteRow, plan: GatePlanRow, found: Gate) -> GateRow:
+    """Return the row of a gate of `suite` that was decided as `found`."""
+    return GateRow(
+        place=plan.place,
+        suite=suite.id,
+        model=suite.model,
+        template=suite.template,
+        task=plan.task,
+        name=plan.name,
+        threshold=found.threshold,
+        value=found.value,
+        verdict=found.verdict,
+        message=found.message,
+    )
 
 
 def check_ids(tasks: Sequence[Task], where: str) -> None:

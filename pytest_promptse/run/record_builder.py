@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 from scipy.stats import false_discovery_control
 
@@ -46,10 +47,12 @@ from pytest_promptse.store.run_log import (
     ErrorRow,
     GateRow,
     LookRow,
+    ShardRow,
     SuiteKey,
     SuiteRow,
     VariantRow,
 )
+from pytest_promptse.variants.library import quadrant
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
@@ -113,13 +116,11 @@ class RunFacts:
 
 def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts) -> Record:
     """Return the record of what all processes of a run have measured so far."""
-    quadrants = {name: emotion.quadrant for name, emotion in facts.emotions.items()}
-    suites, tasks, subgroups = _suites(run_log, scores, quadrants)
     # The first process to count saw the fewest samples that this run itself has added.
     cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
     cached += sum(row.cached for row in run_log.rows(LookRow))
     price = facts.settings.price
-    record = Record(
+    head = Record(
         schema=SCHEMA,
         tool={"name": "pytest-promptse", "version": __version__},
         started=facts.started.isoformat(timespec="seconds"),
@@ -129,19 +130,45 @@ def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts)
         invocation=facts.invocation,
         settings=facts.settings.as_json_values(),
         models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
-        templates=_templates(run_log),
-        suites=suites,
-        tasks=tasks,
-        voices=subgroups,
+        suites=[],
+        tasks=[],
         usage=_usage(facts.usage, cached=cached, price=price),
         rewording=_usage(facts.rewording_usage, cached=0, price=price),
-        errors=[
-            ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
-        ],
+        errors=[],
         emotions={
             name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
             for name, emotion in facts.emotions.items()
         },
+        shard=next(run_log.rows(ShardRow), msgspec.UNSET),
+    )
+    return fill_record(head, run_log, scores)
+
+
+def fill_record(head: Record, run_log: RunLog, scores: Scores) -> Record:
+    """Return `head` with suites, tasks, subgroups, templates, errors and rankings from a run log.
+
+    Parameters
+    ----------
+    head
+        A record without them.
+    run_log, scores
+        The log of the run and the scores of its suites.
+    """
+    quadrants = {
+        name: quadrant(emotion.valence, emotion.arousal) for name, emotion in head.emotions.items()
+    }
+    suites, tasks, subgroups = _suites(
+        run_log, scores, quadrants, all_draws=head.shard is not msgspec.UNSET
+    )
+    record = replace(
+        head,
+        templates=_templates(run_log),
+        suites=suites,
+        tasks=tasks,
+        voices=subgroups,
+        errors=[
+            ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
+        ],
     )
     return replace(record, rankings=rank_templates(record))
 
@@ -167,7 +194,7 @@ def _model(spec: str, backend: Backend, store: Store) -> ModelRecord:
 
 
 def _suites(
-    run_log: RunLog, scores: Scores, quadrants: Mapping[str, str]
+    run_log: RunLog, scores: Scores, quadrants: Mapping[str, str], *, all_draws: bool
 ) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
     """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
 
@@ -188,6 +215,7 @@ def _suites(
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         measured: list[MeasuredPrompt] = []
+        draws = all_draws or suite.settings["record_samples"] == "all"
         for rows in run_log.measured(suite, VariantRow):
             own = [
                 MeasuredPrompt.of(
@@ -201,7 +229,7 @@ def _suites(
                 for row in rows
             ]
             measured += own
-            tasks.append(_task(suite, by_id.get(rows[0].task), rows, own))
+            tasks.append(_task(suite, by_id.get(rows[0].task), rows, own, all_draws=draws))
         decided, end = gates[suite.key], ends.get(suite.key)
         suites.append(_suite(suite, scored, decided, measured, quadrants, end=end))
         by_model[suite.model, suite.template] += measured
@@ -339,7 +367,12 @@ def _light(figures: SuiteFigures) -> LightRecord:
 
 
 def _task(
-    suite: SuiteRow, score: TaskScore | None, rows: list[VariantRow], measured: list[MeasuredPrompt]
+    suite: SuiteRow,
+    score: TaskScore | None,
+    rows: list[VariantRow],
+    measured: list[MeasuredPrompt],
+    *,
+    all_draws: bool,
 ) -> TaskRecord:
     original: PromptRecord | None = None
     variants = []
@@ -347,13 +380,13 @@ def _task(
     for row, outcome in zip(rows, measured, strict=True):
         if row.distance == 0.0:
             plain = score.original if score else None
-            original = PromptRecord(**_prompt_fields(row, outcome, plain, suite.settings))
+            original = PromptRecord(**_prompt_fields(row, outcome, plain, all_draws=all_draws))
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_prompt_fields(row, outcome, own, suite.settings),
+                **_prompt_fields(row, outcome, own, all_draws=all_draws),
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
@@ -388,7 +421,8 @@ def _prompt_fields(
     row: VariantRow,
     outcome: MeasuredPrompt,
     score: PromptScore | None,
-    settings: Mapping[str, Any],
+    *,
+    all_draws: bool,
 ) -> dict[str, Any]:
     """Return the fields that the original and the variants of a task have in common."""
     return {
@@ -413,7 +447,7 @@ def _prompt_fields(
             )
             for sample in row.samples
         ],
-        "draws": _draws(row) if settings["record_samples"] == "all" else [],
+        "draws": _draws(row) if all_draws else [],
     }
 
 

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pytest_promptse.errors import NotScoredError
 from pytest_promptse.run.judge import CompletionJudge, variant_row
-from pytest_promptse.run.plan import plan_suite
+from pytest_promptse.run.plan import decided_gate, plan_suite
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.sampling.budget import Budget
@@ -21,7 +20,6 @@ from pytest_promptse.scoring.sequential import may_stop
 from pytest_promptse.store.run_log import (
     CachedRow,
     ErrorRow,
-    GateRow,
     LookRow,
     RunLog,
     SuiteKey,
@@ -31,16 +29,18 @@ from pytest_promptse.store.store import Store
 from pytest_promptse.tasks.template import load_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
+    from pytest_promptse.errors import NotScoredError
     from pytest_promptse.models.base import Backend, Completion, Usage
     from pytest_promptse.record.schema import InvocationRecord, Record
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import PlannedGate, PlannedVariant, Suite
+    from pytest_promptse.run.shards import ShardPlan
     from pytest_promptse.sampling.job import Job
     from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
@@ -104,6 +104,7 @@ class PromptseRun:
         # What this process knows of measured variants; the run log has those of all processes.
         self._measured: dict[SuiteKey, dict[tuple[str, str], PassCount]] = defaultdict(dict)
         self._suites_with_gates: Collection[SuiteKey] = ()
+        self._shard_tasks: Mapping[str, Collection[str]] = {}
         self._show_progress = show_progress
         self._sampler: Sampler | None = None
         self.started = datetime.now(UTC)
@@ -224,6 +225,7 @@ class PromptseRun:
         *,
         only_process: bool,
         suites_with_gates: Collection[SuiteKey] = (),
+        shard: ShardPlan | None = None,
         jobs: Sequence[Job] = (),
         models: Collection[str] = (),
     ) -> None:
@@ -239,6 +241,8 @@ class PromptseRun:
         suites_with_gates
             The suites of which a gate is selected. Such a suite in rounds is sampled round by
             round; any other suite is sampled as a whole.
+        shard
+            The plan of a run in shards. Its gates stay open.
         jobs
             Further prompts to sample, whose completions no program is made of.
         models
@@ -251,7 +255,11 @@ class PromptseRun:
         SettingsError
             If a model cannot be sampled with these settings.
         """
-        self._suites_with_gates = frozenset(suites_with_gates)
+        if shard is None:
+            self._suites_with_gates = frozenset(suites_with_gates)
+        else:
+            self._shard_tasks = shard.own_tasks
+            self.run_log.add(shard.row)
         selected = [
             (suite, planned)
             for suite, planned in selected
@@ -349,29 +357,33 @@ class PromptseRun:
         else:
             needed = suite.needed_by(gate)
         self._measure_missing(suite, needed, check, node_of)
-        if gate.threshold is not None:
-            reason = self.scores.why_nothing_is_solved(suite, gate)
-            if reason is not None:
-                raise NotScoredError(reason)
-        found = self.scores.decide(suite, gate)
-        self.run_log.add(
-            GateRow(
-                place=suite.gates.index(gate),
-                suite=suite.id,
-                model=suite.model,
-                template=suite.key.template,
-                task=gate.task.id if gate.task else None,
-                name=gate.name,
-                threshold=found.threshold,
-                value=found.value,
-                verdict=found.verdict,
-                message=found.message,
-            )
-        )
+        plan = suite.gate_row(gate)
+        found = self.scores.decide_measured(suite.row, plan)
+        self.run_log.add(decided_gate(suite.row, plan, found))
         return found
+
+    def measure_share(
+        self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf
+    ) -> None:
+        """Measure what a gate needs of the tasks of this shard. The gate stays open.
+
+        The parameters are those of `measure`.
+
+        Raises
+        ------
+        NotScoredError
+            As `measure`.
+        """
+        tasks = self._shard_tasks[suite.id]
+        needed = [planned for planned in suite.needed_by(gate) if planned.task.id in tasks]
+        self._measure_missing(suite, needed, check, node_of)
 
     def wait(self, jobs: Sequence[Job]) -> dict[str, Completion]:
         """Sample `jobs` of one sample each and return their completions by key.
+
+        Raises
+        ------
+        NotScoredError
 
         Raises
         ------
@@ -461,11 +473,14 @@ class PromptseRun:
         if score is None:
             return False
         with_threshold = [gate for gate in suite.gates if gate.threshold is not None]
-        if self.scores.why_nothing_is_solved(suite, with_threshold[-1]) is not None:
+        last = suite.gate_row(with_threshold[-1])
+        if self.scores.why_nothing_is_solved(suite.row, last) is not None:
             # More variants of prompts that are never solved decide nothing.
             return True
         # The gates of the suite come last. They share one score, so they are cheaper to try first.
-        gates = (self.scores.decide(suite, gate) for gate in reversed(with_threshold))
+        gates = (
+            self.scores.decide(suite.row, suite.gate_row(gate)) for gate in reversed(with_threshold)
+        )
         return may_stop(gates, mode=score.mode)
 
     def _measure_missing(

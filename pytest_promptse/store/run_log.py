@@ -175,6 +175,42 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True):
         return SuiteKey(self.model, self.template, self.suite)
 
 
+class GatePlanRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A planned gate; ``place`` is its position among the gates of the suite."""
+
+    place: int
+    name: str
+    threshold: float | None
+    distances: list[float]
+    task: str | None
+
+
+class ShardSuiteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What all shards of a run plan for one suite, with one model and prompt template.
+
+    Attributes
+    ----------
+    suite
+        The suite with all of its tasks.
+    tasks
+        The variants of each task that the run measures, in all shards together.
+    gates
+        The gates that the run decides.
+    """
+
+    suite: SuiteRow
+    tasks: dict[str, list[str]]
+    gates: list[GatePlanRow]
+
+
+class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan of a run in shards; ``index`` is this shard, from 1 to ``count``."""
+
+    index: int
+    count: int
+    suites: list[ShardSuiteRow]
+
+
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, and why."""
 
@@ -221,9 +257,11 @@ class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress
 
 
-Row = TypeVar("Row", SuiteRow, LookRow, VariantRow, GateRow, ErrorRow, CachedRow, ProgressRow)
+Row = TypeVar(
+    "Row", SuiteRow, LookRow, VariantRow, GateRow, ShardRow, ErrorRow, CachedRow, ProgressRow
+)
 Measured = TypeVar("Measured", OutcomeRow, VariantRow)
-AnyRow = SuiteRow | LookRow | VariantRow | GateRow | ErrorRow | CachedRow | ProgressRow
+AnyRow = SuiteRow | LookRow | VariantRow | GateRow | ShardRow | ErrorRow | CachedRow | ProgressRow
 
 
 _SEPARATOR = "\x1f"
@@ -253,7 +291,7 @@ def _name(row: AnyRow) -> str:
             parts = (row.where,)
         case CachedRow():
             parts = (str(row.process),)
-        case ProgressRow():
+        case ShardRow() | ProgressRow():
             parts = ()
     return _SEPARATOR.join(parts)
 

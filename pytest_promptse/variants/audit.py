@@ -14,9 +14,8 @@ from pytest_promptse.variants.files import (
     read,
     read_original,
 )
-from pytest_promptse.variants.generate import written_by_rules
+from pytest_promptse.variants.generate import can_be_made_again
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
-from pytest_promptse.variants.lexicon import Lexicon
 from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.variant import text_hash
 
@@ -44,7 +43,7 @@ def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
     for folder in found:
         original = read_original(folder)
         task = Task(id=original.task_id, prompt=original.prompt, entry_point=original.entry_point)
-        judge = Judge(task, Lexicon(()), any_language=True)
+        judge = Judge(task.prompt)
         taken: set[str] = set()
         for stored in read(folder):
             findings = list(_findings(stored.variant, task, judge, taken, library))
@@ -68,7 +67,7 @@ def frozen(
         If there are too few, if the original has changed since, or if one breaks invariance.
     """
     variants = load_frozen(root, task)
-    judge = Judge(task, Lexicon(()), any_language=True)
+    judge = Judge(task.prompt)
     chosen: list[Variant] = []
     for distance in distances:
         own = [variant for variant in variants if variant.distance == distance][:per_distance]
@@ -104,7 +103,7 @@ def _findings(
     waived = _waived(variant, library)
     if "copy" not in waived and normalised(variant.text) in taken and "duplicate" not in waived:
         yield Finding("duplicate", "another variant has this text")
-    if not written_by_rules(variant, task, library):
+    if not can_be_made_again(variant, task, library):
         yield from judge.findings(variant.text, waived={*waived, "duplicate"})
 
 

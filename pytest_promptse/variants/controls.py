@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.document import read_document
-from pytest_promptse.variants.meaning import carries_meaning
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules.layout import apply
 from pytest_promptse.variants.spans import GLUE, mask
@@ -21,12 +20,28 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.invariance import Finding
     from pytest_promptse.variants.rewriter import RewriteRequest
 
-WORDS_STAY = frozenset({"duplicate"})
-"""What an edit of case or blanks breaks by design."""
-WORDS_CHANGE = frozenset({"dropped", "lost", "added", "order", "instruction", "negation", "term"})
-"""What typing errors break by design: a mistyped word is another word to the judge."""
+CASE_ALONE = frozenset({"duplicate"})
+"""What an edit of case or blanks breaks by design: duplicates are told without them."""
+
 
 _WORD = re.compile(r"(?<![\w'\u2019\-])[A-Za-z]+(?![\w'\u2019\-])")
+_SPARED = frozenset(
+    """
+    above after all allowed any ascending at average before below bigger biggest can column
+    columns consonant consonants decreasing descending divisible duplicate duplicates each
+    eight empty even every exactly except exclusive exclusively false fewer first five four
+    greater greatest has have higher highest hour hours identical inclusive increasing
+    larger largest last least left less littlest longest lower lowercase lowest mandatory
+    max maximum may mean median merely might min minimum minute minutes more most must need
+    needs negative neither never nine no nobody none nor not nothing nowhere obligatory
+    obliged odd of only optional optionally ought palindrome palindromes palindromic
+    positive postfix prefix prefixes prime primes product required reverse reversed right
+    row rows same second seconds seven shall shortest should six smaller smallest solely
+    sorted suffix suffixes sum supposed ten than three to true two unique unless unsorted up
+    upper uppercase vowel vowels without zero
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Words of an instruction, or with an opposite: a mistyped one could be another word."""
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _SHORTEST = 3
 
@@ -94,7 +109,7 @@ def typos(text: str, share: float, rng: Random) -> str:
 
     def mistyped(match: re.Match[str]) -> str:
         word = match[0]
-        if len(word) < _SHORTEST or carries_meaning(word):
+        if len(word) < _SHORTEST or word.lower() in _SPARED:
             return word
         if rng.random() >= share * _longer(text):
             return word
@@ -115,7 +130,7 @@ def typos(text: str, share: float, rng: Random) -> str:
 def _longer(text: str) -> float:
     """How many times the words there are for each that can be mistyped."""
     found = _WORD.findall(text)
-    can = sum(len(word) >= _SHORTEST and not carries_meaning(word) for word in found)
+    can = sum(len(word) >= _SHORTEST and word.lower() not in _SPARED for word in found)
     return len(text.split()) / can if can else 1.0
 
 

@@ -64,7 +64,7 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _MARKER = re.compile(
-    r"\s*(?:<\|[^|>]*\|>.*|\[/?INST\].*|<</?SYS>>"
+    r"\s*(?:<\|[^|>]*\|>.*|\[/?INST\]|<</?SYS>>"
     r"|#{0,4}\s*(?:instructions?|user|human|assistant|system|response|answer|output|input|question"
     r"|solution|prompt)\s*:?)\s*$",
     re.IGNORECASE,

@@ -11,9 +11,8 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.distance import Change, compare
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
-from pytest_promptse.variants.lexicon import Lexicon
 from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.registry import rewriter_named
+from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.rewriter import Draft, Rewriter, RewriteRequest, label
 from pytest_promptse.variants.rules import STANDS_FOR, RulesRewriter
 from pytest_promptse.variants.variant import Variant, text_hash
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.tasks.task import Task
 
-__all__ = ["Rewriter", "VariantSet", "generate", "rewriter_named", "written_by_rules"]
+__all__ = ["Rewriter", "VariantSet", "can_be_made_again", "generate", "rewriter_named"]
 
 _MOST_TRIES = 80
 
@@ -99,9 +98,7 @@ def generate(
         parts=(within or task.prompt, seed, source),
     )
     drawn = rewriter.voiced or source != name
-    judge = (
-        None if isinstance(rewriter, RulesRewriter) else Judge(task, Lexicon(()), any_language=True)
-    )
+    judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
     weights = library.weights(task.prompt)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
@@ -155,21 +152,25 @@ def measured(change: Change) -> dict[str, float]:
     }
 
 
-def written_by_rules(variant: Variant, task: Task, library: Library) -> bool:
-    """Return whether `variant` is, letter for letter, what the current rules make.
+def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
+    """Return whether `variant` is, letter for letter, what its rewriter makes.
 
-    The rules are deterministic, so that making a variant again from its own fields proves it:
-    its specification is verbatim and its sentences are the library's.
+    The built-in rewriters are deterministic, so that making a variant again from its own fields
+    proves it: its specification is verbatim and its sentences are the library's.
     """
-    kind, _, _ = variant.rewriter.partition("/")
-    control = "" if kind == "rules" else kind
-    rewriter = RulesRewriter(library=library, control=control)
+    name, _, _ = variant.rewriter.partition("/")
+    if name not in REWRITERS:
+        return False
+    rewriter = rewriter_named(name, library=library)
+    if label(rewriter) != variant.rewriter:
+        return False
     emotion, personality = variant.emotion, variant.personality
     for operation in variant.operations:
         if operation.startswith(STANDS_FOR):
             emotion, _, personality = operation.removeprefix(STANDS_FOR).partition("-")
-    voiced = bool(rewriter.stands_for) or not control
-    if label(rewriter) != variant.rewriter or voiced != bool(emotion and personality):
+    if (rewriter.voiced or _source_label(rewriter) != label(rewriter)) != bool(
+        emotion and personality
+    ):
         return False
     request = RewriteRequest(
         task=task,
@@ -243,7 +244,7 @@ def _objections(
         text == request.task.prompt or _key(text, rewriter) in taken
     ):
         return (Finding("duplicate", "the original or another variant has this very text"),)
-    # What rules make is the original with sentences of the library, and needs no judge.
+    # What a built-in rewriter makes is right by construction, and needs no judge.
     return judge.findings(text, waived=rewriter.waives) if judge else ()
 
 

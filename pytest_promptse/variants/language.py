@@ -108,8 +108,3 @@ def main_language(sentences: Iterable[str]) -> str:
         if language is not None:
             weights[language] += max(1, len(sentence))
     return weights.most_common(1)[0][0] if weights else "en"
-
-
-def is_english(text: str) -> bool:
-    """Return whether `text` passes for English; text that nothing tells passes."""
-    return language_of(text) in ("en", None)

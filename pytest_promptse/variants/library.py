@@ -24,6 +24,12 @@ DIMENSIONS = ("technical", "experience", "collaboration")
 _T = TypeVar("_T")
 
 
+def quadrant(valence: float, arousal: float) -> str:
+    """Return the quadrant of the circumplex model, for example ``positive-active``."""
+    sign = "positive" if valence >= 0 else "negative"
+    return f"{sign}-{'active' if arousal >= 0 else 'calm'}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Emotion:
     """One emotion: (description, language characteristics, expression pattern) and its place.
@@ -41,8 +47,7 @@ class Emotion:
     @property
     def quadrant(self) -> str:
         """``positive-active``, ``positive-calm``, ``negative-active`` or ``negative-calm``."""
-        sign = "positive" if self.valence >= 0 else "negative"
-        return f"{sign}-{'active' if self.arousal >= 0 else 'calm'}"
+        return quadrant(self.valence, self.arousal)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError, nearest
 from pytest_promptse.variants.controls import (
-    WORDS_CHANGE,
-    WORDS_STAY,
+    CASE_ALONE,
     EditControl,
     OriginalControl,
     case,
@@ -68,9 +67,9 @@ def rewriter_named(
         return RulesRewriter(library=library, control=spec)
     edits: dict[str, Rewriter] = {
         "original": OriginalControl(),
-        "typos": EditControl(name="typos", edit=typos, waives=WORDS_CHANGE),
-        "case": EditControl(name="case", edit=case, waives=WORDS_STAY),
-        "whitespace": EditControl(name="whitespace", edit=whitespace, waives=WORDS_STAY),
+        "typos": EditControl(name="typos", edit=typos, waives=frozenset()),
+        "case": EditControl(name="case", edit=case, waives=CASE_ALONE),
+        "whitespace": EditControl(name="whitespace", edit=whitespace, waives=CASE_ALONE),
     }
     if spec not in edits:
         hint = nearest(spec, REWRITERS) or f"; there are {', '.join(REWRITERS)}, llm:BACKEND:NAME"

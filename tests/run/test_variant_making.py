@@ -75,8 +75,23 @@ def test_a_frozen_one_that_became_another_task_is_refused(tmp_path):
         reworded(tmp_path, variants_dir="frozen")
 
 
+TALK = (
+    "I am tired and it was another day for all of us over here and my eyes hurt and I really want "
+    "to go home now and sleep"
+)
+
+
+def talked(prompt):
+    """Put talk before `prompt`: eight words for each tenth of distance, two texts for each."""
+    return [
+        f"{mood}! {' '.join(TALK.split()[: 8 * level])}.\n\n{prompt}"
+        for level in (1, 2, 3)
+        for mood in ("Ugh", "Phew")
+    ]
+
+
 class Paid:
-    """A model that rewords as the rules would, and counts what it is asked."""
+    """A model that puts talk before a prompt, and counts what it is asked."""
 
     spec = "paid:model"
     identity = {"backend": "paid"}  # noqa: RUF012 - a property of the protocol
@@ -84,14 +99,14 @@ class Paid:
 
     def __init__(self) -> None:
         self.asked = 0
-        self._wordings = iter(generate(TASK, per_distance=2, seed=3).variants)
+        self.texts = iter(talked(TASK.prompt))
 
     async def start(self) -> Capabilities:
         return Capabilities(form="chat")
 
     async def complete(self, ask) -> Response:
         self.asked += ask.n
-        text = next(self._wordings).text
+        text = next(self.texts)
         return Response(completions=(Completion(index=0, text=text),), usage=Usage(requests=1))
 
     async def close(self) -> None:
@@ -114,8 +129,7 @@ def test_wordings_of_a_template_are_bought_once_for_each_task(tmp_path):
     [template] = load_templates(["team.j2"], tmp_path)
     view = View.of(template)
     model = Paid()
-    made = generate(view.task, per_distance=2, within=TASK.prompt, also=view.findings)
-    model._wordings = iter(made.variants)
+    model.texts = iter(talked(view.text))
     chosen = settings(variants=2, rewriter="llm:paid:model", template="team.j2", perturb="template")
 
     def asked():

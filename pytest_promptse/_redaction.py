@@ -1,0 +1,146 @@
+"""Text from outside, made fit to be shown and stored: no secrets, no characters that act.
+
+Every `PromptseError` passes through `shown`, so that a server's words or a library's exception
+may be part of any message.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
+
+__all__ = [
+    "acts",
+    "escape_commands",
+    "escape_controls",
+    "redact",
+    "redact_argument",
+    "remember_credentials",
+    "shown",
+]
+
+_HIDDEN = "***"
+_SECRET_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+# A shorter value is likelier a word than a secret.
+_SHORTEST = 8
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # user:password@ in addresses, with and without a scheme
+    (re.compile(r"(\w[\w+.-]*://)[^\s/@'\"]+@"), rf"\1{_HIDDEN}@"),
+    (re.compile(r"(?<![\w/])[\w.+-]+:[^\s@/:'\"]+@(?=[\w\[])"), f"{_HIDDEN}@"),
+    # ?api-key=… and the like
+    (
+        re.compile(
+            r"([?&;][\w.-]*(?:key|token|secret|passw|pwd|sig|auth|credential)[\w.-]*=)[^&\s'\"#]+",
+            re.IGNORECASE,
+        ),
+        rf"\1{_HIDDEN}",
+    ),
+    # headers
+    (re.compile(r"\b(Bearer) +[^\s'\",]+"), rf"\1 {_HIDDEN}"),
+    (re.compile(r"\b(Basic) +(?=[^\s'\"]*[A-Z0-9=])[\w+/=-]{8,}"), rf"\1 {_HIDDEN}"),
+    (
+        re.compile(
+            r"\b((?:x-|proxy-)?(?:api[-_]?key|authorization|cookie)['\"]?\s*[:=]\s*['\"]?)"
+            r"(?!\*|Bearer|Basic)[^\s'\",;)]+",
+            re.IGNORECASE,
+        ),
+        rf"\1{_HIDDEN}",
+    ),
+    # keys by their usual prefixes
+    (re.compile(r"\b(?:sk-|pk-|hf_|gsk_|gh[pousr]_|xai-|AIza)[\w*-]{8,}"), _HIDDEN),
+)
+# Control characters other than tab and the ends of lines; bidirectional overrides, which can
+# disguise a program (https://trojansource.codes/); and characters that no UTF-8 file can contain.
+_ACTING = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+    r"\ud800-\udfff\ufffe\uffff]"
+)
+# https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+_COMMAND = re.compile(r"^([^\S\n]*)(::|##\[)", re.MULTILINE)
+
+
+def shown(text: str) -> str:
+    """Return `text` as it may be printed and stored."""
+    return escape_commands(escape_controls(redact(text)).replace("\r", "\\x0d"))
+
+
+def redact(text: str) -> str:
+    """Return `text` without secrets.
+
+    Secrets are the values of environment variables whose names end in KEY, TOKEN, SECRET or
+    PASSWORD, whole or cut off; credentials in addresses and headers; and what begins as API keys
+    do.
+    """
+    for secret in sorted(_remembered, key=len, reverse=True):
+        text = text.replace(secret, _HIDDEN)
+    for secret in _secrets_in_environment():
+        for form in {secret, quote(secret, safe=""), repr(secret)[1:-1]}:
+            # A message may hold only the first part, with or without an ellipsis.
+            start = re.escape(form[:_SHORTEST])
+            text = re.sub(rf"{start}(?:{re.escape(form[_SHORTEST:])}|[\w*.…-]*)", _HIDDEN, text)
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+_remembered: set[str] = set()
+_SHORTEST_REMEMBERED = 4
+
+
+def remember_credentials(address: str) -> None:
+    """Hide the password and the query of `address` wherever they occur from now on."""
+    parts = urlsplit(address)
+    userinfo = parts.netloc.rpartition("@")[0]
+    password = userinfo.partition(":")[2]
+    values = [value for _, value in parse_qsl(parts.query)]
+    if password:
+        values += [password, unquote(password)]
+        values += [base64.b64encode(unquote(userinfo).encode()).decode()]
+    _remembered.update(value for value in values if len(value) >= _SHORTEST_REMEMBERED)
+
+
+def redact_argument(argument: str) -> str:
+    """Return a command line argument without secrets.
+
+    Of an address, all values of the query go: which of them is a key cannot be known.
+    """
+    option, equals, value = argument.partition("=")
+    if not (equals and option.startswith("-")):
+        option = equals = ""
+        value = argument
+    parts = urlsplit(value) if "://" in value else None
+    if parts is None or not (parts.query or "@" in parts.netloc):
+        return redact(argument)
+    host = parts.netloc.rpartition("@")
+    query = "&".join(
+        f"{quote(name)}={_HIDDEN}" for name, _ in parse_qsl(parts.query, keep_blank_values=True)
+    )
+    netloc = f"{_HIDDEN}@{host[2]}" if host[1] else host[2]
+    return option + equals + redact(urlunsplit((parts.scheme, netloc, parts.path, query, "")))
+
+
+def acts(text: str) -> bool:
+    """Return whether `text` holds a character that `escape_controls` writes as an escape."""
+    return _ACTING.search(text) is not None
+
+
+def escape_controls(text: str) -> str:
+    """Return `text` with control and direction characters as escapes, as Python writes them."""
+    return _ACTING.sub(_escape, text)
+
+
+def escape_commands(text: str) -> str:
+    """Return `text` in which no line is a workflow command to GitHub Actions."""
+    return _COMMAND.sub(r"\1\\\2", text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - two digits
+
+
+def _secrets_in_environment() -> set[str]:
+    values = {value.strip() for name, value in os.environ.items() if _SECRET_NAMES.search(name)}
+    return {value for value in values if len(value) >= _SHORTEST}

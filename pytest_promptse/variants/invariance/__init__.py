@@ -1,0 +1,6 @@
+"""Decides whether a variant asks for the same thing as its original."""
+
+from pytest_promptse.variants.invariance.finding import SOFT_RULES, Finding
+from pytest_promptse.variants.invariance.judge import Judge, normalised
+
+__all__ = ["SOFT_RULES", "Finding", "Judge", "normalised"]

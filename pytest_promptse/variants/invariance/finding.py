@@ -1,0 +1,29 @@
+"""What the judge reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SOFT_RULES", "Finding"]
+
+SOFT_RULES = frozenset({"lost", "added"})
+"""Rules about words of content: a model may overrule them, see ``--promptse-judge``."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One difference between an original and a variant.
+
+    Attributes
+    ----------
+    rule
+        Name of the rule that the variant breaks, such as ``negation``.
+    detail
+        The difference, with the words in question.
+    """
+
+    rule: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.detail}"

@@ -1,0 +1,195 @@
+"""How well the judge tells real changes from faithful paraphrases, and why it decides so."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from judged_texts import cases
+
+from pytest_promptse.variants.invariance import Judge, normalised
+
+SETS = sorted(Path(__file__).parent.glob("*_set.yaml"))
+FOUND, ACCEPTED = 0.97, 0.8
+FEW = 5
+"""Kinds with fewer cases are judged together with the others only."""
+
+
+def rate(path: Path, *, change: bool) -> dict[str, list[bool]]:
+    """Return for each kind of case whether the judge decided each of them as it should."""
+    found: dict[str, list[bool]] = defaultdict(list)
+    for case in cases(path):
+        if case.change == change:
+            found[case.kind].append(bool(Judge(case.prompt).findings(case.text)) == change)
+    return found
+
+
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(("change", "least"), [(True, FOUND), (False, ACCEPTED)])
+def test_the_rates_are_met_over_each_set_and_for_each_kind(path, change, least):
+    kinds = rate(path, change=change)
+    every = [right for group in kinds.values() for right in group]
+    assert sum(every) >= least * len(every)
+    for kind, group in kinds.items():
+        if len(group) >= FEW:
+            assert sum(group) >= (least - 0.1) * len(group), kind
+
+
+def test_the_sets_are_as_large_as_the_documentation_says():
+    found = [case for path in SETS for case in cases(path)]
+    assert sum(case.change for case in found) >= 300
+    assert sum(not case.change for case in found) >= 150
+    assert len({case.prompt for case in found}) >= 60
+    assert len({case.topic for case in found}) >= 20
+
+
+TASK = """\
+Write a function `mask(card, keep=4)` that hides a card number for {{ shop }}.
+
+All digits except the last 4 must be replaced by "*". Spaces are not counted, and never removed.
+You may assume that the number has at least 12 digits. See conf/mask.yaml and https://example.org/m.
+
+1. Return None if the input is empty.
+2. Keep the order of the groups.
+
+```python
+assert mask("1234 5678 9012") == "**** **** 9012"
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("`mask(card, keep=4)`", "`mask(card, keep=3)`", "code"),
+        ('"**** **** 9012"', '"**** **** 9013"', "verbatim"),
+        ("{{ shop }}", "{{ store }}", "code"),
+        ("conf/mask.yaml", "config/mask.yaml", "code"),
+        ("example.org/m", "example.org/n", "code"),
+        ('by "*"', 'by "#"', "literal"),
+        ("at least 12 digits", "at least 16 digits", "number"),
+        ("at least 12", "at most 12", "comparison"),
+        (", and never removed", ", and removed", "negation"),
+        ("except the last 4", "including the last 4", "restriction"),
+        ("the last 4", "the first 4", "order"),
+        ("Return None if", "Return False if", "code"),
+        ("You may assume", "You cannot assume", "negation"),
+        ("digits except", "letters except", "lost"),
+        ("for {{ shop }}", "for {{ shop }} quickly", "added"),
+        ("2. Keep the order of the groups.\n", "", "lost"),
+        ("groups.\n", "groups.\n\nKeep it short.\n", "instruction"),
+        ("groups.\n", "groups.\n\nFeel free to use numpy.\n", "instruction"),
+        ("groups.\n", "groups.\n\nAlso explain how it works.\n", "instruction"),
+    ],
+)
+def test_a_change_is_found_and_its_rule_named(old, new, rule):
+    assert TASK.count(old) >= 1
+    findings = Judge(TASK).findings(TASK.replace(old, new, 1))
+    assert rule in {finding.rule for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Write a function", "Could you please implement a function"),
+        ("Write a function", "Ugh, I can't believe this is still on my desk. Write a function"),
+        ("Keep the order", "Preserve the order"),
+        ("Spaces are not counted", "Spaces aren't counted"),
+        ('9012"\n```\n', '9012"\n```\n\nThanks, I was not getting anywhere with it.\n'),
+        ("Return None if the input is empty.", "If the input is empty, return None."),
+        ("1. Return", "- Return"),
+    ],
+)
+def test_a_harmless_edit_is_accepted(old, new):
+    assert TASK.count(old) == 1
+    assert Judge(TASK).findings(TASK.replace(old, new)) == ()
+
+
+def test_a_quoted_specification_within_talk_is_accepted():
+    quoted = "".join(f"> {line}\n" for line in TASK.splitlines())
+    text = f"Hi, me again, and I am still not awake.\n\n{quoted}\nThat is all of it. Thank you!\n"
+    assert Judge(TASK).findings(text) == ()
+
+
+def test_known_sentences_may_stand_in_a_variant():
+    sentence = "The function is next on my list."
+    text = f"{sentence}\n\n{TASK}"
+    assert Judge(TASK).findings(text)
+    assert Judge(TASK, known=[sentence]).findings(text) == ()
+
+
+def test_the_original_and_other_variants_are_duplicates():
+    reworded = TASK.replace("Write a function", "Implement a function")
+    shouted = reworded.replace("the groups.", "the groups!")
+    judge = Judge(TASK)
+    assert [f.rule for f in judge.findings(TASK + "\n")] == ["duplicate"]
+    assert [f.rule for f in judge.findings(shouted, others={normalised(reworded)})] == ["duplicate"]
+    assert judge.findings(TASK, waived={"duplicate"}) == ()
+
+
+STUB = '''\
+import math
+from typing import List
+
+
+def scaled(values: List[float], factor: float = 2.5, *, clip: bool = True) -> List[float]:
+    """Return the values multiplied by factor, sorted in ascending order.
+
+    >>> scaled([1.0, 200.0])
+    [2.5, 500.0]
+    """
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("factor: float = 2.5", "scale: float = 2.5", "signature"),
+        ("= 2.5", "= 2.0", "default"),
+        ("factor: float", "factor: int", "annotation"),
+        (") -> List[float]:", "):", "annotation"),
+        ("def scaled(", "def scale(", "signature"),
+        ("import math\n", "", "import"),
+        (">>> scaled([1.0, 200.0])", ">>> scaled([1.0, 20.0])", "verbatim"),
+        ("[2.5, 500.0]", "[2.5, 50.0]", "verbatim"),
+        ("ascending", "descending", "order"),
+        ('    """Return', '    "Return', "syntax"),
+        ("import math\n", "import math\n\nSCALE = 3\n", "code"),
+    ],
+)
+def test_a_changed_stub_is_found_and_the_rule_named(old, new, rule):
+    assert STUB.count(old) >= 1
+    findings = Judge(STUB).findings(STUB.replace(old, new, 1))
+    assert rule in {finding.rule for finding in findings}
+
+
+def test_a_stub_takes_comments_above_and_sentences_in_its_docstring():
+    comment = f"# It's late and my eyes keep closing.\n{STUB}"
+    docstring = STUB.replace('"""Return', '"""I look after this service.\n\n    Return')
+    assert Judge(STUB).findings(comment) == ()
+    assert Judge(STUB).findings(docstring) == ()
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "fizzbuzz pls",
+        "SELECT the three newest rows of events, please",
+        "Traceback (most recent call last):\nKeyError: 'x'\n\nwhy?",
+        "Écris une fonction qui renvoie le carré de x.",
+        "def f(x):\n    return x\n",
+        "排序",
+        "?",
+    ],
+)
+def test_no_prompt_is_refused(prompt):
+    assert [finding.rule for finding in Judge(prompt).findings(prompt)] == ["duplicate"]
+    greeted = f"{prompt}\n" if prompt.startswith("def") else f"Hello!\n\n{prompt}"
+    assert Judge(prompt).findings(greeted, waived={"duplicate"}) == ()
+
+
+def test_a_translation_is_another_language():
+    german = "Schreibe eine Funktion, die das Quadrat von x zurückgibt und nicht mehr."
+    english = "Write a function that returns the square of x and nothing more."
+    assert "language" in {finding.rule for finding in Judge(english).findings(german)}
