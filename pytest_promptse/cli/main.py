@@ -8,7 +8,17 @@ import sys
 from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
-from pytest_promptse.cli import compare, csi, emotionbench, merge, report, store, variants, view
+from pytest_promptse.cli import (
+    compare,
+    csi,
+    emotionbench,
+    merge,
+    report,
+    show,
+    store,
+    variants,
+    view,
+)
 from pytest_promptse.errors import PromptseError
 from pytest_promptse.record.schema import json_schema
 
@@ -27,6 +37,7 @@ def make_parser() -> argparse.ArgumentParser:
     variants.add_parser(commands)
     store.add_parser(commands)
     report.add_parser(commands)
+    show.add_parser(commands)
     merge.add_parser(commands)
     view.add_parser(commands)
     compare.add_parser(commands)

@@ -1,4 +1,4 @@
-"""``promptse store info|prune|export``."""
+"""``promptse store info|prune|export|import``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_parser(
 ) -> None:
     """Add the ``store`` commands; each sets ``func``, which returns the exit code."""
     store = subparsers.add_parser(
-        "store", help="look into, thin out or export what models answered"
+        "store", help="show, prune, export or import completions and verdicts"
     )
     commands = store.add_subparsers(title="commands", metavar="COMMAND", required=True)
     common = argparse.ArgumentParser(add_help=False)
@@ -32,31 +32,53 @@ def add_parser(
         type=Path,
         default=_DEFAULT_FOLDER,
         metavar="FOLDER",
-        help="where the store lies (default: %(default)s)",
+        help="folder of the store (default: %(default)s)",
     )
 
-    info = commands.add_parser("info", parents=[common], help="show what the store holds")
+    info = commands.add_parser("info", parents=[common], help="show the contents of the store")
     info.set_defaults(func=_info)
 
-    prune = commands.add_parser("prune", parents=[common], help="throw away what is not needed")
-    prune.add_argument("--model", metavar="BACKEND:NAME", help="only what this model answered")
+    prune = commands.add_parser("prune", parents=[common], help="delete completions or verdicts")
+    prune.add_argument("--model", metavar="BACKEND:NAME", help="only this model")
     prune.add_argument(
-        "--older-than", type=float, metavar="DAYS", help="only what is older than so many days"
+        "--older-than", type=float, metavar="DAYS", help="only what is older than this"
     )
-    prune.add_argument(
-        "--verdicts", action="store_true", help="all verdicts, and nothing that was paid for"
-    )
-    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument("--verdicts", action="store_true", help="all verdicts and no completions")
+    prune.add_argument("--dry-run", action="store_true", help="count without deleting")
     prune.set_defaults(func=_prune)
 
     export = commands.add_parser(
-        "export", parents=[common], help="write completions as JSON lines that replay: reads"
+        "export",
+        parents=[common],
+        help="write completions to a file, for replay: or for another store",
     )
-    export.add_argument("--model", metavar="BACKEND:NAME", help="only what this model answered")
+    export.add_argument("--model", metavar="BACKEND:NAME", help="only completions of this model")
     export.add_argument(
-        "--output", type=Path, metavar="FILE", help="write here (default: standard output)"
+        "--format",
+        choices=("replay", "store"),
+        default="replay",
+        help="replay: lines that the model replay:FILE reads (default); store: all completions and "
+        "verdicts, for promptse store import",
+    )
+    export.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="default: standard output; a name with .gz is compressed (format store only)",
     )
     export.set_defaults(func=_export)
+
+    import_ = commands.add_parser(
+        "import",
+        parents=[common],
+        help="add completions and verdicts of other stores",
+        description="Add the completions and verdicts of other stores. What this store has is "
+        "kept, and a second import of a file changes nothing.",
+    )
+    import_.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="files of store export --format store"
+    )
+    import_.set_defaults(func=_import)
 
 
 def _open(folder: Path) -> Store:
@@ -136,6 +158,40 @@ def _prune(chosen: argparse.Namespace) -> int:
 
 
 def _export(chosen: argparse.Namespace) -> int:
+    if chosen.format == "store":
+        return _export_store(chosen)
+    return _export_replay(chosen)
+
+
+def _export_store(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.store.transfer import export_store  # noqa: PLC0415
+
+    if chosen.output is None:
+        raise SettingsError("store export --format store: name the file with --output FILE")
+    with closing(_open(chosen.store)) as store:
+        count = export_store(store, chosen.output, model=chosen.model)
+    sys.stdout.write(
+        f"{chosen.output}: {count.completions:,} completions of {count.variants:,} variants and "
+        f"{count.verdicts:,} verdicts\n"
+    )
+    return 0
+
+
+def _import(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.store.store import Store  # noqa: PLC0415
+    from pytest_promptse.store.transfer import import_store  # noqa: PLC0415
+
+    with closing(Store(chosen.store)) as store:
+        for path in chosen.files:
+            count = import_store(store, path)
+            sys.stdout.write(
+                f"{path}: added {count.completions:,} completions, {count.variants:,} new variants "
+                f"and {count.verdicts:,} verdicts\n"
+            )
+    return 0
+
+
+def _export_replay(chosen: argparse.Namespace) -> int:
     from pytest_promptse.store.maintenance import count_ambiguous, replay_lines  # noqa: PLC0415
 
     with closing(_open(chosen.store)) as store:

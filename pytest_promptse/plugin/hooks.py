@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["candidate", "task"]
 
 _REPORTS = ("json", "html", "md", "github", "csv")
-_PSYCHOMETRIC_SUFFIXES = (".csi.yaml", ".csi.yml", ".emotionbench.yaml", ".emotionbench.yml")
+_PSYCHOMETRIC_SUFFIXES = tuple(
+    f".{kind}.{ending}"
+    for kind in ("csi", "emotionbench", "manipulation")
+    for ending in ("yaml", "yml")
+)
 _VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
 _MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "
@@ -115,11 +119,11 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """Show the pass rate or the gate's figure beside PASSED, in xdist controllers too."""
+    """Show the pass rate or the gate's figure in verbose output, in xdist controllers too."""
     word = getattr(report, "promptse", None)
     if word is None or report.when != "call" or report.outcome != "passed":
         return None
-    return "passed", ".", f"PASSED {word}"
+    return "passed", ".", word
 
 
 def _is_marked(node: pytest.Item) -> bool:

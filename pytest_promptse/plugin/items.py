@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dis
 import platform
-import warnings
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
 
 from pytest_promptse.errors import NotScoredError, TaskError
+from pytest_promptse.plugin.baseline_items import ComparisonResult, compare_suite
 from pytest_promptse.plugin.check_digest import source_digest
+from pytest_promptse.plugin.invocation import invocation
 from pytest_promptse.plugin.pytest_private import (
     argument_names,
     fixture_definitions,
@@ -20,27 +22,39 @@ from pytest_promptse.plugin.pytest_private import (
     set_up_again,
 )
 from pytest_promptse.run.judge import Check, CheckResult
-from pytest_promptse.run.plan import PlannedGate, PlannedVariant
-from pytest_promptse.sandbox.candidate import ProgramStopped
+from pytest_promptse.run.plan import PlannedComparison, PlannedGate, PlannedVariant
+from pytest_promptse.sandbox.candidate import ENTRY_NAMES, ProgramStopped, safe_text
 from pytest_promptse.sandbox.limits import Limits
 from pytest_promptse.tasks.example import shown
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.plan import Suite
-    from pytest_promptse.run.run import PromptseRun
+    from pytest_promptse.run.run import PassCount, PromptseRun
     from pytest_promptse.sandbox.candidate import Candidate
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
 
 _TASK: pytest.StashKey[Task] = pytest.StashKey()
 RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+# Remarks for the summary. They are no warnings, which "filterwarnings = error" would turn into
+# failures.
+_NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
+# Why the item could not be scored.
+_NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
+_DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
+# What a candidate has besides the attributes of the program's entry point.
+_OWN_NAMES = ("module", "run", "output")
 _OWN_FIXTURES = ("candidate", "task", "request")
+
+
+Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
+"""What an item measures or decides."""
 
 
 class IdParts(NamedTuple):
@@ -68,8 +82,8 @@ class IdParts(NamedTuple):
             task=task,
         )
 
-    def id_of(self, suite: Suite, subject: PlannedVariant | PlannedGate) -> str:
-        """Return the id of the item that measures a variant or decides a gate of `suite`."""
+    def id_of(self, suite: Suite, subject: Subject) -> str:
+        """Return the id of the item of a variant, gate or comparison of `suite`."""
         if isinstance(subject, PlannedVariant):
             task, name = (subject.task if self.task else None), subject.variant.id
         else:
@@ -97,13 +111,13 @@ class ItemTarget:
     id_parts
         The parts that ids of the same suite consist of.
     subject
-        The variant that the item measures, or the gate that it decides.
+        The variant that the item measures, or the gate or comparison that it decides.
     """
 
     id: str
     suite: Suite
     id_parts: IdParts
-    subject: PlannedVariant | PlannedGate
+    subject: Subject
 
     @property
     def task(self) -> Task | None:
@@ -122,15 +136,21 @@ TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
 
 
 def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
-    """Yield a target for each variant and then for each gate of a suite."""
-    subjects: tuple[PlannedVariant | PlannedGate, ...] = (*suite.variants, *suite.gates)
+    """Yield a target for each variant, then for each gate and the comparison of a suite."""
+    comparison = suite.comparison
+    subjects: list[Subject] = [*suite.variants, *suite.gates]
+    if comparison is not None:
+        subjects.append(comparison)
     for subject in subjects:
         own = id_parts.id_of(suite, subject)
         yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
 
 
 class CandidateProxy:
-    """The value of the ``candidate`` fixture: forwards to the program that is judged now."""
+    # The value of the ``candidate`` fixture: forwards to the program that is judged now.
+    # This is no docstring, since ``candidate.__doc__`` is the entry point's.
+
+    promptse_candidate = True
 
     def __init__(self) -> None:
         self._program: Candidate | None = None
@@ -156,9 +176,48 @@ class CandidateProxy:
         return "candidate"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and (name not in ENTRY_NAMES or self._program is None):
             raise AttributeError(name)
-        return getattr(self._bound(), name)
+        program = self._bound()
+        return getattr(program, name) if name in _OWN_NAMES else program.ask("find", name)
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return None if self._program is None else self._bound().__doc__
+
+    @property
+    def __signature__(self) -> Any:
+        return self._bound().__signature__
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._bound())  # type: ignore[arg-type]
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._bound())  # type: ignore[arg-type]
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self._bound().__mro_entries__(bases)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._bound())
+
+    def __len__(self) -> int:
+        return len(self._bound())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._bound()[key]
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._bound()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (self._program is not None and self._bound() == other)
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 def task_of(item: pytest.Item) -> Task:
@@ -250,19 +309,39 @@ def _run_body(
                 "raised before the test used candidate, so the check or a fixture is broken"
             )
             raise
-        return CheckResult("wrong_answer", f"{_line(failed, path)}{failed}")
+        detail = f"{_line(failed, path)}{safe_text(failed)}"
+        return CheckResult("wrong_answer", "; ".join([detail, *candidate.remarks]))
     except Exception as error:  # a check may raise anything
         if candidate.raised(error):
-            return CheckResult("exception", f"{type(error).__name__}: {error}")
-        broken = isinstance(error, NameError | ImportError | SyntaxError | TaskError)
-        if broken or not proxy._was_used:  # noqa: SLF001 - both classes work together
+            return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
+        if not candidate.used or _is_of_check(error, path):
             raise
+        name = type(error).__name__
         return CheckResult(
-            "wrong_answer", f"{_line(error, path)}{type(error).__name__} in the check: {error}"
+            "wrong_answer", f"{_line(error, path)}{name} in the check: {safe_text(error)}"
         )
     finally:
         _is_judging.reset(token)
     return CheckResult("")
+
+
+def _is_of_check(error: Exception, path: str) -> bool:
+    """Return whether a check fails by itself, whatever the program answers.
+
+    A name that the test file does not define and an ``import`` statement that fails are mistakes
+    of the check. The same errors out of ``eval(answer)`` or ``import_module(answer)`` are not.
+    """
+    if isinstance(error, TaskError):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_code.co_filename != path:
+        return False
+    operation = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+    return (isinstance(error, NameError) and not isinstance(error, UnboundLocalError)) or (
+        isinstance(error, ImportError) and operation.startswith("IMPORT")
+    )
 
 
 def _line(error: BaseException, path: str) -> str:
@@ -370,12 +449,20 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
             pytest.skip(f"open in shard {run.settings.shard}; promptse merge decides it")
         elif isinstance(target.subject, PlannedGate):
             gate = run.decide(target.suite, target.subject, check, node_of=node_of)
+        elif isinstance(target.subject, PlannedComparison):
+            run.measure_for(target.suite, target.subject, check, node_of=node_of)
+            _report_comparison(item, compare_suite(item.config, run, target.suite))
+            return
         else:
             _measure(item, run, target, target.subject, check)
             return
     except NotScoredError as error:
         run.log_error(item.nodeid, error)
-        raise
+        if item.config.option.fulltrace:
+            raise
+        item.stash[_NOT_SCORED] = str(error)
+        # Formatting a traceback takes long, and a run out of budget has hundreds of such items.
+        pytest.fail(str(error), pytrace=False)
     report_gate(item, gate, target.suite.settings.inconclusive)
 
 
@@ -392,23 +479,72 @@ def _measure(
         reason = f"not needed: decided after {end.completions} of {end.most} completions"
         raise pytest.skip.Exception(reason, _use_item_location=True)
     count = run.measure(target.suite, planned, check, node_of=node_of)
-    item.stash[RESULT_WORD] = f"({count.passes}/{count.n})"
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
     floor = target.suite.settings.min_pass_rate
-    if floor is not None and rate < floor:
-        pytest.fail(
-            f"pass rate {rate:.2f} < {floor:g} ({count.passes} of {count.n} samples pass)",
-            pytrace=False,
-        )
+    # A variant without a floor has nothing to pass: its programs may all have failed.
+    verb = "MEASURED" if floor is None else "PASSED"
+    item.stash[RESULT_WORD] = f"{verb} ({count.passes}/{count.n})"
+    if floor is None:
+        return
+    gate = _pass_rate_gate(target.suite, count, floor)
+    fails = gate.verdict == "fail" or (
+        gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "fail"
+    )
+    if fails:
+        item.stash[_DETAILS] = _details(item, run, target, planned)
+        pytest.fail(gate.message, pytrace=False)
+    if gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "skip":
+        pytest.skip(gate.message)
+    if gate.verdict == "inconclusive":
+        item.stash[RESULT_WORD] = f"INCONCLUSIVE ({count.passes}/{count.n})"
+
+
+def _pass_rate_gate(suite: Suite, count: PassCount, floor: float) -> Gate:
+    from pytest_promptse.scoring.gate import judge_pass_rate  # noqa: PLC0415 - scipy takes its time
+
+    return judge_pass_rate(
+        count.passes,
+        count.n,
+        floor,
+        kind=suite.settings.gate,
+        comparisons=len(suite.variants),
+    )
+
+
+def _details(
+    item: pytest.Item, run: PromptseRun, target: ItemTarget, planned: PlannedVariant
+) -> str:
+    """Return what the report of a failed variant shows: changes, a failure and its command."""
+    from pytest_promptse.reports.terminal.details import render_variant  # noqa: PLC0415 - rich
+
+    own = (one for one in target.suite.variants if one.task is planned.task)
+    original = next(one for one in own if one.variant.distance == 0.0)
+    prompt, texts = run.measured_prompt(target.suite, planned)
+    writer = item.config.get_terminal_writer()
+    return render_variant(
+        original.variant.text,
+        prompt,
+        texts=texts,
+        invocation=invocation(item.config),
+        width=writer.fullwidth,
+        colours=writer.hasmarkup,
+        most=1,
+    )
+
+
+def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
+    item.stash[RESULT_WORD] = f"PASSED ({result.word})"
+    if result.losses:
+        pytest.fail("\n".join(result.losses), pytrace=False)
 
 
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
     """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
-    item.stash[RESULT_WORD] = f"({gate.message})"
+    verb = "MEASURED" if gate.threshold is None else "PASSED"
+    item.stash[RESULT_WORD] = f"{verb} ({gate.message})"
     item.user_properties.extend(_properties(gate))
-    for warning in gate.warnings:
-        warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {warning}"), stacklevel=2)
+    item.stash[_NOTES] = list(gate.warnings)
     if gate.verdict == "fail" or (gate.value is None and gate.threshold is not None):
         pytest.fail(gate.message, pytrace=False)
     if gate.verdict == "inconclusive":
@@ -418,7 +554,7 @@ def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
             case "skip":
                 pytest.skip(gate.message)
             case "pass":
-                warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {gate.message}"), stacklevel=2)
+                item.stash[_NOTES].append(gate.message)
 
 
 def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
@@ -444,13 +580,46 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     if TARGET not in item.stash and RESULT_WORD not in item.stash:
         return
     report.promptse = item.stash.get(RESULT_WORD, "")  # type: ignore[attr-defined]
-    if call.excinfo is None or not isinstance(call.excinfo.value, NotScoredError | TaskError):
+    if call.when == "call":
+        report.promptse_notes = item.stash.get(_NOTES, [])  # type: ignore[attr-defined]
+    if report.when == "call" and report.failed and _DETAILS in item.stash:
+        report.sections.append(("promptse", item.stash[_DETAILS]))
+    if call.excinfo is None:
         return
-    message = call.excinfo.getrepr(style="value")
-    if message.reprcrash is not None:
-        # The short summary and JUnit show this message.
-        message.reprcrash.message = str(call.excinfo.value)
-    report.longrepr = message
-    if isinstance(call.excinfo.value, NotScoredError):
+    not_scored = item.stash.get(_NOT_SCORED, None)
+    if not_scored is not None or isinstance(call.excinfo.value, NotScoredError):
         # pytest calls a failed set-up an error: in its counts, its exit code and JUnit.
         report.when = "setup"
+    if not_scored is not None:
+        report.promptse_not_scored = not_scored  # type: ignore[attr-defined]
+        _set_summary_line(report.longrepr, not_scored)
+    if item.config.option.fulltrace or not isinstance(
+        call.excinfo.value, NotScoredError | TaskError
+    ):
+        return
+    message = call.excinfo.getrepr(style="value")
+    _set_summary_line(message, str(call.excinfo.value))
+    report.longrepr = message
+
+
+def _set_summary_line(longrepr: Any, message: str) -> None:
+    """Set the line that the short summary and JUnit show; by default it begins with the class."""
+    crash = getattr(longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = message
+
+
+def notes_in(stats: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the notes on all items of a session, each with the node id.
+
+    Parameters
+    ----------
+    stats
+        All reports by category, as pytest's terminal reporter keeps them.
+    """
+    return [
+        f"{report.nodeid}: {note}"
+        for reports in stats.values()
+        for report in reports
+        for note in getattr(report, "promptse_notes", ())
+    ]

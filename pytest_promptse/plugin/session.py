@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,21 +16,28 @@ from msgspec.structs import replace as replace_fields
 from pytest_promptse.compare.baseline import Baselines
 from pytest_promptse.errors import (
     ModelError,
-    NoBaselineError,
     PromptseError,
     RecordError,
     SettingsError,
 )
 from pytest_promptse.models.registry import ModelOptions, create_backend
 from pytest_promptse.plugin.invocation import REFUSAL, given_settings, invocation, run_id
-from pytest_promptse.plugin.items import TARGET, annotate, explain_comparison, run_function
+from pytest_promptse.plugin.items import (
+    TARGET,
+    annotate,
+    explain_comparison,
+    notes_in,
+    run_function,
+)
 from pytest_promptse.plugin.progress import TerminalProgress, WorkerProgress
 from pytest_promptse.plugin.psychometric_items import (
     PsychometricItem,
     log_suites,
     psychometrics_record,
 )
-from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
+from pytest_promptse.record.files import LAST_RUN
+from pytest_promptse.record.files import write as write_record
+from pytest_promptse.reports.terminal.comparison import render_comparisons
 from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
 from pytest_promptse.run.plan import PlannedGate
@@ -36,14 +46,14 @@ from pytest_promptse.run.shards import plan_shard
 from pytest_promptse.variants.generate import rewriter_named
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.plugin.items import ItemTarget
     from pytest_promptse.record.schema import Record
     from pytest_promptse.run.plan import PlannedVariant, Suite
     from pytest_promptse.run.shards import ShardPlan
-    from pytest_promptse.store.run_log import SuiteKey
+    from pytest_promptse.store.run_log import Progress, SuiteKey
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
 
@@ -66,6 +76,7 @@ def promptse_session(config: pytest.Config) -> PromptseSession:
         return found
     session = PromptseSession(config)
     config.pluginmanager.register(session, NAME)
+    config.pluginmanager.register(session.repeated_errors, f"{NAME}-errors")
     return session
 
 
@@ -83,10 +94,13 @@ class PromptseSession:
         The settings that the session was given.
     run
         The run of this session.
+    repeated_errors
+        Shortens pytest's section of errors.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self.given = given_settings(config)
+        self.repeated_errors = RepeatedErrors()
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
         self._suites_with_own_id: dict[tuple[int, str], Suite] = {}
@@ -98,7 +112,7 @@ class PromptseSession:
         self._record: Record | None = None
         self._problems: list[str] = []
         self._notices: list[str] = []
-        self._shortfalls: list[str] = []
+        self._failures: list[str] = []
         self._baselines = Baselines(config.rootpath, here=config.invocation_params.dir)
         settings = self.given.settings
         self.run = PromptseRun(
@@ -107,12 +121,15 @@ class PromptseSession:
             id=run_id(config),
             create_backend=self._create_backend,
             create_rewriter=self._create_rewriter,
-            show_progress=(
-                WorkerProgress(lambda: self.run.run_log)
-                if self._is_worker
-                else TerminalProgress(config, price=settings.price)
-            ),
+            show_progress=self._waiting,
         )
+        self._progress = (
+            WorkerProgress(lambda: self.run.run_log)
+            if self._is_worker
+            else TerminalProgress(config, price=settings.price)
+        )
+        # The item that pytest-timeout watches, and its timeout.
+        self._timeout: tuple[pytest.Item, Any] | None = None
 
     # -- what collection needs ------------------------------------------------------------------
 
@@ -164,6 +181,12 @@ class PromptseSession:
         """Start to sample what the selected items need."""
         if self._refusal is not None:
             self._refuse(self._refusal)
+        settings = self.run.settings
+        if settings.require_model and not settings.model:
+            self._refuse(
+                "promptse_require_model: these tests need a model and none is given; add "
+                "--promptse-model or promptse_model in the ini file"
+            )
         if self._config.option.collectonly:
             return
         targets = [
@@ -214,23 +237,56 @@ class PromptseSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Compare, write the reports and save the baseline."""
+        """Write the reports, with the comparison, and save the baseline."""
         if not self._reports:
             return
         complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         self._finish(interrupted=session.exitstatus not in complete)
         if self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
-        if self._shortfalls and session.exitstatus == pytest.ExitCode.OK:
+        if self._failures and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        hidden = self.repeated_errors.restore(terminalreporter)
+        if hidden:
+            terminalreporter.write_line(
+                f"promptse: {hidden} more items have the same errors; the short summary has all",
+                red=True,
+            )
         if self._record is not None:
             self._summarise(self._record, terminalreporter)
 
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:
+        """Remember the timeout of an item; pytest-timeout starts the timer afterwards."""
+        self._timeout = (item, settings)
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_cancel_timer(self) -> None:
+        self._timeout = None
+
     def pytest_unconfigure(self) -> None:
+        if signal.getsignal(signal.SIGTERM) is _interrupt:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # A worker whose items are done may still sample for the other workers.
         self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
+
+    # -- waiting for completions ----------------------------------------------------------------
+
+    @contextmanager
+    def _waiting(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], object]]:
+        """Show progress, and suspend the timer of pytest-timeout: the test does not run."""
+        timeout, hook = self._timeout, self._config.hook
+        if timeout is not None:
+            hook.pytest_timeout_cancel_timer(item=timeout[0])
+        try:
+            with self._progress(progress) as tick:
+                yield tick
+        finally:
+            if timeout is not None:
+                item, settings = timeout
+                hook.pytest_timeout_set_timer(item=item, settings=settings)
 
     # -- start ----------------------------------------------------------------------------------
 
@@ -296,6 +352,8 @@ class PromptseSession:
                 f"{paid.prompt_tokens} + {paid.completion_tokens} tokens"
             )
         self._reports = not self._is_worker
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
+            signal.signal(signal.SIGTERM, _interrupt)
 
     def _refuse(self, reason: str) -> NoReturn:
         if self._is_worker:
@@ -319,6 +377,11 @@ class PromptseSession:
                 write(compared, self._config.invocation_params.dir / path)
             except PromptseError as error:
                 self._problems.append(str(error))
+        try:
+            # For `promptse show`.
+            write_record(compared, self.run.store.folder / LAST_RUN)
+        except RecordError as error:
+            self._problems.append(str(error))
         # A baseline does not contain what its run was compared with.
         self._save(record, interrupted=interrupted)
         self.run.forget()
@@ -331,19 +394,14 @@ class PromptseSession:
 
         try:
             baseline = self._baselines.load(settings.compare)
-        except NoBaselineError as error:
-            fatal = settings.compare_missing == "fail"
-            (self._shortfalls if fatal else self._notices).append(str(error))
-            return record
         except RecordError as error:
-            self._shortfalls.append(str(error))
+            # The items that compare have failed, unless a missing baseline is allowed.
+            self._notices.append(str(error))
             return record
         found = compare_records(
             record, baseline, name=settings.compare, margins=settings.compare_fail
         )
-        record = replace_fields(record, comparisons=found)
-        self._shortfalls += shortfalls(record, missing=settings.compare_missing)
-        return record
+        return replace_fields(record, comparisons=found)
 
     def _save(self, record: Record, *, interrupted: bool) -> None:
         name = self.run.settings.save
@@ -352,16 +410,22 @@ class PromptseSession:
         if interrupted:
             self._notices.append(f"not saved as baseline {name!r}: the run was interrupted")
             return
+        missing = sum(suite.n_missing for suite in record.suites)
+        planned = sum(suite.n_wordings for suite in record.suites)
+        if missing and not self.run.settings.save_incomplete:
+            self._failures.append(
+                f"not saved as baseline {name!r}: {missing} of {planned} variants were not "
+                "measured; run all tests again, or give --promptse-save-incomplete"
+            )
+            return
         try:
             path = self._baselines.save(name, record)
         except RecordError as error:
-            self._shortfalls.append(str(error))
+            self._failures.append(str(error))
             return
         shown = os.path.relpath(path, self._config.invocation_params.dir)
         notice = f"saved as baseline {name!r} in {shown}"
-        missing = sum(suite.n_missing for suite in record.suites)
         if missing:
-            planned = sum(suite.n_wordings for suite in record.suites)
             notice += f", without {missing} of {planned} variants, which were not measured"
         self._notices.append(notice)
 
@@ -396,7 +460,47 @@ class PromptseSession:
             )
             terminal.write_line(text)
         _write_lines(terminal, self._notices, yellow=True)
-        _write_lines(terminal, self._shortfalls, red=True)
+        _write_lines(terminal, notes_in(terminal.stats), yellow=True)
+        _write_lines(terminal, self._failures, red=True)
+
+
+class RepeatedErrors:
+    """Shows each reason why items were not scored once in pytest's section of errors.
+
+    The session object restores the reports before the short summary, which has every item.
+    """
+
+    def __init__(self) -> None:
+        self._all: list[Any] | None = None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
+        """Hide repeated errors before pytest's own implementation prints the section."""
+        self._all = terminalreporter.stats.get("error")
+        if self._all is not None:
+            seen: set[str] = set()
+            terminalreporter.stats["error"] = [
+                report
+                for report in self._all
+                if _is_first(getattr(report, "promptse_not_scored", None), seen)
+            ]
+        return (yield)
+
+    def restore(self, terminalreporter: Any) -> int:
+        """Put all reports back and return how many were hidden."""
+        if self._all is None:
+            return 0
+        hidden = len(self._all) - len(terminalreporter.stats["error"])
+        terminalreporter.stats["error"] = self._all
+        return hidden
+
+
+def _is_first(reason: str | None, seen: set[str]) -> bool:
+    if reason is None:
+        return True
+    first = reason not in seen
+    seen.add(reason)
+    return first
 
 
 def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]:
@@ -406,6 +510,18 @@ def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]
         for planned in target.needed():
             needed.setdefault((target.suite.key, planned.job.key), (target.suite, planned))
     return list(needed.values())
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    """End the session as Ctrl-C does, so that the store is closed and in one file.
+
+    CI services send SIGTERM when they cancel a job, and may save a cache afterwards.
+    """
+    raise KeyboardInterrupt
 
 
 def _write_lines(terminal: Any, lines: Sequence[str], **markup: bool) -> None:

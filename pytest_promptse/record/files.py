@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import Record, TaskRecord
 
 SUFFIX = ".json"
+LAST_RUN = "last-run.json"
+"""Name of the file in the store's folder that holds the record of the last run."""
 
 
 def is_path(name_or_path: str) -> bool:

@@ -7,9 +7,12 @@ from heapq import nsmallest
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from pytest_promptse.record.psychometrics import BoundsRecord
     from pytest_promptse.record.schema import (
         ComparedRecord,
         Figure,
@@ -141,6 +144,7 @@ METRIC_LABELS: Mapping[str, str] = {
     "pass_at_1": "pass@1",
     "auc_e": "AUC-E",
     "excess": "excess",
+    "squared_sensitivity": "squared sensitivity",
 }
 """How reports name the metrics of suites. Elasticity is named by `metric_label`."""
 _ALWAYS_COMPARED = ("pass_at_1", "auc_e")
@@ -183,11 +187,24 @@ def compared(record: Record) -> list[Compared]:
     ]
 
 
+def psychometric_gates(record: Record) -> list[BoundsRecord]:
+    """Return the gates of all psychometric suites of a record."""
+    if isinstance(record.psychometrics, msgspec.UnsetType):
+        return []
+    found = record.psychometrics
+    return [
+        *(gate for suite in found.csi for gate in suite.gates),
+        *(gate for suite in found.emotionbench for gate in suite.gates),
+        *(gate for suite in found.manipulation for gate in suite.gates),
+    ]
+
+
 def overall(record: Record) -> str | None:
     """Return the worst verdict of all gates and comparisons, or None without any."""
     return worst_verdict(
         [
             *(suite.verdict for suite in record.suites),
+            *(gate.verdict for gate in psychometric_gates(record)),
             *(row.figure.verdict for row in compared(record)),
         ]
     )

@@ -201,8 +201,8 @@ class CompletionJudge:
         ) as candidate:
             try:
                 result = check.run(candidate, task)
-            except ProgramStopped:
-                result = CheckResult("exception")
+            except ProgramStopped as stop:
+                result = CheckResult(stop.failure.cause, stop.failure.detail)
         failure = candidate.failure
         if failure is not None:
             result = CheckResult(failure.cause, failure.detail)

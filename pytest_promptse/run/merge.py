@@ -15,6 +15,7 @@ from pytest_promptse.run.plan import decided_gate
 from pytest_promptse.run.record_builder import fill_record
 from pytest_promptse.store.run_log import (
     ErrorRow,
+    OutcomeRow,
     RunLog,
     SampleRow,
     ShardRow,
@@ -173,7 +174,7 @@ class _Merge:
             for variant in planned.tasks.get(task, ()):
                 if variant.partition("-")[0] not in needed:
                     continue
-                if self._run_log.variant(suite.key, task, variant) is None:
+                if self._run_log.variant(suite.key, task, variant, OutcomeRow) is None:
                     raise NotScoredError(f"{task} {variant} was not measured in any shard")
 
 

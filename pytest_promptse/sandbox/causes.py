@@ -38,6 +38,14 @@ class ProgramStopped(BaseException):
         self.failure = failure
 
 
+class ProgramInterrupt(ProgramStopped):
+    """An exception of the program that is no `Exception`: ``SystemExit`` and the like.
+
+    What is raised derives from the program's type too, so that a check can expect it by
+    ``pytest.raises(SystemExit)``. The program can go on afterwards.
+    """
+
+
 class ProgramError(Exception):
     """An exception of the program whose type is not built in.
 

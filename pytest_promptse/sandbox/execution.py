@@ -1,11 +1,13 @@
-"""One program's execution as the checker sees it: messages, output, deadlines, and how it ended."""
+"""The execution of one program: messages, output, limits, and how it ended."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import socket
+import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
@@ -17,15 +19,17 @@ from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.zygote import READY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_promptse.sandbox.limits import Limits
     from pytest_promptse.sandbox.worker import Worker
 
 _READY_SECONDS = 30.0
-_WATCH_SECONDS = 0.025
-_SHORTEST_WATCH_SECONDS = 0.005
+_SHORTEST_GRANT_SECONDS = 0.005
 _MOST_PATIENCE = 5
-"""How many times its wall clock a program is given where the machine is short of processors."""
+"""Factor by which the wall-clock limit grows at most if the machine is short of processors."""
 
+MAX_CALLBACKS = 100_000
 _CHUNK = 1 << 16
 _HEADER = 4
 
@@ -67,6 +71,17 @@ class Execution:
         Standard input; None is an empty one.
     separate : bool
         Keep standard error apart from standard output.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall-clock seconds that the checker has waited for the program.
+    cpu : float
+        CPU seconds of all processes; known at the end.
+    exceeded : Failure or None
+        The limit that ended the program.
+    broken : SandboxError or None
+        Why the jail failed.
     """
 
     def __init__(
@@ -81,11 +96,17 @@ class Execution:
         self.limits = limits
         self.seconds = 0.0
         self.cpu = 0.0
+        self.exceeded: Failure | None = None
         self.broken: SandboxError | None = None
         self._worker = worker
+        # Held while the execution is measured, so that it is not ended at the same time.
+        self._lock = threading.RLock()
         self._ended = False
         self._ready = False
-        self._stalled = self._granted = 0.0
+        self._callbacks = 0
+        self._callback_seconds = 0.0
+        self._ready_at = self._stalled = self._granted = 0.0
+        self._meter = watch.Meter(worker.zygote, exact_above=limits.memory)
         self._channel, theirs = socket.socketpair()
         self.output = _Output(limits.output)
         self.errors = _Output(limits.output) if separate else self.output
@@ -131,11 +152,13 @@ class Execution:
         return True
 
     def _await_ready(self) -> None:
-        """Wait until the program can run; what was sent before waits for it on the channel."""
-        answer = self._receive(time.monotonic() + _READY_SECONDS, guarded=False)
+        """Wait until the program can run. Messages sent earlier wait for it on the channel."""
+        answer = self._receive(time.monotonic() + _READY_SECONDS, limited=False)
         self._ready = answer == READY
         if self._ready:
+            self._ready_at = time.monotonic()
             self._stalled = pressure.stalled()
+            self._meter = watch.Meter(self._worker.zygote, exact_above=self.limits.memory)
             return
         said = answer.decode(errors="replace") if answer else "no word"
         self.broken = SandboxError(f"the jail could not be set up for a program: {said}")
@@ -143,21 +166,47 @@ class Execution:
         raise self.broken
 
     def send(self, message: bytes) -> None:
-        """Send one message; what a dead program cannot take shows when its answer is awaited."""
+        """Send one message.
+
+        If the program has ended, or does not read within its limits, `receive` says so.
+        """
         data = memoryview(len(message).to_bytes(_HEADER, "big") + message)
-        deadline = time.monotonic() + self._left()
-        while data:
-            try:
-                data = data[self._channel.send(data) :]
-            except BlockingIOError:
-                if not self._ready:
-                    self._await_ready()
-                    deadline = time.monotonic() + self._left()
-                elif time.monotonic() > deadline:
+        if self._ended:
+            return
+        try:
+            data = data[self._channel.send(data) :]
+            if data:
+                self._send_slowly(data)
+        except BlockingIOError:
+            self._send_slowly(data)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+
+    def _send_slowly(self, data: memoryview) -> None:
+        """Send what the channel does not take at once, and read what the program writes."""
+        if not self._ready:
+            self._await_ready()
+        start = time.monotonic()
+        deadline = start + self._left()
+        self._poll.modify(self._channel, select.POLLIN | select.POLLOUT)
+        try:
+            while data:
+                now = time.monotonic()
+                if now >= deadline:
+                    deadline += self._grant()
+                    continue
+                if not self._handle(self._poll.poll((deadline - now) * 1000 + 1)):
                     return
-                select.select([], [self._channel], [], _WATCH_SECONDS)
-            except (BrokenPipeError, ConnectionResetError):
-                return
+                if len(self._buffer) > 2 * wire.MAX_BYTES:
+                    self._fail("resource", "the program sends without being asked")
+                with contextlib.suppress(BlockingIOError):
+                    data = data[self._channel.send(data) :]
+        except ProgramStopped:
+            return  # kept in `exceeded`
+        finally:
+            self.seconds += time.monotonic() - start
+            if not self._ended:
+                self._poll.modify(self._channel, select.POLLIN)
 
     def receive(self) -> bytes:
         """Return the program's next message.
@@ -173,12 +222,20 @@ class Execution:
         return message
 
     def receive_to_end(self) -> bytes | None:
-        """Return the program's next message, or None when it ended without one."""
+        """Return the program's next message, or None if it ended without one.
+
+        Raises
+        ------
+        ProgramStopped
+            When the program used up its limits, or broke the protocol.
+        """
+        if self._ended and self.exceeded is not None:
+            raise ProgramStopped(self.exceeded)
         if not self._ready:
             self._await_ready()
         start = time.monotonic()
         try:
-            return self._receive(start + self._left(), guarded=True)
+            return self._receive(start + self._left(), limited=True)
         finally:
             self.seconds += time.monotonic() - start
 
@@ -191,27 +248,23 @@ class Execution:
             When the CPU limit ended it.
         """
         status = self._end()
-        if self._used_up():
+        if self.exceeded is not None or self._used_up():
             raise ProgramStopped(self._explain_status(status))
         return os.waitstatus_to_exitcode(status)
 
-    def _receive(self, deadline: float, *, guarded: bool) -> bytes | None:
-        """Return the next message, None when the program has closed the channel."""
-        next_look = time.monotonic() + _WATCH_SECONDS if guarded else deadline
+    def _receive(self, deadline: float, *, limited: bool) -> bytes | None:
+        """Return the next message, or None if the program has closed the channel."""
         while True:
             message = self._take_message()
             if message is not None:
                 return message
             now = time.monotonic()
             if now >= deadline:
-                if not guarded:
+                if not limited:
                     return None
                 deadline += self._grant()
                 continue
-            if now >= next_look:
-                next_look = time.monotonic() + self._watch()
-            events = self._poll.poll((min(deadline, next_look) - now) * 1000 + 1)
-            if not self._handle(events):
+            if not self._handle(self._poll.poll((deadline - now) * 1000 + 1)):
                 return None
 
     def _handle(self, events: list[tuple[int, int]]) -> bool:
@@ -269,31 +322,71 @@ class Execution:
         return self.limits.wall + self._granted - self.seconds
 
     def _grant(self) -> float:
-        """Return seconds more in place of those in which processes waited for a processor.
+        """Return more seconds, in place of those in which processes waited for a processor.
 
-        A program must not fail because something else on the machine was busy. One that is busy
-        itself is ended by its CPU time all the same.
+        A program must not fail because something else on the machine was busy. Seconds in which
+        it had a processor itself are not granted again: its own load is no excuse.
         """
-        stalled = pressure.stalled() - self._stalled
+        elapsed = time.monotonic() - self._ready_at
+        stalled = min(pressure.stalled() - self._stalled, elapsed - self._meter.measure().cpu)
         more = min(stalled, (_MOST_PATIENCE - 1) * self.limits.wall) - self._granted
-        if more < _SHORTEST_WATCH_SECONDS:
+        if more < _SHORTEST_GRANT_SECONDS:
             self._fail("timeout", f"no answer within {self.limits.wall:g} s")
         self._granted += more
         return more
 
-    def _watch(self) -> float:
-        """Return seconds until the next look: sooner where CPU time may run out sooner."""
-        used = watch.measure(self._worker.zygote, exact_above=self.limits.memory)
-        if used.memory > self.limits.memory:
-            mib = self.limits.memory / 2**20
-            self._fail("resource", f"the program's processes use over {mib:.0f} MiB")
-        if used.cpu >= self.limits.cpu:
-            self._fail("timeout", f"over {self.limits.cpu:g} s of CPU time")
-        return max(_SHORTEST_WATCH_SECONDS, min(_WATCH_SECONDS, self.limits.cpu - used.cpu))
+    @contextlib.contextmanager
+    def callback(self) -> Iterator[None]:
+        """Count a callback of the check and the time that it takes.
+
+        Raises
+        ------
+        ProgramStopped
+            After too many callbacks, or when they took too long together. One that runs in the
+            checker cannot be interrupted: the check's author must bound its arguments.
+        """
+        self._callbacks += 1
+        if self._callbacks > MAX_CALLBACKS:
+            self._fail("resource", f"the program called back more than {MAX_CALLBACKS:,} times")
+        start = time.thread_time()
+        try:
+            yield
+        finally:
+            self._callback_seconds += time.thread_time() - start
+        if self._callback_seconds > self.limits.wall:
+            self._fail("timeout", f"callbacks of the check took over {self.limits.wall:g} s")
+
+    def watch(self) -> float:
+        """Kill the program if it uses more CPU time or memory than it may; called by a thread.
+
+        Returns
+        -------
+        float
+            CPU seconds that are left to the program.
+        """
+        with self._lock:
+            if self._ended or not self._ready or self.exceeded is not None:
+                return self.limits.cpu
+            used = self._meter.measure()
+            if used.memory > self.limits.memory:
+                mib = self.limits.memory / 2**20
+                self.exceeded = Failure(
+                    cause="resource", detail=f"the program's processes use over {mib:.0f} MiB"
+                )
+            elif used.cpu >= self.limits.cpu:
+                self.exceeded = self._over_cpu()
+            if self.exceeded is not None:
+                # The checker sees that the channel is closed, now or when it next asks.
+                watch.kill_descendants(self._worker.zygote)
+            return self.limits.cpu - used.cpu
+
+    def _over_cpu(self) -> Failure:
+        return Failure(cause="timeout", detail=f"over {self.limits.cpu:g} s of CPU time")
 
     def _fail(self, cause: Cause, detail: str) -> NoReturn:
+        self.exceeded = self.exceeded or Failure(cause=cause, detail=detail)
         self._end()
-        raise ProgramStopped(Failure(cause=cause, detail=detail))
+        raise ProgramStopped(self.exceeded)
 
     def _used_up(self) -> bool:
         return self.cpu >= self.limits.cpu
@@ -302,8 +395,10 @@ class Execution:
         return self._explain_status(self._end())
 
     def _explain_status(self, status: int) -> Failure:
+        if self.exceeded is not None:
+            return self.exceeded
         if self._used_up():
-            return Failure(cause="timeout", detail=f"over {self.limits.cpu:g} s of CPU time")
+            return self._over_cpu()
         if os.WIFSIGNALED(status):
             name = signal.Signals(os.WTERMSIG(status)).name
             return Failure(cause="exception", detail=f"the program's process died of {name}")
@@ -312,18 +407,19 @@ class Execution:
 
     def _end(self) -> int:
         """End the program and all it started; its wait status."""
-        if self._ended:
-            raise SandboxError("the execution is over")
-        self._ended = True
-        try:
-            ending = self._worker.end(self._number)
-        except SandboxError as error:
-            self.broken = error
-            raise
-        finally:
-            self.drain_output()
-        self.cpu = ending["cpu"]
-        return int(ending["status"])
+        with self._lock:
+            if self._ended:
+                raise SandboxError("the execution is over")
+            self._ended = True
+            try:
+                ending = self._worker.end(self._number)
+            except SandboxError as error:
+                self.broken = error
+                raise
+            finally:
+                self.drain_output()
+            self.cpu = ending["cpu"]
+            return int(ending["status"])
 
     def drain_output(self) -> None:
         """Read what the program has written so far."""

@@ -1,4 +1,4 @@
-"""The sandbox: workers in which programs run, one process ahead of them."""
+"""The sandbox pool: workers that run programs, and a process made ready for the next one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pytest_promptse.sandbox.candidate import Candidate
 from pytest_promptse.sandbox.execution import Execution
 from pytest_promptse.sandbox.limits import Limits
 from pytest_promptse.sandbox.prefork import PreforkPool
+from pytest_promptse.sandbox.watch import Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +55,7 @@ class SandboxPool:
         self._folder = folder
         self._ahead = ahead
         self._prefork = PreforkPool()
+        self._watchdog = Watchdog()
         self._started = 0
         self._all: list[Worker] = []
         self._free: list[Worker] = []
@@ -110,13 +112,18 @@ class SandboxPool:
                     )
                 self._started += 1
                 self._prefork_next(limits)
+                executions.append(execution)
+                self._watchdog.add(execution)
                 return execution
 
+            executions: list[Execution] = []
             candidate = Candidate(program, entry_point=entry_point, start=start)
             try:
                 yield candidate
                 candidate.finish()
             finally:
+                for execution in executions:
+                    self._watchdog.remove(execution)
                 candidate.close()
 
     @contextlib.contextmanager
@@ -178,6 +185,7 @@ class SandboxPool:
             if self._closed:
                 return
             self._closed = True
+        self._watchdog.close()
         for worker in self._all:
             worker.stop()
         self._prefork.close()

@@ -18,6 +18,10 @@ _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEW
 _INT = 0xFFFFFFFF  # the kernel looks at these bits only (CVE-2019-10063)
 _TIOCSTI = 0x5412
 _TIOCLINUX = 0x541C
+# asm-generic/socket.h and linux/fcntl.h
+_SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
+_SO_PASSPIDFD, _SO_PEERPIDFD = 76, 77
+_F_SETPIPE_SZ = 1031
 _REFUSED = (
     # namespaces and mounts
     "unshare setns umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount"
@@ -30,10 +34,16 @@ _REFUSED = (
     " kexec_file_load init_module finit_module delete_module iopl ioperm modify_ldt lookup_dcookie"
     " fanotify_init vhangup nfsservctl seccomp landlock_create_ruleset"
     # memory that no process's account shows, and objects that outlive the execution
-    " memfd_create memfd_secret shmget shmat semget msgget mq_open"
+    " memfd_create memfd_secret shmget shmat semget msgget mq_open vmsplice tee"
+    # what tells of mounts, files and processes outside
+    " inotify_init inotify_init1 inotify_add_watch"
     # clocks and names
     " settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname"
 )
+# Those that libseccomp may not know yet; numbers from 424 on are the same on all machines
+# (https://docs.kernel.org/process/adding-syscalls.html).
+_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR = 457, 458, 443, 467
+_REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,18 +88,41 @@ def _jail(pyseccomp: Any) -> bytes:
     for name in _REFUSED.split():
         if _is_known(pyseccomp, name):
             rules.add_rule(refuse, name)
+    for number in _REFUSED_NUMBERS:
+        rules.add_rule(refuse, number)
     # Its flags lie in memory, where a filter cannot look; the C library then uses clone.
     rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
     for request in (_TIOCSTI, _TIOCLINUX):
         rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, request))
+    _restrict_sockets(pyseccomp, rules)
+    rules.add_rule(refuse, "fcntl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, _F_SETPIPE_SZ))
+    return _instructions(rules)
+
+
+def _restrict_sockets(pyseccomp: Any, rules: Any) -> None:
+    refuse = pyseccomp.ERRNO(errno.EPERM)
     # Unix, IPv4 and IPv6 stay; the others (netlink, vsock, packet …) are not all confined by a
     # network namespace. Families 3 to 9 and from 11 on.
     families = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
     for family in range(socket.AF_INET6):
         if family not in families:
-            rules.add_rule(refuse, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
-    rules.add_rule(refuse, "socket", pyseccomp.Arg(0, pyseccomp.GT, socket.AF_INET6))
-    return _instructions(rules)
+            for call in ("socket", "socketpair"):
+                rules.add_rule(refuse, call, pyseccomp.Arg(0, pyseccomp.EQ, family))
+    for call in ("socket", "socketpair"):
+        rules.add_rule(refuse, call, pyseccomp.Arg(0, pyseccomp.GT, socket.AF_INET6))
+    # A descriptor of a process at the other end, which may lie outside of the jail.
+    for option in (_SO_PASSPIDFD, _SO_PEERPIDFD):
+        for call in ("getsockopt", "setsockopt"):
+            rules.add_rule(refuse, call, *_socket_option(pyseccomp, option))
+    # Larger buffers are kernel memory, which no process's account shows. It is reported as done:
+    # the size is a wish, and honest programs do not check it.
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, _SO_SNDBUFFORCE, _SO_RCVBUFFORCE):
+        rules.add_rule(pyseccomp.ERRNO(0), "setsockopt", *_socket_option(pyseccomp, option))
+
+
+def _socket_option(pyseccomp: Any, option: int) -> tuple[Any, Any]:
+    level = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, socket.SOL_SOCKET)
+    return level, pyseccomp.Arg(2, pyseccomp.MASKED_EQ, _INT, option)
 
 
 def _program(pyseccomp: Any) -> bytes:

@@ -1,10 +1,20 @@
-"""Memory and CPU time of a whole process tree, seen from outside it."""
+"""Memory and CPU time of a process tree, measured from outside it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import threading
+import time
 from dataclasses import dataclass
+from typing import Protocol
 
+INTERVAL_SECONDS = 0.025
+_SHORTEST_INTERVAL_SECONDS = 0.005
+_IDLE_INTERVALS = 40
+FREE_DESCRIPTORS = 256
+DESCRIPTOR_BYTES = 256 * 1024
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -33,12 +43,93 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def measure(pid: int, *, exact_above: int = 0) -> Usage:
-    """Return what the descendants of `pid` use, without `pid` itself.
+def kill_descendants(pid: int) -> None:
+    """Kill everything that `pid` started, but not `pid` itself."""
+    for process in descendants(pid)[1:]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+
+
+class Watched(Protocol):
+    """What a `Watchdog` watches."""
+
+    def watch(self) -> float:
+        """Enforce the limits; return the CPU seconds that are left."""
+
+
+class Watchdog:
+    """A thread that has every `Watched` enforce its limits, whatever the checker does meanwhile.
+
+    What is added and removed within `INTERVAL_SECONDS` is not watched at all.
+    """
+
+    def __init__(self) -> None:
+        self._watched: dict[Watched, float] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._asleep = self._closed = False
+
+    def add(self, watched: Watched) -> None:
+        """Watch from now on; the thread starts with the first one."""
+        with self._changed:
+            self._watched[watched] = time.monotonic() + INTERVAL_SECONDS
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="promptse-watchdog", daemon=True
+                )
+                self._thread.start()
+            elif self._asleep:
+                self._changed.notify()
+
+    def remove(self, watched: Watched) -> None:
+        """Stop watching."""
+        with self._changed:
+            self._watched.pop(watched, None)
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._closed = True
+            self._watched.clear()
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        idle = 0
+        while True:
+            with self._changed:
+                idle = 0 if self._watched else idle + 1
+                # To be woken for each short execution would cost more than to look in vain.
+                self._asleep = idle > _IDLE_INTERVALS
+                self._changed.wait(None if self._asleep else self._pause())
+                self._asleep = False
+                if self._closed:
+                    return
+                now = time.monotonic()
+                due = [watched for watched, when in self._watched.items() if when <= now]
+            for watched in due:
+                pause = min(INTERVAL_SECONDS, watched.watch())
+                with self._changed:
+                    if watched in self._watched:
+                        self._watched[watched] = time.monotonic() + pause
+
+    def _pause(self) -> float:
+        first = min(self._watched.values(), default=time.monotonic() + INTERVAL_SECONDS)
+        return max(first - time.monotonic(), _SHORTEST_INTERVAL_SECONDS)
+
+
+class Meter:
+    """Measures what the descendants of one process use, without that process itself.
 
     Memory is the proportional set size, which counts pages shared by forked processes once
     (https://docs.kernel.org/filesystems/proc.html). Where it may not be read, resident pages
-    that are not shared stand in.
+    that are not shared stand in. Kernel memory of sockets and pipes is in no process's account;
+    each open descriptor beyond `FREE_DESCRIPTORS` counts as `DESCRIPTOR_BYTES` for it.
+
+    CPU time includes that of processes that have gone since the last measurement. The kernel
+    adds the time of a process to its parent's only if the parent waits for it
+    (https://man7.org/linux/man-pages/man2/wait.2.html), which a program can avoid.
 
     Parameters
     ----------
@@ -49,20 +140,64 @@ def measure(pid: int, *, exact_above: int = 0) -> Usage:
         asked only where the resident pages, which are never fewer, come to more than this; their
         size stands otherwise.
     """
-    resident, cpu = 0, 0.0
-    processes = descendants(pid)[1:]
-    for process in processes:
-        try:
-            with open(f"/proc/{process}/statm") as file:  # noqa: PTH123
-                pages = int(file.read().split()[1])
-            with open(f"/proc/{process}/stat") as file:  # noqa: PTH123
-                fields = file.read().rpartition(")")[2].split()
-        except (OSError, ValueError):
-            continue  # gone meanwhile
-        resident += pages * _PAGE
-        cpu += sum(map(int, fields[11:15])) / _TICKS
-    memory = resident if resident <= exact_above else sum(map(_proportional, processes))
-    return Usage(memory=memory, cpu=cpu)
+
+    def __init__(self, pid: int, *, exact_above: int = 0) -> None:
+        self._pid = pid
+        self._exact_above = exact_above
+        self._seen: dict[_Identity, _Times] = {}
+        self._gone: dict[_Identity, float] = {}
+        self._waited_for = 0.0
+
+    def measure(self) -> Usage:
+        """Return what the tree uses now."""
+        resident, descriptors = 0, 0
+        processes = descendants(self._pid)[1:]
+        seen: dict[_Identity, _Times] = {}
+        for process in processes:
+            try:
+                with open(f"/proc/{process}/statm") as file:  # noqa: PTH123
+                    pages = int(file.read().split()[1])
+                with open(f"/proc/{process}/stat") as file:  # noqa: PTH123
+                    fields = file.read().rpartition(")")[2].split()
+            except (OSError, ValueError):
+                continue  # gone meanwhile
+            descriptors += _open_descriptors(process)
+            resident += pages * _PAGE
+            # A number is given to another process once all are used; the start time tells.
+            identity = process, fields[19]
+            own, waited_for = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+            seen[identity] = own / _TICKS, waited_for / _TICKS
+        memory = resident
+        if resident > self._exact_above:
+            memory = sum(map(_proportional, processes))
+        memory += max(0, descriptors - FREE_DESCRIPTORS) * DESCRIPTOR_BYTES
+        cpu = sum(map(sum, seen.values())) + self._lost(seen)
+        return Usage(memory=memory, cpu=cpu)
+
+    def _lost(self, seen: dict[_Identity, _Times]) -> float:
+        """Return seconds of processes that have gone and for which no parent waited."""
+        for identity, times in self._seen.items():
+            if identity in seen:
+                self._waited_for += max(0.0, seen[identity][1] - times[1])
+            else:
+                self._gone[identity] = sum(times)
+        for identity in seen:
+            # The list of children may lack a living process while others end.
+            self._gone.pop(identity, None)
+        self._seen = seen
+        return max(0.0, sum(self._gone.values()) - self._waited_for)
+
+
+_Identity = tuple[int, str]
+_Times = tuple[float, float]
+
+
+def _open_descriptors(pid: int) -> int:
+    try:
+        # Their number since Linux 6.2, else 0: https://docs.kernel.org/filesystems/proc.html
+        return os.stat(f"/proc/{pid}/fd").st_size  # noqa: PTH116 - a hot path
+    except OSError:
+        return 0
 
 
 def _proportional(pid: int) -> int:

@@ -351,8 +351,18 @@ class RunLog:
         """Return the number of measured variants of a suite."""
         return self._store.count(self._run, VariantRow.__name__, prefix=_prefix(suite))
 
-    def variant(self, suite: SuiteKey, task: str, variant: str) -> OutcomeRow | None:
-        """Return the outcome of one variant, or None if this run has not measured it."""
+    def variant(
+        self, suite: SuiteKey, task: str, variant: str, kind: type[Measured]
+    ) -> Measured | None:
+        """Return one variant, or None if this run has not measured it.
+
+        Parameters
+        ----------
+        suite, task, variant
+            Key of the suite and ids of task and variant.
+        kind
+            `OutcomeRow` reads only what scores need, `VariantRow` everything.
+        """
         name = _SEPARATOR.join((*_key_parts(suite), task, variant))
         value = self._store.get(self._run, VariantRow.__name__, name)
-        return None if value is None else msgspec.msgpack.decode(value, type=OutcomeRow)
+        return None if value is None else msgspec.msgpack.decode(value, type=kind)

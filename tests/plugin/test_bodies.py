@@ -56,7 +56,7 @@ def test_double(candidate, seen):
     programs = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(3)]
     model = replay({"test_double": programs}, PROMPT)
     result = run("--promptse-model", model, "-k", "auc-e", "-v")
-    result.stdout.fnmatch_lines(["*auc-e* PASSED (AUC-E 1.00)*"])
+    result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
 
 
 def test_a_method_may_be_marked(project, run):
@@ -67,6 +67,23 @@ class TestDouble:
         assert candidate(2) == 4
 """)
     run(*REFERENCE).assert_outcomes(passed=8)
+
+
+def test_methods_under_one_mark_share_its_completions(project, run, pytester):
+    project("""
+@quick
+class TestDouble:
+    def test_small(self, candidate):
+        assert candidate(2) == 4
+
+    def test_large(self, candidate):
+        assert candidate(200) == 400
+""")
+    run(*REFERENCE, "--promptse-report", "json:run.json").assert_outcomes(passed=16)
+    record = json.loads((pytester.path / "run.json").read_text())
+    assert {suite["n_measured"] for suite in record["suites"]} == {4}
+    # Four prompts with one sample each, though two methods check every completion.
+    assert record["usage"]["requests"] == 4
 
 
 def test_a_users_own_parameters_make_suites_of_their_own(project, run):

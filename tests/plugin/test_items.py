@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -70,7 +72,7 @@ def test_a_wording_fails_only_below_its_own_floor(run, answers, programs):
 def test_gates_measure_what_was_deselected(run):
     result = run("-k", "auc-e", "-v", *REFERENCE)
     result.assert_outcomes(passed=1, deselected=7)
-    result.stdout.fnmatch_lines(["*auc-e* PASSED (AUC-E 1.00)*"])
+    result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
 
 
 def test_a_wording_can_run_without_its_original(run):
@@ -81,7 +83,7 @@ def test_a_wording_can_run_without_its_original(run):
 
 def test_verbose_shows_passes_of_every_wording(run):
     result = run("-v", *REFERENCE)
-    result.stdout.fnmatch_lines(["*[[]original[]] PASSED (2/2)*"])
+    result.stdout.fnmatch_lines(["*[[]original[]] MEASURED (2/2)*"])
 
 
 def test_quiet_shows_one_line_per_suite(run):
@@ -181,6 +183,36 @@ def test_the_record_holds_what_was_measured(run, pytester, answers, programs):
     assert causes == [{"wrong_answer": 1}, {"exception": 2}, {}]
     assert "ValueError: no title" in task["variants"][1]["details"]["exception"]
     assert [variant["delta"] for variant in task["variants"]] == [-0.5, -1.0, 0.0]
+
+
+def test_a_variant_below_its_floor_shows_its_changes_a_failure_and_how_to_run_it_again(
+    run, answers, programs
+):
+    model = answers({0.2: [programs.raises]})
+    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.5")
+    shown = result.stdout.str()
+    assert "pass rate 0.00 < 0.5 (0 of 2 samples pass)" in shown
+    section = shown.partition("- promptse -")[2].partition("= promptse =")[0]
+    assert "prompt, with its changes from the original" in section
+    assert "[+" in section
+    assert "2 of 2 completions: exception" in section
+    assert "ValueError: no title" in section
+    assert "raise ValueError('no title')" in section
+    assert "::test_slugify[d0.2-" in section.partition("run it again")[2]
+
+
+def test_a_failed_test_can_be_looked_at_later(run, pytester, answers, programs):
+    model = answers({0.2: [programs.raises]})
+    run("--promptse-model", model)
+    promptse = Path(sys.executable).with_name("promptse")
+    listed = pytester.run(promptse, "show", "test_slug.py")
+    nodes = [line.split("pass  ")[1] for line in listed.outlines]
+    assert len(nodes) == 4
+    [broken] = [node for node in nodes if "[d0.2-" in node]
+    shown = pytester.run(promptse, "show", broken).stdout.str()
+    assert "replay" in shown
+    assert "0 of 2 completions pass" in shown
+    assert "raise ValueError('no title')" in shown
 
 
 def test_every_completion_is_recorded_on_request(run, pytester, answers, programs):

@@ -1,14 +1,22 @@
 import contextlib
+import copy
 import itertools
 import time
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
+from pytest_promptse.errors import TaskError
 from pytest_promptse.sandbox import pressure
-from pytest_promptse.sandbox.candidate import Handle, ProgramError, ProgramStopped
+from pytest_promptse.sandbox.candidate import (
+    CannotCrossError,
+    Handle,
+    ProgramError,
+    ProgramStopped,
+)
+from pytest_promptse.sandbox.guest import wire
 
 ECHO = "def f(x): return x"
 
@@ -22,24 +30,20 @@ def test_a_call_goes_to_the_program_and_its_answer_comes_back(load):
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        ("Counter('aab')", {"a": 2, "b": 1}),
-        ("defaultdict(list, a=[1])", {"a": [1]}),
-        ("OrderedDict(a=1)", {"a": 1}),
+        ("Counter('aab')", Counter("aab")),
+        ("defaultdict(list, a=[1])", defaultdict(list, a=[1])),
+        ("OrderedDict(a=1)", OrderedDict(a=1)),
         ("deque([1, 2])", deque([1, 2])),
-        ("namedtuple('P', 'x y')(1, 2)", (1, 2)),
-        ("enum.IntEnum('E', 'A').A", 1),
-        ("type('S', (str,), {})('text')", "text"),
-        ("type('L', (list,), {'__len__': lambda s: 9})([1])", [1]),
-        ("type('D', (dict,), {'items': lambda s: ()})(a=1)", {"a": 1}),
         ("Decimal('1.50')", Decimal("1.50")),
         ("Fraction(1, 3)", Fraction(1, 3)),
         ("range(3)", range(3)),
+        ("slice(1, 2)", slice(1, 2)),
         ("2**100", 2**100),
     ],
 )
-def test_standard_values_decay_to_plain_ones(load, expression, expected):
+def test_standard_values_arrive_as_what_they_are(load, expression, expected):
     candidate = load(
-        "import enum\nfrom collections import *\nfrom decimal import *\nfrom fractions import *\n"
+        "from collections import *\nfrom decimal import *\nfrom fractions import *\n"
         f"def f(): return {expression}"
     )
     answer = candidate()
@@ -47,15 +51,36 @@ def test_standard_values_decay_to_plain_ones(load, expression, expected):
     assert type(answer) is type(expected)
 
 
-def test_numpy_values_become_numbers_and_lists(load):
-    pytest.importorskip("numpy")
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("namedtuple('P', 'x y')(1, 2)", (1, 2)),
+        ("enum.IntEnum('E', 'A').A", 1),
+        ("type('S', (str,), {'__eq__': lambda s, o: True})('text')", "text"),
+        ("type('L', (list,), {'__eq__': lambda s, o: True})([1])", [1]),
+        ("type('D', (dict,), {'__eq__': lambda s, o: True, 'items': lambda s: ()})(a=1)", {"a": 1}),
+    ],
+)
+def test_a_value_of_a_subclass_compares_by_its_content(load, expression, expected):
+    candidate = load(
+        f"import enum\nfrom collections import namedtuple\ndef f(): return {expression}"
+    )
+    answer = candidate()
+    assert answer == expected
+    assert isinstance(answer, type(expected))
+    assert answer != type(expected)()
+
+
+def test_numpy_values_arrive_as_arrays_and_scalars(load):
+    np = pytest.importorskip("numpy")
     candidate = load(
         "import numpy as np\n"
         "def f(): return [np.arange(4).reshape(2, 2), np.float64(0.5), np.int8(3), np.bool_(True)]"
     )
-    answer = candidate()
-    assert answer == [[[0, 1], [2, 3]], 0.5, 3, True]
-    assert [type(item) for item in answer] == [list, float, int, bool]
+    array, *scalars = candidate()
+    assert array.tolist() == [[0, 1], [2, 3]]
+    assert scalars == [0.5, 3, True]
+    assert [type(item) for item in scalars] == [np.float64, np.int8, np.bool_]
 
 
 def test_what_the_program_changes_in_place_is_changed_here(load):
@@ -116,9 +141,7 @@ def test_an_exception_of_the_check_is_not_the_programs(load):
         ("x = 1 / 0", "exception", "ZeroDivisionError"),
         ("def g(): pass", "interface", "'f'"),
         ("f = 3", "interface", "int"),
-        ("def f(a, b): pass", "interface", "argument"),
         ("def f(x):\n    import os; os._exit(3)", "exception", "status 3"),
-        ("def f(x): raise SystemExit", "exception", "SystemExit"),
         ("def f(x):\n    import ctypes; ctypes.string_at(0)", "exception", "SIGSEGV"),
         ("def f(x): raise MemoryError", "resource", "Memory"),
     ],
@@ -131,6 +154,34 @@ def test_what_stops_a_program_has_a_cause_and_stays(load, program, cause, words)
         assert candidate.raised(caught.value)
     assert candidate.failure.cause == cause
     assert words in candidate.failure.detail
+
+
+def test_a_call_that_does_not_fit_is_a_type_error_and_a_failed_interface_if_it_ends_the_check(load):
+    candidate = load("def f(a, b): return a")
+    with pytest.raises(TypeError, match="argument") as caught:
+        candidate(1)
+    assert candidate(1, 2) == 1
+    assert candidate.failure is None
+    assert candidate.raised(caught.value)
+    assert candidate.failure.cause == "interface"
+
+
+@pytest.mark.parametrize("name", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
+def test_an_exit_can_be_expected_by_its_type_and_is_a_stop_for_everybody_else(load, name):
+    candidate = load(f"def f(x):\n    if x: raise {name}(3)\n    return 1")
+    with pytest.raises(eval(name)) as caught:
+        candidate(1)
+    assert isinstance(caught.value, ProgramStopped)
+    assert name in caught.value.failure.detail
+    assert candidate(0) == 1
+    assert candidate.failure is None
+
+
+def test_stop_iteration_of_a_call_does_not_end_a_loop_of_the_check(load):
+    candidate = load("def f(n):\n    raise StopIteration")
+    with pytest.raises(ProgramError, match="StopIteration") as caught:
+        list(map(candidate, [1, 2]))
+    assert isinstance(caught.value, RuntimeError)
 
 
 def test_a_check_that_catches_exceptions_does_not_catch_a_stop(load):
@@ -304,11 +355,48 @@ def test_other_names_of_the_program_are_reached_through_its_module(load):
         assert candidate.module.missing
 
 
-def test_an_argument_that_is_no_plain_data_is_the_checks_mistake(load):
+@pytest.mark.parametrize("value", [time, object(), (n for n in ()).gi_frame])
+def test_what_cannot_be_sent_is_an_error_of_the_task(load, value):
     candidate = load(ECHO)
-    with pytest.raises(TypeError, match="object"):
-        candidate(object())
+    with pytest.raises(CannotCrossError, match="cannot be sent"):
+        candidate(value)
     assert candidate(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("fixture", "words"),
+    [
+        ("capsys", "candidate.output"),
+        ("monkeypatch", "argument"),
+        ("caplog", "candidate.output"),
+        ("recwarn", "candidate.output"),
+    ],
+)
+def test_a_fixture_of_the_host_says_what_to_use_instead(load, request, fixture, words):
+    candidate = load(ECHO)
+    with pytest.raises(TaskError, match=words):
+        candidate(request.getfixturevalue(fixture))
+
+
+def test_a_value_too_large_to_send_is_no_error_of_the_task(load):
+    candidate = load(ECHO)
+    with pytest.raises(ValueError, match="bytes"):
+        candidate("x" * (wire.MAX_BYTES + 1))
+
+
+def test_arguments_that_a_program_changed_are_as_before_for_the_next(sandbox):
+    cases = [[3, 1], {"a": [1]}, {1}, bytearray(b"x"), deque([1])]
+    before = copy.deepcopy(cases)
+    program = (
+        "def f(a, b, c, d, e):\n"
+        "    a.sort(); b['a'].append(2); b['n'] = 1; c.add(2); d.extend(b'y'); e.append(2)"
+    )
+    for _ in range(2):
+        with sandbox.load(program, entry_point="f") as candidate:
+            candidate(*cases)
+            assert cases[0] == [1, 3]
+            assert cases[1] == {"a": [1, 2], "n": 1}
+        assert cases == before
 
 
 def test_a_script_runs_as_main_with_input_and_arguments(load):
@@ -347,7 +435,7 @@ def test_a_script_that_does_not_compile_is_a_syntax_failure(load):
 
 
 def test_a_program_too_large_to_send_has_failed(load):
-    candidate = load("#" * 9_000_000)
+    candidate = load("#" * (wire.MAX_BYTES + 1))
     with pytest.raises(ProgramStopped, match="resource"):
         candidate(1)
 

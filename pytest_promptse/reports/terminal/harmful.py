@@ -106,21 +106,34 @@ def _failure(variant: VariantRecord, width: int) -> Iterator[Text]:
     yield line
 
 
-def difference(before: str, after: str) -> Text:
+def difference(before: str, after: str, *, context: int | None = _CONTEXT_WORDS) -> Text:
     """Return `after` with new words in ``[+…+]`` and removed words in ``[-…-]``.
 
-    The marks also work without colours. Long unchanged parts are shortened.
+    The marks also work without colours.
+
+    Parameters
+    ----------
+    before, after
+        The original and the variant.
+    context
+        Unchanged parts are shortened to this number of words at each end; None keeps them whole,
+        with their line breaks.
     """
     text = Text()
     for kind, part in word_diff(before, after):
         words = part.split()
-        if kind == "gone":
+        # Whole texts keep their lines: white space belongs to the parts.
+        if context is None and kind == "same":
+            text.append(part)
+        elif context is None and kind == "new":
+            text.append(f"[+{part}+]", "green")
+        elif kind == "gone":
             text.append("[-" + " ".join(words) + "-]", "red").append(" ")
         elif kind == "new":
             text.append("[+" + " ".join(words) + "+]", "green").append(" ")
         elif words:
-            if len(words) > 2 * _CONTEXT_WORDS + 1:
-                words = [*words[:_CONTEXT_WORDS], "…", *words[-_CONTEXT_WORDS:]]
+            if context is not None and len(words) > 2 * context + 1:
+                words = [*words[:context], "…", *words[-context:]]
             text.append(" ".join(words) + " ")
     return text
 

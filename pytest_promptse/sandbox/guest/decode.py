@@ -1,4 +1,4 @@
-"""From a message in the language of ``wire`` to a value, whoever wrote it."""
+"""Decodes a message in the format of ``wire``, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,14 @@ class _Hashing:
         return built
 
 
-def _take(parts: list[Any], *kinds: type | tuple[type, ...]) -> list[Any]:
+def take(parts: list[Any], *kinds: type | tuple[type, ...]) -> list[Any]:
+    """Return `parts` if they are as many as `kinds` and of exactly these types.
+
+    Raises
+    ------
+    WireError
+        If they are not.
+    """
     if len(parts) != len(kinds):
         raise WireError(f"expected {len(kinds)} parts, not {len(parts)}")
     for part, kind in zip(parts, kinds, strict=True):
@@ -59,11 +66,13 @@ def _take(parts: list[Any], *kinds: type | tuple[type, ...]) -> list[Any]:
 
 
 def _int(parts: list[Any]) -> int:
-    return int(_take(parts, str)[0], 16)
+    return int(take(parts, str)[0], 16)
 
 
 def _range(parts: list[Any]) -> range:
-    built = range(*_take(parts, int, int, int))
+    if any(abs(part) >= 2**63 for part in take(parts, int, int, int)):
+        raise WireError("a range has a bound beyond 64 bits")
+    built = range(*parts)
     try:
         fits = len(built) <= wire.MAX_RANGE
     except OverflowError:
@@ -74,12 +83,15 @@ def _range(parts: list[Any]) -> range:
 
 
 def _deque(parts: list[Any]) -> deque[Any]:
-    _take(parts[:1], (int, type(None)))
+    take(parts[:1], (int, type(None)))
     return deque(parts[1:], parts[0])
 
 
 def _decimal(parts: list[Any]) -> Decimal:
-    value = Decimal(_take(parts, str)[0])
+    (text,) = take(parts, str)
+    if len(text) > wire.MAX_DIGITS:
+        raise WireError(f"a decimal has more than {wire.MAX_DIGITS} digits")
+    value = Decimal(text)
     if value.is_finite() and abs(value.adjusted()) > wire.MAX_EXPONENT:
         raise WireError(f"a decimal has an exponent beyond {wire.MAX_EXPONENT}")
     return value
@@ -90,33 +102,46 @@ def _zone(seconds: float | None) -> timezone | None:
 
 
 def _datetime(parts: list[Any]) -> datetime:
-    text, offset, fold = _take(parts, str, (float, type(None)), int)
+    text, offset, fold = take(parts, str, (float, type(None)), int)
     return datetime.fromisoformat(text).replace(tzinfo=_zone(offset), fold=fold)
 
 
 def _time(parts: list[Any]) -> clock_time:
-    text, offset, fold = _take(parts, str, (float, type(None)), int)
+    text, offset, fold = take(parts, str, (float, type(None)), int)
     return clock_time.fromisoformat(text).replace(tzinfo=_zone(offset), fold=fold)
 
 
 _BUILDERS: dict[int, Callable[[list[Any]], Any]] = {
     wire.INT: _int,
-    wire.COMPLEX: lambda parts: complex(*_take(parts, float, float)),
-    wire.BYTES: lambda parts: _take(parts, str)[0].encode("latin-1"),
-    wire.BYTEARRAY: lambda parts: bytearray(_take(parts, str)[0].encode("latin-1")),
+    wire.COMPLEX: lambda parts: complex(*take(parts, float, float)),
+    wire.BYTES: lambda parts: take(parts, str)[0].encode("latin-1"),
+    wire.BYTEARRAY: lambda parts: bytearray(take(parts, str)[0].encode("latin-1")),
     wire.RANGE: _range,
     wire.DEQUE: _deque,
     wire.DECIMAL: _decimal,
-    wire.FRACTION: lambda parts: Fraction(*_take(parts, int, int)),
-    wire.DATE: lambda parts: date.fromisoformat(_take(parts, str)[0]),
+    wire.DATE: lambda parts: date.fromisoformat(take(parts, str)[0]),
     wire.TIME: _time,
     wire.DATETIME: _datetime,
-    wire.TIMEDELTA: lambda parts: timedelta(*_take(parts, int, int, int)),
+    wire.TIMEDELTA: lambda parts: timedelta(*take(parts, int, int, int)),
 }
-# Above so many parts the values are hashed on trial, as a check may do with them.
+# Bytes that an empty container takes, and bytes of each part, at most.
+_SIZES: dict[int, tuple[int, int]] = {
+    wire.LIST: (64, 8),
+    wire.TUPLE: (56, 8),
+    wire.SET: (216, 64),
+    wire.FROZENSET: (216, 64),
+    wire.DICT: (72, 52),
+    wire.DEQUE: (760, 8),
+}
+_SIZE = (160, 8)
+# Fewer steps than this need no account of memory and no check of depth.
+_MANY_STEPS = 20_000
+# From so many values on, they are hashed on trial, as a check may do with them.
 _TRIAL_FROM = 2048
-# What the program can choose the hash of; text and bytes are hashed with a secret.
-_CHOSEN_HASHES = (int, float, complex, tuple, frozenset, Fraction, Decimal)
+# Types whose hash the program can choose. Text and bytes are hashed with a secret. Smaller
+# integers and floats have distinct hashes, but for a few floats each.
+_CHOSEN_HASHES = (complex, tuple, frozenset, Fraction, Decimal)
+_HASH_MODULUS = 2**61 - 1
 
 
 class _Reader:
@@ -138,6 +163,8 @@ class _Reader:
             return self.hashing.to_set(items)
         elif operation == wire.FROZENSET:
             value = frozenset(self.hashing.to_set(items))
+        elif operation == wire.FRACTION:
+            value = self.fraction(items)
         elif operation in _BUILDERS:
             value = _BUILDERS[operation](items)
         else:
@@ -145,7 +172,16 @@ class _Reader:
         self.built.append(value)
         return value
 
+    def fraction(self, parts: list[Any]) -> Fraction:
+        """Return a fraction; its greatest common divisor costs quadratic time."""
+        if any(part.bit_length() > wire.MAX_FRACTION_BITS for part in take(parts, int, int)):
+            raise WireError(f"a fraction has more than {wire.MAX_FRACTION_BITS} bits")
+        self.hashing.check()
+        return Fraction(*parts)
+
     def read(self, steps: list[int], atoms: list[Any]) -> Any:
+        if len(steps) > _MANY_STEPS:
+            _check_memory(steps)
         stack: list[Any] = []
         position = 0
         pairs = iter(steps)
@@ -169,12 +205,24 @@ class _Reader:
         return stack[0]
 
     def try_hashing(self, atoms: list[Any]) -> None:
-        chosen = [value for value in atoms if type(value) in _CHOSEN_HASHES]
+        chosen = []
         for value in self.built:
-            if type(value) in _CHOSEN_HASHES and _is_hashable(value):
+            kind = type(value)
+            if (kind is int and abs(value) >= _HASH_MODULUS) or (
+                kind in _CHOSEN_HASHES and _is_hashable(value)
+            ):
                 chosen.append(value)
                 self.hashing.check()
+        if _has_large(atoms):
+            chosen += [v for v in atoms if type(v) is int and abs(v) >= _HASH_MODULUS]
         self.hashing.to_set(chosen)
+
+
+def _has_large(atoms: list[Any]) -> bool:
+    """Return whether an integer among `atoms` may share its hash with another."""
+    if set(map(type, atoms)) <= {int, float, bool}:
+        return bool(max(atoms) >= _HASH_MODULUS or min(atoms) <= -_HASH_MODULUS)
+    return any(type(v) is int and abs(v) >= _HASH_MODULUS for v in atoms)
 
 
 def _is_hashable(value: Any) -> bool:
@@ -185,9 +233,21 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
+def _check_memory(steps: list[int]) -> None:
+    """Refuse what would take too much memory, before any of it is built."""
+    room = wire.MAX_MEMORY
+    pairs = iter(steps)
+    for operation, count in zip(pairs, pairs, strict=True):
+        if operation != ATOMS:
+            fixed, each = _SIZES.get(operation, _SIZE)
+            room -= fixed + each * count
+    if room < 0:
+        raise WireError(f"the value takes more than {wire.MAX_MEMORY} bytes")
+
+
 def _check_depth(value: Any) -> None:
     level = [value]
-    for _ in range(MAX_DEPTH + 2):
+    for _ in range(MAX_DEPTH + 5):
         deeper: list[Any] = []
         for item in level:
             if type(item) is dict:
@@ -217,16 +277,18 @@ def decode(message: bytes, build: Callable[[int, list[Any]], Any] = _no_builder)
     message : bytes
         At most `wire.MAX_BYTES`.
     build : callable
-        Receives operation and parts of `REFERENCE` and `CALLBACK`, which mean something else at
-        either end, and returns the value.
+        Receives operation and parts of what either end understands in its own way, from
+        `REFERENCE` on, and returns the value.
 
     Raises
     ------
     WireError
-        When the message is anything but one well-formed value within the limits.
+        If the message is anything but one well-formed value within the limits.
     """
     if len(message) > wire.MAX_BYTES:
         raise WireError(f"a message of {len(message)} bytes is over the {wire.MAX_BYTES} allowed")
+    if len(message) > wire.MAX_PARTS and message.count(b",") > wire.MAX_PARTS:
+        raise WireError("a message has too many parts")
     try:
         text = message.decode("utf-8", "surrogatepass")
         pair, end = _parse(text)

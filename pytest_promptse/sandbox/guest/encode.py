@@ -1,4 +1,4 @@
-"""From a value to a message in the language of ``wire``."""
+"""Encodes a value as a message in the format of ``wire``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import wire
-from pytest_promptse.sandbox.guest.wire import ATOM_TYPES, ATOMS, MAX_DEPTH, Built, WireError
+from pytest_promptse.sandbox.guest.wire import (
+    ATOM_TYPES,
+    ATOMS,
+    MAX_DEPTH,
+    Built,
+    TooLargeError,
+    WireError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
 
 _SEQUENCES: dict[type, int] = {
     list: wire.LIST,
@@ -54,7 +61,7 @@ _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circul
 
 
 class _Writer:
-    """Flattens one value; `other` says how to send what is not plain (or raises)."""
+    """Flattens one value; `other` replaces what is not plain, or raises."""
 
     def __init__(self, other: Callable[[Any], Any]) -> None:
         self.steps: list[int] = []
@@ -67,68 +74,71 @@ class _Writer:
             steps[-1] += count
         else:
             steps += (operation, count)
-        if len(steps) + len(self.atoms) > wire.MAX_STEPS:
-            raise WireError("the value has too many parts")
+        if len(steps) + len(self.atoms) > wire.MAX_PARTS:
+            raise TooLargeError("the value has too many parts")
 
-    def write(self, value: Any, depth: int) -> None:
-        kind = type(value)
-        if kind in ATOM_TYPES:
-            if kind is int and not -_SAFE_INT <= value < _SAFE_INT:
-                # Decimal digits cost quadratic time and are capped by the interpreter.
-                self.build(Built(wire.INT, (hex(value),)), depth)
-            else:
-                self.atoms.append(value)
-                self.step(ATOMS, 1)
-            return
-        if depth > MAX_DEPTH:
-            raise WireError(f"the value is nested deeper than {MAX_DEPTH} levels")
-        operation = _SEQUENCES.get(kind)
-        if operation is not None:
-            self.sequence(value, depth)
-            self.step(operation, len(value))
-        elif kind is dict:
-            self.sequence(list(chain.from_iterable(value.items())), depth)
-            self.step(wire.DICT, 2 * len(value))
-        elif kind in _STANDARD:
-            self.build(_STANDARD[kind](value), depth)
-        elif kind is Built:
-            self.build(value, depth)
-        else:
-            self.write(self.other(value), depth + 1)
-
-    def sequence(self, values: Collection[Any], depth: int) -> None:
+    def write(self, value: Any) -> None:
+        """Write `value`; an explicit stack, so that depth does not cost interpreter frames."""
         atoms = self.atoms
-        kinds = set(map(type, values))
-        if kinds <= ATOM_TYPES and not (int in kinds and self.has_big(values)):
-            if values:
-                atoms.extend(values)
-                self.step(ATOMS, len(values))
-            return
-        pending = 0
-        for value in values:
+        pending: list[tuple[Iterator[Any], int, int]] = []
+        items: Iterator[Any] = iter((value,))
+        operation, count = ATOMS, 0
+        while True:
+            for item in items:
+                kind = type(item)
+                if kind in ATOM_TYPES and (kind is not int or -_SAFE_INT <= item < _SAFE_INT):
+                    atoms.append(item)
+                    self.step(ATOMS, 1)
+                    continue
+                inner, parts = self.take_apart(item)
+                if self.is_flat(parts):
+                    atoms.extend(parts)
+                    if parts:
+                        self.step(ATOMS, len(parts))
+                    self.step(inner, len(parts))
+                    continue
+                if len(pending) > MAX_DEPTH:
+                    raise TooLargeError(f"the value is nested deeper than {MAX_DEPTH} levels")
+                pending.append((items, operation, count))
+                items, operation, count = iter(parts), inner, len(parts)
+                break
+            else:
+                if not pending:
+                    return
+                self.step(operation, count)
+                items, operation, count = pending.pop()
+
+    def take_apart(self, value: Any) -> tuple[int, Collection[Any]]:
+        """Return the operation that builds `value`, and from what."""
+        for _ in range(10):
             kind = type(value)
-            if kind in ATOM_TYPES and (kind is not int or -_SAFE_INT <= value < _SAFE_INT):
-                atoms.append(value)
-                pending += 1
-                continue
-            if pending:
-                self.step(ATOMS, pending)
-                pending = 0
-            self.write(value, depth + 1)
-        if pending:
-            self.step(ATOMS, pending)
+            if kind in _SEQUENCES:
+                return _SEQUENCES[kind], value
+            if kind is dict:
+                return wire.DICT, list(chain.from_iterable(value.items()))
+            if kind is int:
+                # Decimal digits cost quadratic time and are capped by the interpreter.
+                return wire.INT, (hex(value),)
+            if kind in _STANDARD:
+                value = _STANDARD[kind](value)
+            elif kind is not Built:
+                value = self.other(value)
+            if type(value) is Built:
+                return value
+        raise WireError(f"a value of type {type(value).__name__} cannot be sent")
 
     @staticmethod
-    def has_big(values: Collection[Any]) -> bool:
-        return any(type(v) is int and not -_SAFE_INT <= v < _SAFE_INT for v in values)
-
-    def build(self, built: Built, depth: int) -> None:
-        self.sequence(built.parts, depth)
-        self.step(built.operation, len(built.parts))
+    def is_flat(values: Collection[Any]) -> bool:
+        kinds = set(map(type, values))
+        if kinds == {int}:
+            return bool(max(values) < _SAFE_INT and min(values) >= -_SAFE_INT)
+        return kinds <= ATOM_TYPES and not (
+            int in kinds and any(type(v) is int and not -_SAFE_INT <= v < _SAFE_INT for v in values)
+        )
 
 
 def _refuse(value: Any) -> Any:
-    raise WireError(f"a value of type {type(value).__name__} cannot travel")
+    raise WireError(f"a value of type {type(value).__name__} cannot be sent")
 
 
 def encode(value: Any, other: Callable[[Any], Any] = _refuse) -> bytes:
@@ -141,19 +151,20 @@ def encode(value: Any, other: Callable[[Any], Any] = _refuse) -> bytes:
         set, frozenset, range, deque, Decimal, Fraction, date, time, datetime or timedelta, of
         exactly these types, nested at most `MAX_DEPTH` levels.
     other : callable
-        Receives anything else and returns what shall be sent in its place: plain data or `Built`.
+        Receives anything else and returns what is sent in its place: a container or `Built`.
 
     Raises
     ------
+    TooLargeError
+        If the value is too deep or too large.
     WireError
-        When the value is too deep, too large or refused by `other`.
+        If `other` refuses a part of it.
     """
     writer = _Writer(other)
-    try:
-        writer.write(value, 0)
-        message = _dump([writer.steps, writer.atoms]).encode("utf-8", "surrogatepass")
-    except RecursionError:
-        raise WireError(f"the value is nested deeper than {MAX_DEPTH} levels") from None
+    writer.write(value)
+    message = _dump([writer.steps, writer.atoms]).encode("utf-8", "surrogatepass")
     if len(message) > wire.MAX_BYTES:
-        raise WireError(f"the value takes {len(message)} bytes, over the {wire.MAX_BYTES} allowed")
+        raise TooLargeError(
+            f"the value takes {len(message)} bytes, over the {wire.MAX_BYTES} allowed"
+        )
     return message

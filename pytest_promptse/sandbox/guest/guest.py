@@ -1,13 +1,14 @@
-"""The program's side of the talk, inside the jail: load, call, make plain, answer.
+"""The program's side, inside the jail: load the program, serve requests, send answers.
 
-Everything here can be broken by the program, which lives in the same process. Nothing depends
-on it: the worst that a program achieves is to answer with other plain data than it meant to.
+The program lives in the same process and can break everything here. Nothing depends on it: the
+worst that a program achieves is to answer with other data than it meant to.
 """
 
 from __future__ import annotations
 
 import atexit
 import builtins
+import gc
 import inspect
 import io
 import linecache
@@ -19,41 +20,27 @@ import threading
 import traceback
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
+from pytest_promptse.sandbox.guest.lent import Lent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 MODULE = "program"
 FILE = "program.py"
 _MAX_TRACEBACK = 20_000
 _MAX_MESSAGE = 2_000
 _PIECE = 2**16
-_MAX_OBJECTS = 100_000
 _COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
-
-
-# The base's own methods, since a subclass may override what the constructors ask for.
-_BASES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
-    (int, int.__int__),
-    (float, float.__float__),
-    (complex, complex.__complex__),
-    (str, str.__str__),
-    (bytes, bytes.__bytes__),
-    (bytearray, lambda value: bytearray(bytearray.__iter__(value))),
-    (list, lambda value: list(list.__iter__(value))),
-    (tuple, lambda value: tuple(tuple.__iter__(value))),
-    (dict, lambda value: dict(dict.items(value))),
-    (set, lambda value: set(set.__iter__(value))),
-    (frozenset, lambda value: frozenset(frozenset.__iter__(value))),
-    (deque, lambda value: deque(deque.__iter__(value), value.maxlen)),
-)
+_THREAD_STACK = 2 * 2**20
 
 
 class _UnbindableError(Exception):
-    """The call does not fit the signature of what the program defined."""
+    """Marks a `TypeError` of a call that does not fit the signature of what is called."""
 
 
 # Bare descriptors: making a socket object would cost every program what making ten others does.
@@ -84,72 +71,83 @@ def send(channel: int, message: bytes) -> None:
         sent += os.write(channel, data[sent : sent + _PIECE])
 
 
-def plain(value: Any) -> Any:
-    """Return plain data that says the same as `value`, or `value` itself where there is none.
-
-    Subclasses decay to the built-in type they extend: what else they are stays in the program.
-    """
-    for base, convert in _BASES:
-        if isinstance(value, base):
-            return convert(value)
-    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
-        return value.tolist()
-    return value
-
-
 class Guest:
-    """One program and the objects of it that the checker holds handles to."""
+    """One program and the requests about it."""
 
     def __init__(self, channel: int) -> None:
         self.channel = channel
         self.module = types.ModuleType(MODULE)
-        self.objects: dict[int, Any] = {}
-        self.numbers: dict[int, int] = {}
-        self.entry_point = ""
+        self.objects = objects.Objects(self.module)
+        self.lent = Lent(self.ask_check, self.objects.lent)
+        # Containers that are attributes of the check's objects: object, name, ours, as it was.
+        self.borrowed: dict[tuple[int, str], tuple[Any, bytes]] = {}
+        # Errors that an iterator raised behind items which were sent first.
+        self.postponed: dict[int, BaseException] = {}
+        self.tasks: Any = None
         self.changed: list[Any] | None = None
         self.requests: dict[str, Callable[..., Any]] = {
             "load": self.load,
             "script": self.script,
             "call": self.call,
+            "method": self.method,
             "next": self.next,
             "get": getattr,
+            "find": self.find,
+            "entry": lambda: self.objects.get(wire.ENTRY_NUMBER),
             "set": setattr,
+            "delete": delattr,
             "operate": self.operate,
+            "isinstance": isinstance,
+            "issubclass": issubclass,
+            "content": lambda value: objects.content_of(value, type(value))[1],
+            "names": dir,
+            "signature": _signature,
+            "start": self.start,
+            "step": self.step,
         }
 
     # -- values ---------------------------------------------------------------------------------
 
-    def send_value(self, value: Any) -> Any:
-        simpler = plain(value)
-        if type(simpler) is not type(value):
-            return simpler
-        number = self.numbers.get(id(value))
-        if number is None:
-            if len(self.objects) >= _MAX_OBJECTS:
-                raise wire.WireError("the program hands out too many objects")
-            number = len(self.objects)
-            self.objects[number] = value
-            self.numbers[id(value)] = number
-        kind = "iterator" if isinstance(value, Iterator) else "object"
-        name = getattr(type(value), "__name__", "object")
-        return wire.Built(wire.REFERENCE, (number, kind, str(name)[:100]))
-
     def build(self, operation: int, parts: list[Any]) -> Any:
-        if operation == wire.CALLBACK:
-            number = parts[0]
-
-            def callback(*args: Any, **kwargs: Any) -> Any:
-                return self.call_back(number, args, kwargs)
-
-            return callback
-        return self.module if parts[0] < 0 else self.objects[parts[0]]
+        if operation == wire.REFERENCE:
+            found = self.objects.get(parts[0])
+            return found if len(parts) == 1 else getattr(found, parts[1])
+        if operation == wire.LENT:
+            return self.lent.build(parts)
+        if operation == wire.STANDARD:
+            return standard.build_standard(parts, in_program=True)
+        if operation == wire.NAMED:
+            return operator.attrgetter(parts[1])(__import__(parts[0], fromlist=["_"]))
+        if operation == wire.ARRAY:
+            return objects.build_array(parts)
+        raise wire.WireError(f"operation {operation} is unknown")
 
     def answer(self, *parts: Any) -> None:
-        send(self.channel, encode(parts, self.send_value))
+        if self.borrowed:
+            self.return_borrowed()
+        send(self.channel, encode(parts, self.objects.send_value))
 
-    def call_back(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.answer("callback", number, args, kwargs)
-        return self.serve()
+    def ask_check(self, number: int, operation: str, args: Any, kwargs: Any) -> Any:
+        """Have the checker use one of its own objects."""
+        self.answer("callback", number, operation, args, kwargs)
+        found = self.serve()
+        if operation == "get" and isinstance(found, list | dict | set | bytearray | deque):
+            key = (number, args[0])
+            before = _snapshot(found)
+            if key in self.borrowed and self.borrowed[key][1] == before:
+                return self.borrowed[key][0]
+            self.borrowed[key] = (found, before)
+        return found
+
+    def return_borrowed(self) -> None:
+        """Tell the checker what the program changed in containers of the check's objects."""
+        for (number, name), (value, before) in list(self.borrowed.items()):
+            now = _snapshot(value)
+            if now != before:
+                self.borrowed[number, name] = (value, now)
+                message: Any = ("callback", number, "merge", (name, value), {})
+                send(self.channel, encode(message, self.objects.send_value))
+                self.serve()
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -161,8 +159,11 @@ class Guest:
             if verb == "return":
                 return args[0]
             if verb == "raise":
-                raise getattr(builtins, args[0], RuntimeError)(*args[1])
-            self.reply(verb, args)
+                raise args[0]
+            if verb == "release":
+                self.objects.release(args[0])
+            else:
+                self.reply(verb, args)
 
     def reply(self, verb: str, args: list[Any]) -> None:
         try:
@@ -175,27 +176,36 @@ class Guest:
             self.report(error)
 
     def report(self, error: BaseException) -> None:
+        kind = "raised"
+        if isinstance(error, _UnbindableError):
+            kind, error = "interface", error.args[0]
+        elif isinstance(error, wire.WireError):
+            kind = "unsendable"
         lines = traceback.format_exception(type(error), error, _own_part(error))
         text = "".join(lines)[-_MAX_TRACEBACK:]
-        kind = _KINDS.get(type(error), "raised")
         try:
-            message = str(error)[:_MAX_MESSAGE]
-        except Exception:  # noqa: BLE001 - the program's own __str__
-            message = ""
-        cls = type(error)
-        bases = [base.__name__ for base in cls.__mro__ if base.__module__ == "builtins"]
-        told = [cls.__name__, cls.__module__ == "builtins", bases, list(error.args), message, text]
-        try:
-            self.answer(kind, told, self.changed)
-        except wire.WireError:
-            told[3] = [message]
-            self.answer(kind, told, None)
+            lent = self.objects.lent.get(id(error))
+            told = wire.Built(wire.LENT, (lent,)) if lent is not None else error
+            self.answer(kind, told, text, self.changed)
+        except (wire.WireError, RecursionError):
+            cls = type(error)
+            name = standard.name_of(cls) or ("builtins", "Exception")
+            parts: Any = (
+                (objects.message_of(error),),
+                objects.message_of(error),
+                {},
+                None,
+                None,
+                False,
+            )
+            told = wire.Built(wire.EXCEPTION, (wire.Built(wire.NAMED, name), -1, *parts))
+            self.answer(kind, told, text, None)
 
     @staticmethod
     def flush() -> None:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in {sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__}:
             try:
-                stream.flush()
+                stream.flush()  # type: ignore[union-attr]
             except (OSError, ValueError, AttributeError):
                 continue  # closed or replaced by the program
 
@@ -208,7 +218,7 @@ class Guest:
 
     def load(self, source: str, entry_point: str) -> Any:
         """Run the program as a module; None, or cause, detail and traceback of its failure."""
-        self.entry_point = entry_point
+        self.objects.entry_point = entry_point
         code = self.compile(source)
         if isinstance(code, tuple):
             return code
@@ -220,7 +230,8 @@ class Guest:
             cause = "resource" if isinstance(error, MemoryError) else "exception"
             text = "".join(traceback.format_exception(type(error), error, _own_part(error)))
             lines = traceback.format_exception_only(type(error), error)
-            return (cause, f"while loading: {lines[-1].strip()[:_MAX_MESSAGE]}", text)
+            detail = f"while loading: {lines[-1].strip()[:_MAX_MESSAGE]}"
+            return (cause, detail, text[-_MAX_TRACEBACK:])
         target = self.module.__dict__.get(entry_point)
         if target is None:
             return ("interface", f"the program defines no {entry_point!r}", "")
@@ -238,65 +249,167 @@ class Guest:
         self.module.__file__ = FILE
         sys.modules["__main__"] = self.module
         sys.argv = [FILE, *arguments]
-        run_script(code, self.module.__dict__)
+        run_script(code, self.module)
         return None
 
     def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool) -> Any:
         """Call the entry point (None) or an object, and note the arguments if they change."""
-        function = self.module.__dict__[self.entry_point] if target is None else target
-        before = self.state(args, kwargs) if track else b""
+        function = self.module.__dict__[self.objects.entry_point] if target is None else target
+        before = _snapshot((args, kwargs)) if track else b""
         try:
             return function(*args, **kwargs)
         except TypeError as error:
             inner = error.__traceback__ and error.__traceback__.tb_next
             if inner is None and not _binds(function, args, kwargs):
-                raise _UnbindableError(str(error)) from None
+                raise _UnbindableError(error) from None
             raise
         finally:
-            if track and self.state(args, kwargs) != before:
-                self.changed = [args, kwargs]
+            if track and _snapshot((args, kwargs)) != before:
+                self.changed = [
+                    _by_value(args),
+                    dict(zip(kwargs, _by_value(kwargs.values()), strict=True)),
+                ]
 
-    def state(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-        """Return bytes that are others when an argument has changed."""
+    def method(
+        self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool
+    ) -> Any:
+        return self.call(getattr(target, name), args, kwargs, track)
+
+    def find(self, name: str) -> Any:
+        """Return an attribute of the entry point, or else a name of the module."""
         try:
-            # In C. Version 2 looks at values alone, later ones at who else refers to them too.
-            return marshal.dumps((args, kwargs), 2)
-        except ValueError:  # a Decimal, a handle: nothing that marshal knows
-            return encode([args, kwargs], self.send_value)
+            return getattr(self.objects.get(wire.ENTRY_NUMBER), name)
+        except AttributeError:
+            if name.startswith("__") or name not in self.module.__dict__:
+                raise
+            return self.module.__dict__[name]
 
-    def next(self, iterator: Iterator[Any], count: int) -> list[Any]:
-        """Return up to `count` items; fewer say that there are no more."""
-        items = []
+    def next(self, iterator: Iterator[Any], count: int) -> tuple[list[Any], bool, Any]:
+        """Return up to `count` items, whether the iterator is exhausted, and what it returned."""
+        error = self.postponed.pop(id(iterator), None)
+        if error is not None:
+            raise error
+        items: list[Any] = []
         for _ in range(count):
             try:
                 items.append(next(iterator))
-            except StopIteration:
+            except StopIteration as end:
+                return items, True, end.value
+            except BaseException as failed:
+                if not items:
+                    raise
+                self.postponed[id(iterator)] = failed
                 break
-        return items
+        return items, False, None
 
     def operate(self, name: str, *operands: Any) -> Any:
         return _OPERATIONS[name](*operands)
 
+    # -- coroutines -----------------------------------------------------------------------------
 
-_KINDS: dict[type[BaseException], str] = {
-    _UnbindableError: "interface",
-    wire.WireError: "unsayable",
-}
+    def start(self, awaitable: Any) -> Any:
+        """Start a task for a coroutine in the program's own event loop."""
+        import asyncio  # noqa: PLC0415 - heavy; only for programs with coroutines
+
+        if self.tasks is None:
+            self.tasks = asyncio.new_event_loop()
+            asyncio.set_event_loop(self.tasks)
+
+        async def wait() -> Any:
+            return await awaitable
+
+        return self.tasks.create_task(wait())
+
+    def step(self, task: Any, seconds: float) -> list[Any]:
+        """Run the loop until the task is done or `seconds` are over; its result in a list."""
+        import asyncio  # noqa: PLC0415 - loaded by `start`
+
+        self.tasks.run_until_complete(asyncio.wait({task}, timeout=seconds))
+        return [task.result()] if task.done() else []
+
+
+def _by_value(args: Any) -> list[Any]:
+    """Return changed arguments; streams, which are objects elsewhere, by value."""
+    found = []
+    for value in args:
+        is_stream = type(value) in (io.StringIO, io.BytesIO)
+        parts = standard.standard_parts(value, to_program=True) if is_stream else None
+        found.append(wire.Built(wire.STANDARD, parts) if parts else value)
+    return found
+
+
+def _snapshot(value: Any) -> bytes:
+    """Return bytes that differ when a value has changed."""
+    try:
+        # In C. Version 2 looks at values alone, later ones at who else refers to them too.
+        return marshal.dumps(value, 2)
+    except ValueError:  # a Decimal, an object: nothing that marshal knows
+        return encode(value, _identity)
+
+
+def _identity(value: Any) -> wire.Built:
+    parts = standard.standard_parts(value, to_program=True)
+    if parts is not None:
+        return wire.Built(wire.STANDARD, parts)
+    if type(value).__module__ == "numpy":
+        array = objects.numpy_parts(value)
+        if array is not None:
+            return wire.Built(wire.ARRAY, array)
+    base, content = objects.content_of(value, type(value))
+    return wire.Built(wire.REFERENCE, (id(value), content) if base else (id(value),))
+
+
+def _signature(function: Any) -> list[list[Any]]:
+    """Return name, kind, whether there is a default, and the default of each parameter."""
+    empty = inspect.Parameter.empty
+    return [
+        [
+            parameter.name,
+            int(parameter.kind),
+            parameter.default is not empty,
+            None if parameter.default is empty else parameter.default,
+        ]
+        for parameter in inspect.signature(function).parameters.values()
+    ]
+
+
+def _same_type_call(name: str) -> Callable[..., Any]:
+    return lambda value, *args: getattr(type(value), name)(value, *args)
+
+
 _OPERATIONS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(operator, name) for name in objects.ORDER},
     **{
-        name: getattr(operator, name)
-        for name in ("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem")
+        prefix + name: getattr(operator, prefix + name, None) or getattr(operator, f"{name}_")
+        for name in objects.BINARY
+        if name != "divmod"
+        for prefix in ("", "i")
     },
-    "setitem": operator.setitem,
-    "delitem": operator.delitem,
-    "len": len,
-    "iter": iter,
-    "bool": bool,
-    "str": str,
-    "repr": repr,
-    "enter": lambda manager: type(manager).__enter__(manager),
-    "exit": lambda manager: type(manager).__exit__(manager, None, None, None),
+    "divmod": divmod,
+    "pow": pow,
+    **{
+        name: _same_type_call(f"__{name}__")
+        for name in ("aiter", "anext", "aenter", "aexit", "enter", "exit", "missing", "fspath")
+    },
+    **{name: getattr(operator, name) for name in ("neg", "pos", "abs", "invert", "index")},
+    **{name: getattr(operator, name) for name in ("contains", "getitem", "setitem", "delitem")},
+    **{
+        name: getattr(builtins, name)
+        for name in wire.words("int float complex bytes len bool hash")
+    },
+    **{name: getattr(builtins, name) for name in wire.words("iter str repr format round reversed")},
+    "trunc": _same_type_call("__trunc__"),
+    "floor": _same_type_call("__floor__"),
+    "ceil": _same_type_call("__ceil__"),
+    "copy": lambda value: _copy().copy(value),
+    "deepcopy": lambda value: _copy().deepcopy(value),
 }
+
+
+def _copy() -> Any:
+    import copy  # noqa: PLC0415 - loaded already, by the warm interpreter
+
+    return copy
 
 
 def _own_part(error: BaseException) -> types.TracebackType | None:
@@ -317,11 +430,12 @@ def _binds(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return True
 
 
-def run_script(code: types.CodeType, names: dict[str, Any]) -> None:
+def run_script(code: types.CodeType, module: types.ModuleType) -> None:
     """Run `code` as the main program, threads and exit functions included, and end the process."""
     status = 0
+    _open_device_names()
     try:
-        exec(code, names)  # noqa: S102 - this is what the jail is for
+        exec(code, module.__dict__)  # noqa: S102 - this is what the jail is for
     except SystemExit as end:
         if isinstance(end.code, int):
             status = end.code & 0xFF
@@ -334,14 +448,41 @@ def run_script(code: types.CodeType, names: dict[str, Any]) -> None:
     # What the interpreter itself does at the end of a program.
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
+    _finalize(module)
     Guest.flush()
     os._exit(status)
 
 
+def _finalize(module: types.ModuleType) -> None:
+    """Drop the names of the main module in the interpreter's order, so that ``__del__`` runs."""
+    names = module.__dict__
+    for private in (True, False):
+        for name in list(names):
+            if name != "__builtins__" and (name.startswith("_") is private):
+                names[name] = None
+    gc.collect()
+
+
+def _open_device_names() -> None:
+    """Let ``open`` know the names of the standard streams, for the jail has no ``/proc``."""
+    plain_open = io.open
+    numbers = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+    def open_(file: Any, *args: Any, **kwargs: Any) -> Any:
+        number = numbers.get(os.fspath(file)) if not isinstance(file, int) else None
+        return plain_open(file if number is None else os.dup(number), *args, **kwargs)
+
+    builtins.open = io.open = open_
+
+
 def open_streams() -> None:
     """Give the program fresh standard streams over the descriptors 0, 1 and 2."""
-    sys.stdin = io.TextIOWrapper(io.FileIO(0, "r", closefd=False), encoding="utf-8")
+    reader = io.BufferedReader(io.FileIO(0, "r", closefd=False))
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(reader, encoding="utf-8")  # type: ignore[misc]
     for number, name in ((1, "stdout"), (2, "stderr")):
         raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
         stream = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace")
         setattr(sys, name, stream)
+        # The interpreter holds its streams twice: one that a program replaces is not closed.
+        setattr(sys, f"__{name}__", stream)
+    threading.stack_size(_THREAD_STACK)

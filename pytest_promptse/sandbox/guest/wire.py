@@ -1,29 +1,31 @@
-"""The language between checker and program: plain data, decoded strictly.
+"""The message format between the checker and the program: operations and limits.
 
-This module says what there is to say; ``encode`` and ``decode`` beside it speak. Both ends run
-all three, the far one inside the jail, where nothing is installed; so they need the standard
-library alone.
+The modules ``encode`` and ``decode`` implement it. All three run at both ends. Nothing is
+installed in the jail, so they need the standard library alone.
 
-A value travels as two flat JSON arrays: *atoms* (None, bool, int, float, str) and *steps*, pairs
-``operation, n`` of a stack machine that pushes the next n atoms or builds one value from the n
-topmost ones. JSON without objects cannot nest deeper than two, cannot hold a dict whose keys
-collide, and decodes in C; every container is then built here, under limits. There is no way to
-say "an instance of class X".
+A value travels as two flat JSON arrays. *Atoms* are None, bool, int, float and str. *Steps* are
+pairs ``operation, n`` of a stack machine: it pushes the next n atoms, or builds one value from the
+n topmost values. JSON without objects cannot nest deeper than two levels, cannot hold a dict
+whose keys collide, and decodes in C. Every container is then built under limits. No operation
+makes an instance of a class of the sender's choice.
 
-Limits on one message: `MAX_BYTES` of text, `MAX_DEPTH` levels, and `HASHING_SECONDS` of CPU time
-for hashing, which is what colliding keys attack
-(https://peps.python.org/pep-0456/ protects only text).
+The limits on one message are `MAX_BYTES` of text, `MAX_PARTS` atoms and steps, `MAX_DEPTH` levels,
+`MAX_MEMORY` bytes of containers, and `HASHING_SECONDS` of CPU time for hashing and arithmetic.
+Colliding keys attack hashing (https://peps.python.org/pep-0456/ protects only text).
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-MAX_BYTES = 8 * 2**20
-MAX_DEPTH = 200
-MAX_STEPS = 2_000_000
+MAX_BYTES = 32 * 2**20
+MAX_PARTS = 3_600_000
+MAX_DEPTH = 600
+MAX_MEMORY = 256 * 2**20
 MAX_RANGE = 1_000_000
 MAX_EXPONENT = 10_000
+MAX_DIGITS = 100_000
+MAX_FRACTION_BITS = 65_536
 HASHING_SECONDS = 0.4
 
 (
@@ -46,16 +48,40 @@ HASHING_SECONDS = 0.4
     DATETIME,
     TIMEDELTA,
     REFERENCE,
-    CALLBACK,
-) = range(20)
+    LENT,
+    STANDARD,
+    NAMED,
+    CLASS,
+    EXCEPTION,
+    ARRAY,
+) = range(25)
+"""The operations.
+
+``REFERENCE`` names an object of the program, ``LENT`` an object of the check, ``CLASS`` describes
+a class of the program, ``NAMED`` names an object of the standard library, ``STANDARD`` is a value
+of the types in ``standard``, ``EXCEPTION`` an exception, ``ARRAY`` a numpy array or scalar.
+"""
+
+MODULE_NUMBER = -1
+ENTRY_NUMBER = -2
+"""References to the program's module and to its entry point."""
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
 
 
 class WireError(Exception):
-    """A message that breaks the rules, or a value that cannot be said in them."""
+    """A message that breaks the rules, or a value that the format cannot express."""
+
+
+class TooLargeError(WireError):
+    """A value that is too large or too deep for one message."""
 
 
 class Built(NamedTuple):
-    """One operation and what it builds from: how a value that is no atom or container travels."""
+    """One operation and its parts: how a value that is no atom and no container travels."""
 
     operation: int
     parts: tuple[Any, ...]

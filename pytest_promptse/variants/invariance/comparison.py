@@ -27,7 +27,7 @@ __all__ = ["content_findings", "line_findings"]
 
 _HALF = 0.5
 """A sentence that shares more of its content with the task is taken for a part of it."""
-_THIRD = 0.34
+_THIRD = 0.32
 """A clause that shares no more can be its writer's own."""
 
 
@@ -66,7 +66,7 @@ def content_findings(
     yield from _item_order(original, variant)
     was, now = _different(original, variant)
     now = [sentence for sentence in now if not known(sentence.text)]
-    yield from _Comparison(was, now, vocabulary).findings()
+    yield from _Comparison(original, was, now, vocabulary).findings()
 
 
 def _different(
@@ -106,6 +106,8 @@ class _Comparison:
 
     Parameters
     ----------
+    original
+        All sentences of the original.
     was, now
         The sentences that only the original, and only the variant, has.
     vocabulary
@@ -113,8 +115,15 @@ class _Comparison:
     """
 
     def __init__(
-        self, was: Sequence[Sentence], now: Sequence[Sentence], vocabulary: Vocabulary
+        self,
+        original: Sequence[Sentence],
+        was: Sequence[Sentence],
+        now: Sequence[Sentence],
+        vocabulary: Vocabulary,
     ) -> None:
+        self._task = frozenset(
+            key for sentence in original for t in sentence.tokens if counts(t) for key in t.keys
+        )
         self._was = was
         self._now = now
         self._vocabulary = vocabulary
@@ -150,7 +159,7 @@ class _Comparison:
 
     def _instruction(self, sentence: Sentence) -> str:
         """Say why a sentence that is not the task's asks for something; else ``""``."""
-        if self._share(sentence.tokens) >= _THIRD or any(t.request for t in sentence.tokens):
+        if self._share(sentence.tokens) > _THIRD or any(t.request for t in sentence.tokens):
             return ""
         if is_address(sentence.words, sentence.tokens, self._vocabulary):
             return ""
@@ -166,8 +175,11 @@ class _Comparison:
         own = bool(set(words) & self._vocabulary.first_person)
         if own or first.optional or words[0].endswith(("ing", "ed")):
             return ""
-        found = next((t for t in sentence.tokens if counts(t) and self._share([t])), None)
-        return f"{found.text!r} speaks of the task" if found else ""
+        content = [token for token in sentence.tokens if counts(token)]
+        found = [token for token in content if token.keys & self._task]
+        if len(found) > _HALF * len(content):
+            return f"{found[0].text!r} speaks of the task"
+        return ""
 
     def _asked(self, sentence: Sentence) -> list[Token]:
         """Return the tokens of `sentence` without those of its writer's own talk."""
@@ -179,10 +191,11 @@ class _Comparison:
         request = next((t.clause for t in sentence.tokens if t.request), -1)
         tokens: list[Token] = []
         for clause in _clauses(sentence.tokens):
-            words = _words(clause)
-            before = clause[0].clause < request and not objection(words, clause, vocabulary)
+            words, share = _words(clause), self._share(clause)
+            before = clause[0].clause < request or (not tokens and not share)
+            before = before and not objection(words, clause, vocabulary)
             talk = before or is_own_talk(words, clause, vocabulary)
-            own = talk and self._share(clause) <= _THIRD
+            own = talk and share <= _THIRD
             if not own and not is_address(words, clause, vocabulary):
                 tokens.extend(clause)
         return tokens
@@ -200,7 +213,11 @@ class _Comparison:
             (added, lost, self._original, "added"),
         ):
             for token in tokens:
-                repeated = token.kind == "word" and not token.rule
+                alone = verb == "lost" or not any(
+                    other is not token and other.clause == token.clause for other in tokens
+                )
+                word = token.kind == "word" and " " not in token.text
+                repeated = word and not token.rule and alone
                 if repeated and any(same(token, other) for other in counterpart):
                     continue
                 if token not in heads and not self._is_tolerated(token, others):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import re
 import tokenize
@@ -92,7 +93,7 @@ def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             value = node.value.value
             if isinstance(value, str):
-                found.append((node.lineno, value))
+                found.append((node.lineno, inspect.cleandoc(value)))
     comments = {
         token.start[0]: token.string.lstrip("#").strip()
         for token in tokenize.generate_tokens(io.StringIO(text.rstrip() + "\n").readline)

@@ -44,6 +44,7 @@ _MOVABLE = frozenset({"order", "restriction", "comparison", "quantifier"})
 _ROLES = frozenset({"from", "into", "by", "over"})
 _STEPS = frozenset({"to", "by", "from"})
 _BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
+_ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
 """Parts of fewer tokens change places when a sentence is put into the passive voice."""
@@ -134,8 +135,21 @@ class _Order:
             one_clause = a.clause == b.clause and x.clause == y.clause
             outcome = a.kind in ("literal", "number") or a.text in ("True", "False", "None")
             alike = a.condition == b.condition and x.condition == y.condition
-            if one_clause or (outcome and alike):
+            moved = self._moved_along(a) or self._moved_along(b)
+            if one_clause or (outcome and alike and not moved):
                 yield a, b
+
+    def _moved_along(self, token: Token) -> bool:
+        """Whether the whole clause of a token stands together in the variant, too."""
+        mates = [
+            other
+            for other in self._was.sentences[token.sentence]
+            if other.clause == token.clause and other is not token
+        ]
+        clause = self._pairs[token].clause
+        return bool(mates) and all(
+            other in self._pairs and self._pairs[other].clause == clause for other in mates
+        )
 
     def exchanged(self) -> Iterator[_Pair]:
         """Yield words that exchanged what stands to their left, or to their right."""
@@ -220,7 +234,10 @@ class _Order:
     def bound_elsewhere(self) -> Iterator[_Pair]:
         """Yield a "not", "only", "first" or number that stands with another word."""
         for token, partner in self._pairs.items():
-            bound = token.rule in _BOUND and token.text.lower() not in _FREE
+            bound = token.rule in _BOUND and (
+                token.rule != "order" or token.text.lower() in _ORDINALS
+            )
+            bound = bound and token.text.lower() not in _FREE
             if not bound and token.kind != "number":
                 continue
             right, new_right = self._was.right.get(token), self._now.right.get(partner)

@@ -24,6 +24,14 @@ _MODALS = frozenset({"could", "can", "would", "will", "might", "may"})
 _ADVERBS = frozenset(
     {"please", "also", "and", "then", "just", "so", "but", "kindly", "always", "never", "do", "not"}
 )
+_DETERMINERS = frozenset({"the", "a", "an", "all", "every", "each", "any", "both"})
+_NO_VERBS = frozenset(
+    """what such not quite half love hate loving hating is was were are it in on at by for to of
+    from with after before during through all only just here there and but or so as if when while
+    than about over under same forgive excuse pardon wish thank bless blame picture imagine took had
+    got
+    made went felt slept spent lost left woke came i we you been being bit like""".split()  # noqa: SIM905 - a list of words
+)
 _FAVOURS = frozenset(
     """help do take have look spare save bear manage imagine believe tell hear see guess feel know
     understand start get sort give lend pick make""".split()  # noqa: SIM905 - a list of words
@@ -93,6 +101,8 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
         place += 1
     if place < len(words) and words[place] in verbs:
         return f"{words[place]!r} is an instruction"
+    if tuple(words[1:2]) and words[1] in _DETERMINERS and words[0] not in _NO_VERBS:
+        return f"{words[0]!r} is an instruction"
     for start, (modal, subject) in enumerate(pairwise(words)):
         if modal in _MODALS and subject == "you":
             rest = (word for word in words[start + 2 : start + 5] if word not in _ADVERBS)

@@ -1,0 +1,169 @@
+"""Objects of the check as the program sees them: stand-ins that ask the checker.
+
+A function, class or object that the check passes stays in the checker. The program gets a
+function, class or object of the same name; using it sends a request. The same object of the check
+is always the same stand-in, and comes back to the check as itself.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+from pytest_promptse.sandbox.guest import objects
+from pytest_promptse.sandbox.guest.wire import WireError
+
+Ask = Callable[..., Any]
+
+
+class _LentClass(type):
+    """The type of classes that stand for classes of the check."""
+
+    _lent_number: int
+    _lent_ask: Ask
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls._lent_ask(cls._lent_number, "call", args, kwargs)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return cls._lent_ask(cls._lent_number, "get", (name,), {})
+
+
+def _get(self: Any, name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return self._lent_ask(object.__getattribute__(self, "_lent_instance"), "get", (name,), {})
+
+
+def _set(self: Any, name: str, value: Any) -> None:
+    self._lent_ask(object.__getattribute__(self, "_lent_instance"), "set", (name, value), {})
+
+
+def _special(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        number = object.__getattribute__(self, "_lent_instance")
+        if name == "__next__":
+            found = self._lent_ask(number, name, args, kwargs)
+            if not found:
+                raise StopIteration
+            return found[0]
+        if name == "__await__":
+            return _awaited(self._lent_ask, number)
+        return self._lent_ask(number, name, args, kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _awaited(ask: Ask, number: int) -> Any:
+    result = ask(number, "__await__", (), {})
+    yield from ()
+    return result
+
+
+class Lent:
+    """Makes the stand-ins, and knows whose they are.
+
+    Parameters
+    ----------
+    ask : callable
+        Sends ``number, operation, arguments, keywords`` to the checker; returns its answer.
+    numbers : dict
+        Filled with the checker's number of every stand-in, by the stand-in's id.
+    """
+
+    def __init__(self, ask: Ask, numbers: dict[int, int]) -> None:
+        self._ask = ask
+        self._numbers = numbers
+        self._known: dict[int, Any] = {}
+
+    def build(self, parts: list[Any]) -> Any:
+        """Return the stand-in that a message describes, or the one known by its number."""
+        number, *description = parts
+        if not description:
+            return self._known[number]
+        kind, *rest = description
+        made = getattr(self, f"_{kind}")(number, *rest)
+        if number >= 0:
+            self._known[number] = made
+            self._numbers[id(made)] = number
+        return made
+
+    def _function(self, number: int, name: str, doc: str | None) -> Any:
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return self._ask(number, "call", args, kwargs)
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = doc
+        return function
+
+    def _class(
+        self, number: int, name: str, specials: str, fields: str | None, bases: tuple[Any, ...]
+    ) -> Any:
+        if any(isinstance(base, type) and issubclass(base, BaseException) for base in bases):
+            return type(name, bases, {"__module__": "check"})
+        names: dict[str, Any] = {special: _special(special) for special in specials.split()}
+        names |= {
+            "__module__": "check",
+            "__getattr__": _get,
+            "__setattr__": _set,
+            "_lent_number": number,
+            "_lent_ask": staticmethod(self._ask),
+        }
+        if "__eq__" in names and "__hash__" not in names:
+            names["__hash__"] = None
+        if fields is not None:
+            import dataclasses  # noqa: PLC0415 - loaded already, by the warm interpreter
+
+            made: Any = dataclasses.make_dataclass(name, fields.split())
+            names["__dataclass_fields__"] = made.__dataclass_fields__
+        own = tuple(base for base in bases if isinstance(base, _LentClass))
+        return _LentClass(name, own, names)
+
+    def _object(self, number: int, cls: Any) -> Any:
+        made = object.__new__(cls)
+        object.__setattr__(made, "_lent_instance", number)
+        return made
+
+    def _exception(self, _number: int, cls: Any, args: tuple[Any, ...], names: Any) -> Any:
+        try:
+            error = cls(*args)
+        except Exception:  # noqa: BLE001 - a constructor that wants something else
+            error = cls.__new__(cls)
+            error.args = args
+        error.__dict__.update(names)
+        return error
+
+    def _namedtuple(self, _number: int, name: str, fields: list[str]) -> Any:
+        return namedtuple(name, fields)  # noqa: PYI024
+
+    def _enum(self, _number: int, name: str, base: Any, members: dict[str, Any]) -> Any:
+        made: Any = getattr(enum, base)(name, members, module="check")
+        return made
+
+    def _member(self, _number: int, cls: Any, name: str) -> Any:
+        return cls[name]
+
+    def _subclass(self, _number: int, name: str, base: Any) -> Any:
+        return type(name, (base,), {"__module__": "check"})
+
+    def _value(self, _number: int, cls: Any, content: Any) -> Any:
+        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            return cls(*content)
+        if issubclass(cls, dict):
+            made = cls()
+            dict.update(made, content)
+            return made
+        return cls(content)
+
+    def bad(self, *_: Any) -> Any:
+        """Refuse a description that is unknown."""
+        raise WireError("a description of an unknown kind")
+
+
+SPECIALS = objects.SPECIALS - {"__aiter__", "__anext__", "__aenter__", "__aexit__"}
+"""Special methods of the check's objects that a program may use."""

@@ -1,0 +1,331 @@
+"""Objects of the program that the check refers to: numbers, classes, exceptions.
+
+What is not plain data and not a standard type stays in the program. The checker gets its number
+and, once, a description of its class: name, bases, the special methods that it supports. From
+that it makes a local class whose methods ask the program.
+
+An instance of a subclass of a plain type (a namedtuple, an ``IntEnum`` member, an own kind of
+dict) is sent with its *content*: the plain value that the base type's own methods read. The
+checker compares by that content.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import sys
+import types
+from collections import deque
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.sandbox.guest import standard, wire
+from pytest_promptse.sandbox.guest.wire import Built, WireError, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MAX_OBJECTS = 100_000
+_MAX_MESSAGE = 2_000
+_MAX_ATTRIBUTES = 50
+_MAX_CAUSES = 5
+_MAX_NAMES = 300
+_NAME_CHARS = 100
+
+UNARY = words(
+    "neg pos abs invert int float complex index round trunc floor ceil bytes len bool"
+    " reversed iter next enter exit aiter anext aenter aexit await call str repr format fspath"
+    " contains getitem setitem delitem missing"
+)
+BINARY = words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or")
+ORDER = ("eq", "ne", "lt", "le", "gt", "ge")
+SPECIALS = frozenset(
+    f"__{name}__"
+    for name in (
+        *UNARY,
+        *ORDER,
+        "hash",
+        "send",
+        *(prefix + name for name in BINARY for prefix in ("", "r", "i")),
+    )
+)
+"""Special methods that a local class gets where the program's class has them."""
+
+
+def _ordered(kind: str) -> Callable[[Any], Any]:
+    base = standard.find("collections", kind)
+    return lambda value: dict(base.items(value))
+
+
+# The base's own methods, since a subclass may override what the constructors ask for.
+CONTENT: dict[type, Callable[[Any], Any]] = {
+    int: int.__int__,
+    float: float.__float__,
+    complex: complex.__complex__,
+    str: str.__str__,
+    bytes: bytes.__bytes__,
+    bytearray: lambda value: bytearray(bytearray.__iter__(value)),
+    list: lambda value: list(list.__iter__(value)),
+    tuple: lambda value: tuple(tuple.__iter__(value)),
+    dict: lambda value: dict(dict.items(value)),
+    set: lambda value: set(set.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+    deque: lambda value: deque(deque.__iter__(value), value.maxlen),
+    standard.find("collections", "OrderedDict"): _ordered("OrderedDict"),
+    Decimal: lambda value: Decimal(Decimal.__str__(value)),
+    Fraction: lambda value: Fraction(value._numerator, value._denominator),  # noqa: SLF001
+    datetime: lambda value: datetime.combine(
+        datetime.date(value), datetime.timetz(value), tzinfo=value.tzinfo
+    ),
+    date: lambda value: date(value.year, value.month, value.day),
+    time: lambda value: time.fromisoformat(time.isoformat(value)).replace(tzinfo=value.tzinfo),
+    timedelta: lambda value: timedelta(value.days, value.seconds, value.microseconds),
+}
+
+
+def content_of(value: Any, cls: type) -> tuple[type | None, Any]:
+    """Return the plain type that `cls` extends with the value's content, else None twice."""
+    for base in cls.__mro__:
+        convert = CONTENT.get(base)
+        if convert is not None:
+            return base, convert(value)
+    if cls.__module__.startswith("pathlib") and cls.__name__ == "PosixPath":
+        return cls, Built(wire.STANDARD, ("pathlib.PosixPath", str(value)))
+    return None, None
+
+
+class Objects:
+    """The objects of one program that the checker holds, by number."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.module = module
+        self.entry_point = ""
+        self._by_number: dict[int, Any] = {}
+        self._numbers: dict[int, int] = {}
+        self._counts: dict[int, int] = {}
+        self._described: set[int] = set()
+        self._next = 0
+        # Objects of the check that the program holds: id of ours, number of theirs.
+        self.lent: dict[int, int] = {}
+
+    # -- references from the checker --------------------------------------------------------------
+
+    def get(self, number: int) -> Any:
+        """Return the object of a number."""
+        if number == wire.MODULE_NUMBER:
+            return self.module
+        if number == wire.ENTRY_NUMBER:
+            return self.module.__dict__[self.entry_point]
+        return self._by_number[number]
+
+    def release(self, released: list[list[int]]) -> None:
+        """Forget objects that the checker has let go, unless they were sent again meanwhile."""
+        for number, count in released:
+            left = self._counts.get(number, 0) - count
+            if left > 0:
+                self._counts[number] = left
+            elif number in self._by_number:
+                del self._numbers[id(self._by_number.pop(number))]
+                del self._counts[number]
+
+    # -- values for the checker -------------------------------------------------------------------
+
+    def send_value(self, value: Any) -> Built:  # noqa: C901, PLR0911 - one return for each kind
+        """Return how a value that is not plain data is sent."""
+        lent = self.lent.get(id(value))
+        if lent is not None:
+            return Built(wire.LENT, (lent,))
+        cls = type(value)
+        if isinstance(value, type):
+            name = standard.name_of(value)
+            return Built(wire.NAMED, name) if name else self._class(value)
+        if value is Ellipsis or value is NotImplemented:
+            return Built(wire.NAMED, standard.name_of(value) or ())
+        parts = standard.standard_parts(value)
+        if parts is not None:
+            return Built(wire.STANDARD, parts)
+        if isinstance(value, BaseException):
+            return self.exception(value)
+        of_check = self.lent.get(id(cls))
+        if of_check is not None:
+            if isinstance(value, enum.Enum):
+                return Built(wire.LENT, (of_check, "member", value.name))
+            return Built(wire.LENT, (of_check, "value", content_of(value, cls)[1]))
+        if cls.__module__ == "numpy":
+            array = numpy_parts(value)
+            if array is not None:
+                return Built(wire.ARRAY, array)
+        number = self._number(value)
+        base, content = content_of(value, cls)
+        described = self._class(cls)
+        if base is None:
+            return Built(wire.REFERENCE, (number, described))
+        return Built(wire.REFERENCE, (number, described, content))
+
+    def _number(self, value: Any) -> int:
+        number = self._numbers.get(id(value))
+        if number is None:
+            if len(self._by_number) >= _MAX_OBJECTS:
+                raise wire.TooLargeError("the program hands out too many objects")
+            number = self._next
+            self._next += 1
+            self._by_number[number] = value
+            self._numbers[id(value)] = number
+        self._counts[number] = self._counts.get(number, 0) + 1
+        return number
+
+    def _class(self, cls: type) -> Built:
+        number = self._number(cls)
+        if number in self._described:
+            return Built(wire.CLASS, (number,))
+        self._described.add(number)
+        self._counts[number] += 1  # for ever: later values name the class by its number alone
+        bases = tuple(base for base in cls.__bases__ if base is not object)
+        return Built(wire.CLASS, (number, *describe(cls), bases))
+
+    def exception(self, error: BaseException, depth: int = 0) -> Built:
+        """Return how an exception is sent: class, arguments, message, attributes, causes."""
+        cls = type(error)
+        name = standard.name_of(cls)
+        of_check = self.lent.get(id(cls))
+        if name:
+            number, described = -1, Built(wire.NAMED, name)
+        elif of_check is not None:
+            number, described = -1, Built(wire.LENT, (of_check,))
+        else:
+            number, described = self._number(error), self._class(cls)
+        attributes = dict(list(_attributes(error).items())[:_MAX_ATTRIBUTES])
+        causes: list[Any] = [None, None]
+        if depth < _MAX_CAUSES:
+            for place, cause in enumerate((error.__cause__, error.__context__)):
+                if isinstance(cause, BaseException):
+                    causes[place] = self.exception(cause, depth + 1)
+        return Built(
+            wire.EXCEPTION,
+            (
+                described,
+                number,
+                tuple(error.args),
+                message_of(error),
+                attributes,
+                *causes,
+                bool(error.__suppress_context__),
+            ),
+        )
+
+
+def message_of(error: BaseException) -> str:
+    """Return ``str(error)``, or nothing where that raises."""
+    try:
+        return str.__str__(str(error))[:_MAX_MESSAGE]
+    except Exception:  # noqa: BLE001 - the program's own __str__
+        return ""
+
+
+def _attributes(error: BaseException) -> dict[str, Any]:
+    found = {
+        name: value
+        for name, value in getattr(error, "__dict__", {}).items()
+        if type(name) is str and not name.startswith("__")
+    }
+    notes = getattr(error, "__notes__", None)
+    if type(notes) is list:
+        found["__notes__"] = [note for note in notes if type(note) is str]
+    if isinstance(error, OSError):
+        found |= {"filename": error.filename, "filename2": error.filename2}
+    elif isinstance(error, ImportError | NameError | AttributeError):
+        found["name"] = error.name
+        if isinstance(error, ImportError):
+            found["path"] = error.path
+    return found
+
+
+def describe(cls: type) -> tuple[Any, ...]:
+    """Return name, module, documentation, specials, overrides, methods and fields of a class."""
+    specials: set[str] = set()
+    overrides: set[str] = set()
+    methods: set[str] = set()
+    base = next((kind for kind in cls.__mro__ if kind in CONTENT), None)
+    own = True
+    for kind in cls.__mro__[:-1]:
+        names = kind.__dict__
+        own = own and kind is not base
+        specials |= SPECIALS & names.keys()
+        if own:
+            overrides |= names.keys()
+        methods |= {
+            name
+            for name, value in names.items()
+            if isinstance(value, _METHODS) and not name.startswith("__")
+        }
+    if base is not None:
+        overrides &= {*dir(base)}
+    else:
+        overrides.clear()
+    if getattr(cls, "__hash__", None) is None:
+        specials.discard("__hash__")
+        specials.add("!hash")
+    fields = None
+    if "__dataclass_fields__" in cls.__dict__:
+        fields = " ".join(field.name for field in dataclasses.fields(cls))
+    doc = cls.__doc__ if type(cls.__doc__) is str and cls.__module__ != "builtins" else None
+    return (
+        str(cls.__name__)[:_NAME_CHARS],
+        str(cls.__qualname__)[:_NAME_CHARS],
+        str(cls.__module__)[:_NAME_CHARS],
+        doc and doc[:_MAX_MESSAGE],
+        " ".join(sorted(specials)),
+        " ".join(sorted(overrides)),
+        " ".join(sorted(methods)[:_MAX_NAMES]),
+        fields,
+    )
+
+
+_METHODS = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    classmethod,
+    staticmethod,
+)
+
+
+def numpy_parts(value: Any) -> tuple[Any, ...] | None:
+    """Return dtype, shape (None for a scalar) and bytes of a numpy value, or None."""
+    numpy = sys.modules["numpy"]
+    is_array = type(value) is numpy.ndarray
+    if not is_array and not isinstance(value, numpy.generic):
+        return None
+    dtype = value.dtype
+    if dtype.kind not in "biufcmMSU" or dtype.fields is not None:
+        return None
+    shape = tuple(value.shape) if is_array else None
+    return dtype.str, shape, numpy.ascontiguousarray(value).tobytes().decode("latin-1")
+
+
+def build_array(parts: list[Any]) -> Any:
+    """Return the numpy array or scalar of `numpy_parts`.
+
+    Raises
+    ------
+    WireError
+        If the parts do not fit each other, or numpy is not installed here.
+    """
+    try:
+        import numpy as np  # noqa: PLC0415 - heavy; needed only where arrays are used
+    except ImportError:
+        raise WireError("numpy is not installed beside pytest") from None
+    code, shape, data = parts
+    if type(code) is not str or type(data) is not str or len(code) > 12:  # noqa: PLR2004
+        raise WireError("an array is malformed")
+    dtype = np.dtype(code)
+    if dtype.kind not in "biufcmMSU" or dtype.fields is not None or dtype.subdtype is not None:
+        raise WireError("an array of a type that cannot be sent")
+    flat = np.frombuffer(data.encode("latin-1"), dtype=dtype).copy()
+    if shape is None:
+        return flat[0]
+    if type(shape) is not tuple or any(type(n) is not int or n < 0 for n in shape):
+        raise WireError("an array is malformed")
+    return flat.reshape(shape)

@@ -1,0 +1,148 @@
+"""Pairs of a program and a check: run in one process and in the sandbox, and compared.
+
+A file of ``pairs/`` holds many. ``=== name key=value`` begins a pair; the program follows, then a
+line ``---`` and the statements of the check. ``entry`` names the entry point (``f`` else),
+``limits`` changes limits, ``expect`` is ``fail`` for a hostile program.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_promptse.sandbox.causes import ProgramStopped
+from pytest_promptse.sandbox.limits import Limits
+
+FOLDER = Path(__file__).parent / "pairs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    name: str
+    program: str
+    check: str
+    entry: str = "f"
+    expect: str = "pass"
+    limits: dict[str, float] = field(default_factory=dict)
+
+
+def read_pairs(pattern: str) -> list[Pair]:
+    pairs = []
+    for path in sorted(FOLDER.glob(pattern)):
+        for text in path.read_text().split("\n=== ")[0:]:
+            head, _, body = text.removeprefix("=== ").partition("\n")
+            name, *words = head.split()
+            settings: dict[str, Any] = dict(word.split("=", 1) for word in words)
+            if "limits" in settings:
+                parts = (part.split("=") for part in settings["limits"].split(","))
+                settings["limits"] = {key: float(value) for key, value in parts}
+            program, check = body.split("\n---\n")
+            name = f"{path.stem}/{name}"
+            pairs.append(Pair(name=name, program=program + "\n", check=check, **settings))
+    return pairs
+
+
+class Local:
+    # The entry point of a program that runs here.
+
+    @property
+    def __doc__(self):
+        return self._entry.__doc__
+
+    def __init__(self, pair: Pair) -> None:
+        self.module = types.ModuleType("program")
+        sys.modules["program"] = self.module
+        exec(compile(pair.program, "program.py", "exec"), self.module.__dict__)
+        self._entry = self.module.__dict__[pair.entry]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._entry(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(self._entry, name)
+        except AttributeError:
+            return getattr(self.module, name)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, self._entry)
+
+    def __iter__(self) -> Any:
+        return iter(self._entry)
+
+    def __len__(self) -> int:
+        return len(self._entry)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._entry[key]
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._entry
+
+
+def run_check(pair: Pair, candidate: Any) -> None:
+    names = {"candidate": candidate, "pytest": pytest, "__name__": "check"}
+    module = types.ModuleType("check")
+    module.__dict__.update(names)
+    sys.modules["check"] = module
+    exec(compile(pair.check, "check.py", "exec"), module.__dict__)
+
+
+def judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
+    """Return pass or fail, and why."""
+    limits = Limits(**{"wall": 10.0, "cpu": 10.0, **pair.limits})
+    with sandbox.load(pair.program, entry_point=pair.entry, limits=limits) as candidate:
+        try:
+            run_check(pair, candidate)
+        except ProgramStopped as stop:
+            verdict = "fail", f"{stop.failure.cause}: {stop.failure.detail}"
+        except (Exception, pytest.fail.Exception) as error:
+            import traceback
+
+            candidate.raised(error)
+            line = [
+                f.lineno
+                for f in traceback.extract_tb(error.__traceback__)
+                if f.filename == "check.py"
+            ]
+            verdict = "fail", f"line {line[-1:]} {type(error).__name__}: {error}"
+        else:
+            verdict = "pass", ""
+    if candidate.failure is not None:
+        verdict = "fail", f"{candidate.failure.cause}: {candidate.failure.detail}"
+    return verdict
+
+
+if __name__ == "__main__":
+    from pytest_promptse.sandbox.isolation import open_sandbox
+
+    with open_sandbox("bwrap", workers=1) as sandbox:
+        bad = 0
+        pairs = read_pairs(sys.argv[1] if len(sys.argv) > 1 else "*.txt")
+        for pair in pairs:
+            if len(sys.argv) > 2 and sys.argv[2] not in pair.name:
+                continue
+            here = ""
+            if pair.expect == "pass":
+                try:
+                    run_check(pair, Local(pair))
+                except BaseException as error:
+                    import traceback
+
+                    here = f"IN PROCESS {type(error).__name__}: {error} {traceback.extract_tb(error.__traceback__)[-1]}"
+            try:
+                verdict, why = judge(sandbox, pair)
+            except BaseException as error:
+                import traceback
+
+                traceback.print_exc()
+                verdict, why = "unjudged", repr(error)
+            if verdict != pair.expect or here:
+                bad += 1
+                print(f"{pair.name}: {verdict} {why[:300]} {here}")
+        print(len(pairs), "pairs,", bad, "bad")

@@ -1,0 +1,48 @@
+"""A session that a CI service cancels leaves its store in one file, without a write-ahead log."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BODY = """
+import pathlib, time, pytest
+
+@pytest.mark.promptse("Write `one()`.", reference="def one():\\n    return 1\\n", samples=1)
+def test_one(candidate):
+    assert candidate() == 1
+    pathlib.Path("judging").touch()
+    time.sleep(60)
+"""
+
+
+def test_sigterm_ends_the_session_and_closes_the_store(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_one=BODY)
+    command = (sys.executable, "-m", "pytest", "--promptse-model", "reference", "-p", "no:xdist")
+    process = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL)
+    wait_for(pytester.path / "judging", process)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == pytest.ExitCode.INTERRUPTED
+    folder = pytester.path / ".promptse"
+    assert not (folder / "promptse.db-wal").exists()
+    with closing(sqlite3.connect(folder / "promptse.db")) as connection:
+        [(count,)] = connection.execute("SELECT count(*) FROM completion")
+    assert count > 0
+
+
+def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 120
+    while not path.exists():
+        assert process.poll() is None, "pytest ended"
+        assert time.monotonic() < deadline, f"{path} did not appear"
+        time.sleep(0.05)
