@@ -476,7 +476,15 @@ def _open_device_names() -> None:
 
 
 def open_streams() -> None:
-    """Give the program fresh standard streams over the descriptors 0, 1 and 2."""
+    """Give the program fresh standard streams over the descriptors 0, 1 and 2.
+
+    A stream remembers whether its descriptor can seek. The program's are pipes, so the streams
+    are made while these descriptors are pipes.
+    """
+    kept = [os.dup(number) for number in range(3)]
+    reading, writing = os.pipe()
+    for number, end in enumerate((reading, writing, writing)):
+        os.dup2(end, number)
     reader = io.BufferedReader(io.FileIO(0, "r", closefd=False))
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(reader, encoding="utf-8")  # type: ignore[misc]
     for number, name in ((1, "stdout"), (2, "stderr")):
@@ -485,4 +493,9 @@ def open_streams() -> None:
         setattr(sys, name, stream)
         # The interpreter holds its streams twice: one that a program replaces is not closed.
         setattr(sys, f"__{name}__", stream)
+    for number, end in enumerate(kept):
+        os.dup2(end, number)
+    for end in (*kept, reading, writing):
+        os.close(end)
+    # Sixty-four threads must fit into the limit on address space.
     threading.stack_size(_THREAD_STACK)
