@@ -62,12 +62,25 @@ def _compare(chosen: argparse.Namespace) -> int:
     sizes = _pairs(chosen.size, "--size", _billions)
 
     from pytest_promptse.compare import csv_files, page, terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare.psychometrics import psychometric_sections  # noqa: PLC0415
     from pytest_promptse.compare.study import study_of  # noqa: PLC0415
 
     if chosen.html is not None:
         page.check_installed()
-    study = study_of(_runs(chosen.records), families=families, sizes=sizes)
+    runs = _runs(chosen.records)
     width, colours = shutil.get_terminal_size().columns, sys.stdout.isatty()
+    alone = () if any(run.record.suites for run in runs) else psychometric_sections(runs)
+    if alone:
+        # Without stability suites there are no common tasks to put side by side.
+        title = "Psychometric suites"
+        text = terminal.render_sections(alone, title=title, width=width, colours=colours)
+        sys.stdout.write(text + "\n")
+        if chosen.html is not None:
+            page.write_sections(alone, chosen.html, title=title)
+        if chosen.csv is not None:
+            csv_files.write_sections(alone, chosen.csv)
+        return 0
+    study = study_of(runs, families=families, sizes=sizes)
     sys.stdout.write(terminal.render(study, width=width, colours=colours) + "\n")
     if chosen.html is not None:
         page.write(study, chosen.html)

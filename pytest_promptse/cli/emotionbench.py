@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.psychometrics.emotionbench.scoring import Change, Method, Summary
 
-_ARROWS = {"up": "↑", "down": "↓", "none": "-"}
+_ARROWS = {"up": "↑", "down": "↓", "none": "—"}
 
 
 def add_parser(

@@ -10,11 +10,11 @@ from pytest_promptse.errors import RecordError
 from pytest_promptse.record.tables import csv_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_promptse.compare.study import Study
-    from pytest_promptse.compare.table import Cell, Column, Table
+    from pytest_promptse.compare.table import Cell, Column, Section, Table
 
 
 def write(study: Study, folder: Path) -> list[Path]:
@@ -25,10 +25,21 @@ def write(study: Study, folder: Path) -> list[Path]:
     RecordError
         If a file cannot be written.
     """
+    return write_sections(sections_of(study), folder)
+
+
+def write_sections(sections: Sequence[Section], folder: Path) -> list[Path]:
+    """Write every table of `sections` into `folder`, making it if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If a file cannot be written.
+    """
     paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for section in sections_of(study):
+        for section in sections:
             for table in section.tables:
                 path = folder / f"{table.name}.csv"
                 with path.open("w", encoding="utf-8", newline="") as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.compare.sections import sections_of
 from pytest_promptse.compare.table import sort_value, written
@@ -11,7 +11,10 @@ from pytest_promptse.record.files import write_chunks
 from pytest_promptse.reports.html import standalone_page
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_promptse.compare.study import Study
+    from pytest_promptse.compare.table import Section
 
 _FOLDER = Path(__file__).with_name("page")
 
@@ -46,13 +49,33 @@ def render(study: Study) -> str:
     from pytest_promptse.compare.figures import figures_of, numbers_of  # noqa: PLC0415 - the extra
 
     days = sorted({entry.source.record.finished[:10] for entry in study.subset.entries})
-    return standalone_page.rendered(
-        _FOLDER / "compare.html.j2",
-        [standalone_page.FOLDER / "sort.js", _FOLDER / "compare.js"],
-        filters={"written": written, "sort_value": sort_value},
+    return _rendered(
+        title=study.subset.title,
         study=study,
         sections=sections_of(study),
         numbers=numbers_of(study),
         figures=figures_of(study),
         span=" to ".join(dict.fromkeys((days[0], days[-1]))),
+    )
+
+
+def write_sections(sections: Sequence[Section], path: Path, *, title: str) -> None:
+    """Write sections alone as a page, for records without stability suites.
+
+    Raises
+    ------
+    RecordError, SettingsError
+        As `write`.
+    """
+    check_installed()
+    page = _rendered(title=title, study=None, sections=sections, numbers={}, figures={}, span="")
+    write_chunks([page.encode()], path, what=f"--html {path}")
+
+
+def _rendered(**values: Any) -> str:
+    return standalone_page.rendered(
+        _FOLDER / "compare.html.j2",
+        [standalone_page.FOLDER / "sort.js", _FOLDER / "compare.js"],
+        filters={"written": written, "sort_value": sort_value},
+        **values,
     )

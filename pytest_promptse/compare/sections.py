@@ -500,4 +500,4 @@ _SECTIONS = (leaderboard, quadrants, against_first, performance, distance, light
 
 def sections_of(study: Study) -> list[Section]:
     """Return the sections of a study, those too that only say what is missing."""
-    return [make(study) for make in _SECTIONS]
+    return [*(make(study) for make in _SECTIONS), *study.psychometrics]

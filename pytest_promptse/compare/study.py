@@ -9,6 +9,7 @@ from pytest_promptse.compare.common_subset import common_subset_of
 from pytest_promptse.compare.emotion import emotion_analysis
 from pytest_promptse.compare.entry import entries_of
 from pytest_promptse.compare.leaderboard import changes_of, leaderboard_of
+from pytest_promptse.compare.psychometrics import psychometric_sections
 from pytest_promptse.compare.questions import moderation, screening, trade_off
 from pytest_promptse.errors import RecordError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_promptse.compare.entry import NamedRecord
     from pytest_promptse.compare.leaderboard import Cut, LeaderboardRow, TaskChange
     from pytest_promptse.compare.questions import Moderation, Screening, TradeOff
+    from pytest_promptse.compare.table import Section
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,7 @@ class Study:
     moderation: Moderation
     screening: Screening
     emotions: EmotionAnalysis
+    psychometrics: tuple[Section, ...] = ()
 
 
 def study_of(
@@ -73,4 +76,5 @@ def study_of(
         moderation=moderation(subset, leaderboard),
         screening=screening(subset, leaderboard),
         emotions=emotion_analysis(subset, leaderboard),
+        psychometrics=psychometric_sections(runs),
     )

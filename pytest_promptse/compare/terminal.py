@@ -12,6 +12,8 @@ from pytest_promptse.compare.table import written
 from pytest_promptse.reports.formatting import console, printed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from pytest_promptse.compare.study import Study
@@ -20,14 +22,32 @@ if TYPE_CHECKING:
 
 def render(study: Study, *, width: int, colours: bool) -> str:
     """Return a study as text of at most `width` columns, with ANSI colours if asked for."""
-    out = console(width=width, colours=colours)
     entries = study.subset.entries
     records = len({id(entry.source.record) for entry in entries})
     source = f", from {records} records" if records > 1 else ""
-    out.print(Text(f"{study.subset.title}{source}", "bold"))
-    for note in study.subset.notes:
+    return render_sections(
+        sections_of(study),
+        title=f"{study.subset.title}{source}",
+        notes=study.subset.notes,
+        width=width,
+        colours=colours,
+    )
+
+
+def render_sections(
+    sections: Sequence[Section],
+    *,
+    title: str,
+    notes: Sequence[str] = (),
+    width: int,
+    colours: bool,
+) -> str:
+    """Return sections under a title as text of at most `width` columns."""
+    out = console(width=width, colours=colours)
+    out.print(Text(title, "bold"))
+    for note in notes:
         out.print(Text(note, "yellow"))
-    for section in sections_of(study):
+    for section in sections:
         _print(out, section)
     return printed(out)
 

@@ -183,6 +183,8 @@ def price(value: object) -> tuple[float, float]:
 
 def engine_args(value: object) -> dict[str, str]:
     """Read ``"max-model-len=1024 enforce-eager"``, quoted as in a shell, with dashes or without."""
+    if isinstance(value, dict):
+        return {str(name): str(given) for name, given in value.items()}
     parts = [part.lstrip("-").partition("=") for part in shlex.split(text(value))]
     if any(not name for name, _, _ in parts):
         raise ValueError("not a list of arguments; give NAME=VALUE, separated by spaces")

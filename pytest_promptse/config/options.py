@@ -123,6 +123,12 @@ OPTIONS: Mapping[str, Option] = {
             repeatable=True,
         ),
         _option(
+            "require_model",
+            option_types.switch,
+            False,
+            "fail if promptse tests are selected but no model is given, instead of skipping them",
+        ),
+        _option(
             "base_url",
             option_types.text,
             None,

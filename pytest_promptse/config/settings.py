@@ -36,6 +36,7 @@ class Settings:
     """
 
     model: tuple[str, ...]
+    require_model: bool
     base_url: str | None
     api: Literal["chat", "completions", "responses"] | None
     vllm_args: Mapping[str, str]

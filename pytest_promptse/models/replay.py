@@ -190,7 +190,7 @@ class ReplayBackend:
     def _decode(self, line: bytes, number: int) -> ReplayLine:
         try:
             found = self._decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ModelError(
                 f"{self._path}, line {number}: {error}; expected an object with 'task_id' and "
                 "'completion' or 'text'"

@@ -14,11 +14,13 @@ import pytest
 
 from pytest_promptse._redaction import redact_argument
 from pytest_promptse.config.options import OPTIONS, flag_of, ini_of
+from pytest_promptse.plugin.pytest_private import ini_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_promptse.config.options import Option
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.record.schema import InvocationRecord
 
@@ -67,7 +69,7 @@ class GivenSettings:
                 if value is not None and option.name not in flags:
                     flags[option.name] = value
                     self._note_old_name(flag_of(name), option.flag)
-                value = None if option.flag_only else config.getini(ini_of(name))
+                value = None if option.flag_only else _ini_value(config, option, ini_of(name))
                 if value not in (None, [], "") and option.name not in ini:
                     ini[option.name] = value
                     self._note_old_name(ini_of(name), option.ini)
@@ -143,6 +145,14 @@ class GivenSettings:
         from pytest_promptse.tasks.template import anchored
 
         return {**values, "template": [anchored(p.strip(), folder, self._root) for p in patterns]}
+
+
+def _ini_value(config: pytest.Config, option: Option, name: str) -> Any:
+    """Return the raw value of an ini key; text with several lines is a list if it may be one."""
+    value = ini_value(config, name)
+    if option.repeatable and isinstance(value, str):
+        return [line.strip() for line in value.splitlines() if line.strip()]
+    return value
 
 
 def given_settings(config: pytest.Config) -> GivenSettings:

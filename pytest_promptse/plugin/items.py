@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import platform
-import warnings
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +28,7 @@ from pytest_promptse.tasks.example import shown
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.plan import Suite
@@ -40,6 +39,11 @@ if TYPE_CHECKING:
 
 _TASK: pytest.StashKey[Task] = pytest.StashKey()
 RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+# Remarks for the summary. They are no warnings, which "filterwarnings = error" would turn into
+# failures.
+_NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
+# Why the item could not be scored.
+_NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
 _DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
@@ -442,7 +446,11 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
             return
     except NotScoredError as error:
         run.log_error(item.nodeid, error)
-        raise
+        if item.config.option.fulltrace:
+            raise
+        item.stash[_NOT_SCORED] = str(error)
+        # Formatting a traceback takes long, and a run out of budget has hundreds of such items.
+        pytest.fail(str(error), pytrace=False)
     report_gate(item, gate, target.suite.settings.inconclusive)
 
 
@@ -499,8 +507,7 @@ def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
     verb = "MEASURED" if gate.threshold is None else "PASSED"
     item.stash[RESULT_WORD] = f"{verb} ({gate.message})"
     item.user_properties.extend(_properties(gate))
-    for warning in gate.warnings:
-        warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {warning}"), stacklevel=2)
+    item.stash[_NOTES] = list(gate.warnings)
     if gate.verdict == "fail" or (gate.value is None and gate.threshold is not None):
         pytest.fail(gate.message, pytrace=False)
     if gate.verdict == "inconclusive":
@@ -510,7 +517,7 @@ def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
             case "skip":
                 pytest.skip(gate.message)
             case "pass":
-                warnings.warn(pytest.PytestWarning(f"{item.nodeid}: {gate.message}"), stacklevel=2)
+                item.stash[_NOTES].append(gate.message)
 
 
 def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
@@ -536,15 +543,46 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     if TARGET not in item.stash and RESULT_WORD not in item.stash:
         return
     report.promptse = item.stash.get(RESULT_WORD, "")  # type: ignore[attr-defined]
+    if call.when == "call":
+        report.promptse_notes = item.stash.get(_NOTES, [])  # type: ignore[attr-defined]
     if report.when == "call" and report.failed and _DETAILS in item.stash:
         report.sections.append(("promptse", item.stash[_DETAILS]))
-    if call.excinfo is None or not isinstance(call.excinfo.value, NotScoredError | TaskError):
+    if call.excinfo is None:
         return
-    message = call.excinfo.getrepr(style="value")
-    if message.reprcrash is not None:
-        # The short summary and JUnit show this message.
-        message.reprcrash.message = str(call.excinfo.value)
-    report.longrepr = message
-    if isinstance(call.excinfo.value, NotScoredError):
+    not_scored = item.stash.get(_NOT_SCORED, None)
+    if not_scored is not None or isinstance(call.excinfo.value, NotScoredError):
         # pytest calls a failed set-up an error: in its counts, its exit code and JUnit.
         report.when = "setup"
+    if not_scored is not None:
+        report.promptse_not_scored = not_scored  # type: ignore[attr-defined]
+        _set_summary_line(report.longrepr, not_scored)
+    if item.config.option.fulltrace or not isinstance(
+        call.excinfo.value, NotScoredError | TaskError
+    ):
+        return
+    message = call.excinfo.getrepr(style="value")
+    _set_summary_line(message, str(call.excinfo.value))
+    report.longrepr = message
+
+
+def _set_summary_line(longrepr: Any, message: str) -> None:
+    """Set the line that the short summary and JUnit show; by default it begins with the class."""
+    crash = getattr(longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = message
+
+
+def notes_in(stats: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the notes on all items of a session, each with the node id.
+
+    Parameters
+    ----------
+    stats
+        All reports by category, as pytest's terminal reporter keeps them.
+    """
+    return [
+        f"{report.nodeid}: {note}"
+        for reports in stats.values()
+        for report in reports
+        for note in getattr(report, "promptse_notes", ())
+    ]

@@ -96,7 +96,7 @@ class PsychometricItem(pytest.Item):
             self.stash[RESULT_WORD] = f"({suite.stage_word(answers)})"
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        return self.path, None if self.suite is None else self.suite.line - 1, self.name
+        return self.path, 0 if self.suite is None else self.suite.line - 1, self.name
 
 
 def log_suites(run: PromptseRun, items: Sequence[PsychometricItem]) -> None:

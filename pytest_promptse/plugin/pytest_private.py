@@ -22,6 +22,18 @@ def ini_names(config: pytest.Config) -> Iterable[str]:
     return list(config._inicfg if hasattr(config, "_inicfg") else config.inicfg)  # noqa: SLF001
 
 
+def ini_value(config: pytest.Config, name: str) -> Any:
+    """Return the raw value of a registered ini option, or None if the file does not set it.
+
+    ``config.getini`` knows one type per option. In TOML files a setting such as a threshold may
+    be a string, a number or a table, and pytest 8.2 to 9.1 cannot register such a union.
+    """
+    given: Any = getattr(config, "_inicfg", {}).get(name)
+    if hasattr(given, "mode"):
+        return given.value
+    return config.getini(name)
+
+
 def fixture_definitions(item: pytest.Function) -> Mapping[str, Sequence[Any]]:
     """Return the definitions of all fixtures that an item uses, the one in effect last.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,7 +23,13 @@ from pytest_promptse.errors import (
 )
 from pytest_promptse.models.registry import ModelOptions, create_backend
 from pytest_promptse.plugin.invocation import REFUSAL, given_settings, invocation, run_id
-from pytest_promptse.plugin.items import TARGET, annotate, explain_comparison, run_function
+from pytest_promptse.plugin.items import (
+    TARGET,
+    annotate,
+    explain_comparison,
+    notes_in,
+    run_function,
+)
 from pytest_promptse.plugin.progress import TerminalProgress, WorkerProgress
 from pytest_promptse.plugin.psychometric_items import (
     PsychometricItem,
@@ -40,14 +47,14 @@ from pytest_promptse.run.shards import plan_shard
 from pytest_promptse.variants.generate import rewriter_named
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.plugin.items import ItemTarget
     from pytest_promptse.record.schema import Record
     from pytest_promptse.run.plan import PlannedVariant, Suite
     from pytest_promptse.run.shards import ShardPlan
-    from pytest_promptse.store.run_log import SuiteKey
+    from pytest_promptse.store.run_log import Progress, SuiteKey
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
 
@@ -70,6 +77,7 @@ def promptse_session(config: pytest.Config) -> PromptseSession:
         return found
     session = PromptseSession(config)
     config.pluginmanager.register(session, NAME)
+    config.pluginmanager.register(session.repeated_errors, f"{NAME}-errors")
     return session
 
 
@@ -87,10 +95,13 @@ class PromptseSession:
         The settings that the session was given.
     run
         The run of this session.
+    repeated_errors
+        Shortens pytest's section of errors.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self.given = given_settings(config)
+        self.repeated_errors = RepeatedErrors()
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
         self._suites_with_own_id: dict[tuple[int, str], Suite] = {}
@@ -111,12 +122,15 @@ class PromptseSession:
             id=run_id(config),
             create_backend=self._create_backend,
             create_rewriter=self._create_rewriter,
-            show_progress=(
-                WorkerProgress(lambda: self.run.run_log)
-                if self._is_worker
-                else TerminalProgress(config, price=settings.price)
-            ),
+            show_progress=self._waiting,
         )
+        self._progress = (
+            WorkerProgress(lambda: self.run.run_log)
+            if self._is_worker
+            else TerminalProgress(config, price=settings.price)
+        )
+        # The item that pytest-timeout watches, and its timeout.
+        self._timeout: tuple[pytest.Item, Any] | None = None
 
     # -- what collection needs ------------------------------------------------------------------
 
@@ -168,6 +182,12 @@ class PromptseSession:
         """Start to sample what the selected items need."""
         if self._refusal is not None:
             self._refuse(self._refusal)
+        settings = self.run.settings
+        if settings.require_model and not settings.model:
+            self._refuse(
+                "promptse_require_model: these tests need a model and none is given; add "
+                "--promptse-model or promptse_model in the ini file"
+            )
         if self._config.option.collectonly:
             return
         targets = [
@@ -229,14 +249,45 @@ class PromptseSession:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        hidden = self.repeated_errors.restore(terminalreporter)
+        if hidden:
+            terminalreporter.write_line(
+                f"promptse: {hidden} more items have the same errors; the short summary has all",
+                red=True,
+            )
         if self._record is not None:
             self._summarise(self._record, terminalreporter)
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:
+        """Remember the timeout of an item; pytest-timeout starts the timer afterwards."""
+        self._timeout = (item, settings)
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_cancel_timer(self) -> None:
+        self._timeout = None
 
     def pytest_unconfigure(self) -> None:
         if signal.getsignal(signal.SIGTERM) is _interrupt:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # A worker whose items are done may still sample for the other workers.
         self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
+
+    # -- waiting for completions ----------------------------------------------------------------
+
+    @contextmanager
+    def _waiting(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], object]]:
+        """Show progress, and suspend the timer of pytest-timeout: the test does not run."""
+        timeout, hook = self._timeout, self._config.hook
+        if timeout is not None:
+            hook.pytest_timeout_cancel_timer(item=timeout[0])
+        try:
+            with self._progress(progress) as tick:
+                yield tick
+        finally:
+            if timeout is not None:
+                item, settings = timeout
+                hook.pytest_timeout_set_timer(item=item, settings=settings)
 
     # -- start ----------------------------------------------------------------------------------
 
@@ -409,7 +460,47 @@ class PromptseSession:
             )
             terminal.write_line(text)
         _write_lines(terminal, self._notices, yellow=True)
+        _write_lines(terminal, notes_in(terminal.stats), yellow=True)
         _write_lines(terminal, self._shortfalls, red=True)
+
+
+class RepeatedErrors:
+    """Shows each reason why items were not scored once in pytest's section of errors.
+
+    The session object restores the reports before the short summary, which has every item.
+    """
+
+    def __init__(self) -> None:
+        self._all: list[Any] | None = None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
+        """Hide repeated errors before pytest's own implementation prints the section."""
+        self._all = terminalreporter.stats.get("error")
+        if self._all is not None:
+            seen: set[str] = set()
+            terminalreporter.stats["error"] = [
+                report
+                for report in self._all
+                if _is_first(getattr(report, "promptse_not_scored", None), seen)
+            ]
+        return (yield)
+
+    def restore(self, terminalreporter: Any) -> int:
+        """Put all reports back and return how many were hidden."""
+        if self._all is None:
+            return 0
+        hidden = len(self._all) - len(terminalreporter.stats["error"])
+        terminalreporter.stats["error"] = self._all
+        return hidden
+
+
+def _is_first(reason: str | None, seen: set[str]) -> bool:
+    if reason is None:
+        return True
+    first = reason not in seen
+    seen.add(reason)
+    return first
 
 
 def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]:

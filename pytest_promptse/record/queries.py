@@ -7,9 +7,12 @@ from heapq import nsmallest
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from pytest_promptse.record.psychometrics import BoundsRecord
     from pytest_promptse.record.schema import (
         ComparedRecord,
         Figure,
@@ -183,11 +186,20 @@ def compared(record: Record) -> list[Compared]:
     ]
 
 
+def psychometric_gates(record: Record) -> list[BoundsRecord]:
+    """Return the gates of all psychometric suites of a record."""
+    if isinstance(record.psychometrics, msgspec.UnsetType):
+        return []
+    of_csi = [gate for suite in record.psychometrics.csi for gate in suite.gates]
+    return of_csi + [gate for suite in record.psychometrics.emotionbench for gate in suite.gates]
+
+
 def overall(record: Record) -> str | None:
     """Return the worst verdict of all gates and comparisons, or None without any."""
     return worst_verdict(
         [
             *(suite.verdict for suite in record.suites),
+            *(gate.verdict for gate in psychometric_gates(record)),
             *(row.figure.verdict for row in compared(record)),
         ]
     )

@@ -528,7 +528,7 @@ def decode(text: bytes, *, where: str) -> Record:
     """
     try:
         schema = msgspec.json.decode(text, type=_Head).schema
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise RecordError(f"{where} is no result record") from None
     kind, _, version = schema.partition("/")
     if kind != SCHEMA.partition("/")[0]:
@@ -543,7 +543,7 @@ def decode(text: bytes, *, where: str) -> Record:
         )
     try:
         return msgspec.json.decode(text, type=Record)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise RecordError(f"{where} is a damaged result record: {error}") from None
 
 

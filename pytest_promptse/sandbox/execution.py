@@ -19,6 +19,8 @@ from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.zygote import READY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_promptse.sandbox.limits import Limits
     from pytest_promptse.sandbox.worker import Worker
 
@@ -27,6 +29,7 @@ _SHORTEST_GRANT_SECONDS = 0.005
 _MOST_PATIENCE = 5
 """Factor by which the wall-clock limit grows at most if the machine is short of processors."""
 
+MAX_CALLBACKS = 100_000
 _CHUNK = 1 << 16
 _HEADER = 4
 
@@ -100,6 +103,8 @@ class Execution:
         self._lock = threading.RLock()
         self._ended = False
         self._ready = False
+        self._callbacks = 0
+        self._callback_seconds = 0.0
         self._ready_at = self._stalled = self._granted = 0.0
         self._meter = watch.Meter(worker.zygote, exact_above=limits.memory)
         self._channel, theirs = socket.socketpair()
@@ -329,6 +334,27 @@ class Execution:
             self._fail("timeout", f"no answer within {self.limits.wall:g} s")
         self._granted += more
         return more
+
+    @contextlib.contextmanager
+    def callback(self) -> Iterator[None]:
+        """Count a callback of the check and the time that it takes.
+
+        Raises
+        ------
+        ProgramStopped
+            After too many callbacks, or when they took too long together. One that runs in the
+            checker cannot be interrupted: the check's author must bound its arguments.
+        """
+        self._callbacks += 1
+        if self._callbacks > MAX_CALLBACKS:
+            self._fail("resource", f"the program called back more than {MAX_CALLBACKS:,} times")
+        start = time.thread_time()
+        try:
+            yield
+        finally:
+            self._callback_seconds += time.thread_time() - start
+        if self._callback_seconds > self.limits.wall:
+            self._fail("timeout", f"callbacks of the check took over {self.limits.wall:g} s")
 
     def watch(self) -> float:
         """Kill the program if it uses more CPU time or memory than it may; called by a thread.

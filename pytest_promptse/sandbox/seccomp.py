@@ -36,10 +36,14 @@ _REFUSED = (
     # memory that no process's account shows, and objects that outlive the execution
     " memfd_create memfd_secret shmget shmat semget msgget mq_open vmsplice tee"
     # what tells of mounts, files and processes outside
-    " statmount listmount inotify_init inotify_init1 inotify_add_watch"
+    " inotify_init inotify_init1 inotify_add_watch"
     # clocks and names
     " settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname"
 )
+# Those that libseccomp may not know yet; numbers from 424 on are the same on all machines
+# (https://docs.kernel.org/process/adding-syscalls.html).
+_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR = 457, 458, 443, 467
+_REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,8 @@ def _jail(pyseccomp: Any) -> bytes:
     for name in _REFUSED.split():
         if _is_known(pyseccomp, name):
             rules.add_rule(refuse, name)
+    for number in _REFUSED_NUMBERS:
+        rules.add_rule(refuse, number)
     # Its flags lie in memory, where a filter cannot look; the C library then uses clone.
     rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
     for request in (_TIOCSTI, _TIOCLINUX):

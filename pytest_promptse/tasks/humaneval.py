@@ -167,7 +167,7 @@ def _parse(path: Path, content: bytes) -> dict[str, Task]:
 def _task(line: bytes) -> Task:
     try:
         record = json.loads(line)
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise TaskError(f"not a line of JSON: {error}") from None
     if not isinstance(record, dict):
         raise TaskError(f"not a task but a JSON {type(record).__name__}")

@@ -197,8 +197,10 @@ def parse(text: str, path: Path, *, first_line: int = 1) -> YamlNode:
         If `text` is not YAML, has no document or has several.
     """
     loader: Callable[[str], _Loader] = _Loader
+    whole = "\n" * (first_line - 1) + text
     try:
-        node = loader("\n" * (first_line - 1) + text).get_single_node()
+        _check_size(whole)
+        node = loader(whole).get_single_node()
     except yaml.MarkedYAMLError as error:
         raise _located(path, error) from None
     except yaml.YAMLError as error:
@@ -206,6 +208,51 @@ def parse(text: str, path: Path, *, first_line: int = 1) -> YamlNode:
     if node is None:
         raise TaskError(f"{path}:{first_line}: the document is empty")
     return YamlNode(path, node, node.start_mark.line + 1)
+
+
+_MOST_LEVELS = 100
+_MOST_NODES = 1_000_000
+
+
+def _check_size(text: str) -> None:
+    """Refuse nesting that overflows the stack, and aliases that stand for too many values.
+
+    The events of the parser say so before anything is built.
+    """
+    # Each open collection, with its anchor and the number of nodes in it so far.
+    open_: list[tuple[str | None, int]] = [(None, 0)]
+    sizes: dict[str, int] = {}
+
+    def add(nodes: int, event: yaml.Event) -> None:
+        anchor, before = open_[-1]
+        open_[-1] = anchor, before + nodes
+        if before + nodes > _MOST_NODES:
+            raise yaml.MarkedYAMLError(
+                problem=f"aliases make more than {_MOST_NODES:,} values of it",
+                problem_mark=_mark(event),
+            )
+
+    for event in yaml.parse(text, Loader=_Base):
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append((event.anchor, 1))
+            if len(open_) > _MOST_LEVELS:
+                raise yaml.MarkedYAMLError(
+                    problem=f"it is nested more than {_MOST_LEVELS} levels deep",
+                    problem_mark=_mark(event),
+                )
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, nodes = open_.pop()
+            if anchor is not None:
+                sizes[anchor] = nodes
+            add(nodes, event)
+        elif isinstance(event, yaml.AliasEvent):
+            add(sizes.get(event.anchor or "", 1), event)
+        elif isinstance(event, yaml.ScalarEvent):
+            add(1, event)
+
+
+def _mark(event: yaml.Event) -> Any:
+    return event.start_mark  # of libyaml's own class, which the stubs do not accept as a mark
 
 
 def _located(path: Path, error: yaml.MarkedYAMLError) -> TaskError:

@@ -244,3 +244,23 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(TaskError, match="cannot be read: No such file"):
         load_suite(tmp_path / "none.promptse.yaml")
+
+
+NESTED = "".join(
+    f"{name}: &{name} [{', '.join(['*' + before] * 9)}]\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"a: &a [x, x]\n{NESTED}", "aliases make more than 1,000,000 values"),
+        ("[" * 100_000, "nested more than 100 levels"),
+        ("- " * 100_000 + "x", "nested more than 100 levels"),
+    ],
+    ids=["an alias bomb", "deep brackets", "deep lists"],
+)
+def test_a_file_that_would_hold_or_crash_the_reader_is_refused(load, text, message):
+    with pytest.raises(TaskError, match=message):
+        load(text)

@@ -359,9 +359,8 @@ class EmotionBenchSuite(Measurement):
                         )
                     )
             method = self.settings.method
-            with_norms = name == PANAS.name
             changes[category] = [
-                _change(each, category if with_norms else None)
+                _change(each, category if self._has_norm(name, each.name) else None)
                 for each in score_table(reference, evoked[False], method=method)
             ]
             if self.settings.counterparts:
@@ -370,6 +369,19 @@ class EmotionBenchSuite(Measurement):
                     for each in score_table(reference, evoked[True], method=method)
                 ]
         return ScaleRecord(scale=name, default=default, changes=changes, counterparts=counterparts)
+
+    def _has_norm(self, scale: str, row: str) -> bool:
+        """Whether human subjects rated this scale in the same factors as a row pools."""
+        present = {each.factor for each in self.situations.situations}
+        if row == OVERALL:
+            wanted = {
+                f"{name}-{n}" for name, factors in EMOTIONS.items() for n in range(len(factors))
+            }
+        elif row in EMOTIONS:
+            wanted = {f"{row}-{n}" for n in range(len(EMOTIONS[row]))}
+        else:
+            wanted = {row}
+        return scale == PANAS.name and wanted <= present
 
     def decide(
         self, gate: PlannedGate, result: EmotionBenchRecord

@@ -60,16 +60,18 @@ def write(record: Record, path: Path) -> None:
 
 def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
     """Return the page of a record, with at most `limit` bytes of embedded data."""
-    from pytest_promptse.reports.html import figures  # noqa: PLC0415 - needs the extra
+    from pytest_promptse.reports.html import figures, psychometrics  # noqa: PLC0415 - the extra
 
     record = escaped(record)
     series = series_of(record)
+    affect = psychometrics.sections(record)
     harmful, n_harmful = losses(record.tasks, most=_HARMFUL)
     return standalone_page.rendered(
         standalone_page.FOLDER / "page.html.j2",
         [standalone_page.FOLDER / "sort.js", standalone_page.FOLDER / "page.js"],
         record=record,
         series=series,
+        labels=[one.label for one in series] or [model.spec for model in record.models],
         verdict=overall(record),
         unscored=unscored(record),
         compared=compared(record),
@@ -78,6 +80,9 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         rankings=[_ranking(ranking) for ranking in record.rankings],
         curves=figures.curves(record, series),
         voices=figures.voices(record),
+        affect=affect,
+        # A run without any suite is shown as one of stability that measured nothing.
+        stability=bool(record.suites) or not (affect["csi"] or affect["emotionbench"]),
         causes=_causes(record),
         harmful=harmful,
         n_harmful=n_harmful,

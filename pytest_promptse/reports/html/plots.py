@@ -83,6 +83,11 @@ def series_colour(number: int) -> str:
     return _SERIES[number % SERIES]
 
 
+def heat_colour(number: int, *, text: bool = False) -> str:
+    """Return the colour of a step of the heat map, in [0, 8], or of text on it."""
+    return (_ON_HEAT if text else _HEAT)[number]
+
+
 def step(change: float) -> int:
     """Return which of the nine colours stands for a change: 4 for none, below it for losses."""
     size = sum(abs(change) >= least for least in _STEPS)

@@ -19,6 +19,7 @@ from pytest_promptse.reports.terminal.overview import (
     saved,
     title,
 )
+from pytest_promptse.reports.terminal.psychometrics import psychometric_lines
 from pytest_promptse.reports.terminal.ranking import ranking_lines, real
 from pytest_promptse.reports.terminal.variants import calibration, variant_lines
 
@@ -46,8 +47,13 @@ def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> 
     out = console(width=width, colours=colours)
     if verbosity < 0:
         sections: list[Iterable[Text]] = [_brief(record, width)]
+        sections += psychometric_lines(record, verbosity=verbosity)
     else:
-        sections = [*_sections(record, out, verbose=verbosity > 0), [_cost(record)]]
+        sections = [
+            *_sections(record, out, verbose=verbosity > 0),
+            *psychometric_lines(record, verbosity=verbosity),
+            [_cost(record)],
+        ]
     filled = [lines for section in sections if (lines := list(section))]
     for number, lines in enumerate(filled):
         if number:

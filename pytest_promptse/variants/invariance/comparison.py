@@ -191,10 +191,11 @@ class _Comparison:
         request = next((t.clause for t in sentence.tokens if t.request), -1)
         tokens: list[Token] = []
         for clause in _clauses(sentence.tokens):
-            words = _words(clause)
-            before = clause[0].clause < request and not objection(words, clause, vocabulary)
+            words, share = _words(clause), self._share(clause)
+            before = clause[0].clause < request or (not tokens and not share)
+            before = before and not objection(words, clause, vocabulary)
             talk = before or is_own_talk(words, clause, vocabulary)
-            own = talk and self._share(clause) <= _THIRD
+            own = talk and share <= _THIRD
             if not own and not is_address(words, clause, vocabulary):
                 tokens.extend(clause)
         return tokens

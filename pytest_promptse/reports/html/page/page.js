@@ -32,8 +32,9 @@ function filter() {
     ? `${shown} tasks` : `${shown} of ${taskRows.length} tasks`;
 }
 
-filters.addEventListener("input", filter);
-filters.addEventListener("submit", (event) => event.preventDefault());
+// A record of psychometric suites alone has no tasks.
+filters?.addEventListener("input", filter);
+filters?.addEventListener("submit", (event) => event.preventDefault());
 
 // A task with its variants, decompressed when the first one is opened
 

@@ -1,0 +1,99 @@
+"""The psychometric sections of the HTML report: what the template needs, from the record alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pytest_promptse.reports.html import psychometric_plots
+from pytest_promptse.reports.html.psychometric_plots import Shares, Shift
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.record.psychometrics import (
+        ChangeRecord,
+        CsiRecord,
+        EmotionBenchRecord,
+        ScaleRecord,
+    )
+    from pytest_promptse.record.schema import Record
+
+_ARROWS = {"up": "↑", "down": "↓", "none": "—"}
+
+
+def sections(record: Record) -> dict[str, Any]:
+    """Return the values of the psychometric sections; empty lists in a record without them."""
+    if isinstance(record.psychometrics, msgspec.UnsetType):
+        return {"csi": [], "csi_shares": "", "emotionbench": [], "arrows": _ARROWS}
+    csi = record.psychometrics.csi
+    return {
+        "csi": csi,
+        "csi_shares": _csi_shares(csi),
+        "emotionbench": [
+            {"of": found, "scales": [_scale(found, place, scale) for scale in found.scales]}
+            for place, found in enumerate(record.psychometrics.emotionbench)
+        ],
+        "arrows": _ARROWS,
+    }
+
+
+def _csi_shares(csi: Sequence[CsiRecord]) -> str:
+    rows = [
+        Shares(
+            label=f"{found.model}, {found.language}",
+            positive=found.optimism.value or 0.0,
+            neutral=found.neutrality.value or 0.0,
+            negative=found.pessimism.value or 0.0,
+        )
+        for found in csi
+        if found.coverage.value
+    ]
+    if not rows:
+        return ""
+    title = "Shares of words by label: " + "; ".join(
+        f"{row.label}: optimism {row.positive:.2f}, neutrality {row.neutral:.2f}, pessimism "
+        f"{row.negative:.2f}"
+        for row in rows
+    )
+    return psychometric_plots.shares(rows, name="csi-shares", title=title)
+
+
+def _scale(found: EmotionBenchRecord, place: int, scale: ScaleRecord) -> dict[str, Any]:
+    categories = list(scale.default)
+    rows: dict[str, dict[str, ChangeRecord]] = {}
+    for category, changes in scale.changes.items():
+        for change in changes:
+            rows.setdefault(change.name, {})[category] = change
+    counterparts: dict[str, dict[str, ChangeRecord]] = {}
+    for category, changes in scale.counterparts.items():
+        for change in changes:
+            counterparts.setdefault(change.name, {})[category] = change
+    drawings = []
+    for number, category in enumerate(categories):
+        shifts = [
+            Shift(
+                label=change.label,
+                delta=change.delta,
+                ci95=change.ci95,
+                human=change.human.delta if change.human else None,
+            )
+            for change in scale.changes.get(category, [])
+            if "-" not in change.name
+        ]
+        if any(shift.delta is not None for shift in shifts):
+            name = f"affect-{place}-{scale.scale.lower()}-{number}"
+            title = f"Change of {category} by emotion, {found.model}"
+            svg = psychometric_plots.shifts(shifts, name=name, title=title)
+            drawings.append({"heading": category, "svg": svg})
+    return {
+        "of": scale,
+        "categories": categories,
+        "rows": [(name, next(iter(cells.values())).label, cells) for name, cells in rows.items()],
+        "counterparts": [
+            (name, next(iter(cells.values())).label, cells) for name, cells in counterparts.items()
+        ],
+        "has_norms": any(change.human for changes in scale.changes.values() for change in changes),
+        "drawings": drawings,
+    }

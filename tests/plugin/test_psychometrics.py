@@ -1,0 +1,228 @@
+"""Psychometric suites as pytest items: collection, gates, resuming, workers, record and page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_promptse.record.schema import Record
+
+HELPERS = Path(__file__).parents[1] / "helpers"
+CONFTEST = f"""
+import sys
+sys.path.insert(0, {str(HELPERS)!r})
+from survey_backend import SurveyBackend
+
+def pytest_promptse_backend(name, model, options):
+    if name == "survey":
+        return SurveyBackend(model, refuse=100 if model == "refusing" else 0)
+"""
+CSI = """
+promptse: 1
+settings:
+  words: 60
+  stories: 1
+  min_coverage: 0.9
+  min_consistency: 0.5
+  max_reluctancy: 0.5
+"""
+BENCH = """
+promptse: 1
+settings:
+  emotions: [Fear]
+  per_factor: 2
+  default_runs: 3
+  counterparts: true
+  min_delta_positive: 1
+  min_delta_negative: 1
+  max_refusals: 0.1
+  min_coverage: 0.9
+"""
+
+
+@pytest.fixture
+def project(pytester):
+    pytester.makeconftest(CONFTEST)
+    (pytester.path / "words.csi.yaml").write_text(CSI, encoding="utf-8")
+    (pytester.path / "fear.emotionbench.yaml").write_text(BENCH, encoding="utf-8")
+    return pytester
+
+
+def requests(result) -> int:
+    return int(re.search(r"^(\d+) requests", result.stdout.str(), re.MULTILINE)[1])
+
+
+def test_prompts_stages_and_gates_are_items(project, run):
+    result = run("--promptse-model", "survey:even", "-v", "--promptse-report", "json:r.json")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "words.csi.yaml::batch?run1-01? PASSED (30/30 labelled)*",
+            "words.csi.yaml::big-five?run2? PASSED (50/50 rated)*",
+            "words.csi.yaml::stories?all? PASSED (r = * over 6 stories)*",
+            "words.csi.yaml::suite?consistency? PASSED (consistency *)*",
+        ]
+    )
+    result.stdout.fnmatch_lines(
+        [
+            "fear.emotionbench.yaml::default?run1? PASSED (Positive *, Negative *)*",
+            "fear.emotionbench.yaml::Fear-4?counterpart-2-run2? PASSED *",
+            "fear.emotionbench.yaml::suite?negative-affect? PASSED (negative-affect *)*",
+        ]
+    )
+    record = Record.load(project.path / "r.json")
+    (csi,) = record.psychometrics.csi
+    assert csi.optimism.value + csi.pessimism.value + csi.neutrality.value == pytest.approx(1)
+    assert csi.coverage.value == 1
+    assert csi.stories.n_stories == 6
+    assert {gate.verdict for gate in csi.gates} == {"pass"}
+    (bench,) = record.psychometrics.emotionbench
+    (scale,) = bench.scales
+    assert bench.n_scored == bench.n_responses == 3 + 10 * 2 * 2
+    fear = next(c for c in scale.changes["Negative Affect"] if c.name == "Fear")
+    assert fear.arrow == "up"
+    assert fear.human.delta == pytest.approx(12.06)
+    assert scale.counterparts["Negative Affect"]
+    assert record.environment["sandbox"] == "unused"
+
+
+def test_refusals_fail_coverage_and_nothing_crashes(project, run):
+    result = run("--promptse-model", "survey:refusing", "--promptse-report", "json:r.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*only 0 words as positive*"])
+    result.stdout.fnmatch_lines(["*coverage 0.00 < 0.90"])
+    result.stdout.fnmatch_lines(["*refusals 1.00 > 0.10"])
+    record = Record.load(project.path / "r.json")
+    (csi,) = record.psychometrics.csi
+    assert csi.reluctancy.value is None
+    assert csi.problems["refusal"] == 4
+    assert len(csi.worst) == 4
+    (bench,) = record.psychometrics.emotionbench
+    assert bench.n_scored == 0
+    assert bench.n_refused == bench.n_responses
+
+
+def test_a_second_run_asks_for_nothing_again(project, run):
+    assert requests(run("--promptse-model", "survey:even")) > 0
+    again = run("--promptse-model", "survey:even")
+    assert requests(again) == 0
+    failed = run("--promptse-model", "survey:even", "-k", "coverage")
+    failed.assert_outcomes(passed=2, deselected=55)
+
+
+def test_one_selected_prompt_asks_only_for_itself(project, run):
+    result = run("--promptse-model", "survey:even", "-k", "run1-02", "words.csi.yaml")
+    result.assert_outcomes(passed=1, deselected=9)
+    assert requests(result) == 1
+    result.stdout.fnmatch_lines(["1 of 4 prompts answered"])
+
+
+def test_lf_repeats_the_failed_gates(project, run):
+    run("--promptse-model", "survey:refusing", "words.csi.yaml")
+    result = run("--promptse-model", "survey:refusing", "words.csi.yaml", "--lf")
+    result.assert_outcomes(failed=4, deselected=6)
+    assert requests(result) == 0
+
+
+def test_workers_share_one_run(project, pytester):
+    result = pytester.runpytest_subprocess(
+        "-n", "2", "--promptse-model", "survey:even", "--promptse-report", "json:r.json"
+    )
+    assert result.ret == 0
+    record = Record.load(project.path / "r.json")
+    assert record.psychometrics.csi[0].n_responses == 4
+    assert len(record.psychometrics.csi[0].gates) == 3
+    # Every prompt was paid for once.
+    assert record.usage.requests == 4 + 2 + 12 + 43
+
+
+def test_several_models_have_items_and_results_of_their_own(project, run):
+    result = run(
+        "--promptse-model", "survey:even", "--promptse-model", "survey:other",
+        "--promptse-report", "json:r.json", "-v", "words.csi.yaml",
+    )  # fmt: skip
+    result.stdout.fnmatch_lines(["words.csi.yaml::suite?survey:other-coverage? PASSED*"])
+    csi = Record.load(project.path / "r.json").psychometrics.csi
+    assert [found.model for found in csi] == ["survey:even", "survey:other"]
+    assert csi[0].optimism != csi[1].optimism
+
+
+def test_without_a_model_the_suite_is_skipped(project, run):
+    run().assert_outcomes(skipped=2)
+
+
+def test_a_dry_run_says_what_it_would_request(project, run):
+    result = run("--promptse-model", "survey:even", "--promptse-dry-run")
+    result.stdout.fnmatch_lines(["*would request 49*"])
+
+
+def test_a_budget_makes_errors_and_no_failures(project, run):
+    result = run(
+        "--promptse-model", "survey:even", "--promptse-max-requests", "2", "words.csi.yaml"
+    )
+    outcomes = result.parseoutcomes()
+    assert outcomes["errors"] >= 5
+    assert outcomes.get("failed", 0) == 0
+
+
+def test_the_record_of_other_suites_stays_as_it_is(pytester, run):
+    (pytester.path / "sums.promptse.yaml").write_text(
+        "promptse: 1\nsettings: {samples: 1, variants: 1}\ntasks:\n  - id: add\n"
+        "    prompt: Write `add(a, b)`, return the sum of both numbers. Keep it short.\n"
+        "    reference: |\n      def add(a, b): return a + b\n"
+        "    examples: [{call: 'add(3, 2)', expect: 5}]\n",
+        encoding="utf-8",
+    )
+    run("--promptse-model", "reference", "--promptse-report", "json:r.json")
+    assert "psychometrics" not in (pytester.path / "r.json").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_both_suites(project, run):
+    run("--promptse-model", "survey:even", "--promptse-report", "html:r.html")
+    page = (project.path / "r.html").read_text(encoding="utf-8")
+    assert "Core Sentiment Inventory" in page
+    assert "Human changes are those of the 1,266 subjects" in page
+    assert "they do not show that a model feels anything" in page
+    assert "First words of each class" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("settings: {}", "start the file with 'promptse: 1'"),
+        ("promptse: 1\nsettings:\n  wrods: 3", ":3: 'wrods' is no setting; did you mean 'words'?"),
+        ("promptse: 1\nsettings:\n  runs: two", ":3: runs: Expected `int`, got `str`"),
+        ("promptse: 1\nsettings:\n  min_coverage: 2", ":3: min_coverage: Expected `float` <= 1.0"),
+        ("promptse: 1\nsettings:\n  words: 9000", "has 5000 words, not 9000"),
+        ("promptse: 1\nsettings:\n  anchors: nice", "two different words"),
+        ("promptse: 1\nsettings:\n  word_list: none.jsonl", "cannot be read"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_said_with_their_place(pytester, run, text, said):
+    pytester.makeconftest(CONFTEST)
+    (pytester.path / "bad.csi.yaml").write_text(text, encoding="utf-8")
+    result = run("--promptse-model", "survey:even")
+    assert result.ret == 2
+    assert said in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("{emotions: [Joy]}", "emotion 'Joy' is none of Anger"),
+        ("{scale: AGQ}", "needs 'scales', a file that 'promptse emotionbench import' writes"),
+        ("{min_delta_positive: 5, max_delta_positive: 1}", "min_delta_positive 5 is above"),
+        ("{situations: none.json}", "cannot be read"),
+    ],
+)
+def test_settings_of_emotionbench_are_checked(pytester, run, settings, said):
+    pytester.makeconftest(CONFTEST)
+    (pytester.path / "bad.emotionbench.yaml").write_text(
+        f"promptse: 1\nsettings: {settings}", encoding="utf-8"
+    )
+    result = run("--promptse-model", "survey:even")
+    assert result.ret == 2
+    assert said in result.stdout.str()
