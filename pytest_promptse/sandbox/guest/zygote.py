@@ -29,6 +29,7 @@ READY = b"+"
 _ORDER_BYTES = 65536
 _FILES = 4
 _NOBODY = 65534
+_REHEARSALS = 12
 _REHEARSAL = "def inverse(values):\n    return [1 / value for value in values]\n"
 
 
@@ -60,17 +61,22 @@ def serve(control: socket.socket) -> NoReturn:
 
 
 def _rehearse() -> None:
-    """Talk through programs of ours, so that no child has to warm up the same code again."""
-    ours, theirs = socket.socketpair()
-    messages = [encode(["load", text, "inverse"]) for text in ("(", _REHEARSAL)]
-    messages += 20 * [encode(["call", None, [[1, 2.5]], {}, True])]
-    messages += 5 * [encode(["call", None, [[0]], {}, True])]
-    with ours, theirs:
-        for message in messages:
-            guest.send(ours.fileno(), message)
-        ours.shutdown(socket.SHUT_WR)
-        with contextlib.suppress(SystemExit):
-            guest.Guest(theirs.fileno()).serve()
+    """Run programs of our own, so that no child has to warm up the same code again.
+
+    The interpreter rewrites code that runs often. A child that does so copies the code's pages.
+    """
+    for _ in range(_REHEARSALS):
+        ours, theirs = socket.socketpair()
+        messages = [encode(["load", text, "inverse"]) for text in ("(", _REHEARSAL)]
+        messages += 3 * [encode(["call", None, ((1, 2.5),), {}, False])]
+        messages += 3 * [encode(["call", None, ([1, 2.5],), {}, True])]
+        messages += 2 * [encode(["call", None, ([0],), {}, True])]
+        with ours, theirs:
+            for message in messages:
+                guest.send(ours.fileno(), message)
+            ours.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(SystemExit):
+                guest.Guest(theirs.fileno()).serve()
     del sys.modules[guest.MODULE]
 
 
