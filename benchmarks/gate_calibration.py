@@ -30,9 +30,12 @@ from gate_simulations import (
 )
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, PAPER, POPULATIONS, PRESETS, SMOKE
+from truth_simulations import TRUTHS, misses, power_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from simulated_models import Sampling
 
     from pytest_promptse.scoring.samples import Mode, Weighting
 
@@ -46,6 +49,77 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     lines = [list(header), *[list(row) for row in rows]]
     lines.insert(1, ["---"] * len(lines[0]))
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+TRUTH_FIGURES = (
+    "AUC-E",
+    "excess",
+    "loss",
+    "squared sensitivity",
+    "robust pass",
+    "shortfall",
+    "flips",
+    "pass@1",
+)
+
+
+def _truths(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
+    suites = effort.suites if plan is CI else effort.suites // 3
+    size = effort.truth if plan is CI else effort.truth // 4
+    jobs = {
+        (n, name): pool.submit(misses, name, n, plan, suites=suites, size=size)
+        for n in (3, 8, 20, 164)
+        for name in TRUTHS
+    }
+    rows = []
+    for (n, name), job in jobs.items():
+        found = job.result()
+        cells = [
+            f"{100 * found[figure].fails:.1f} / {100 * found[figure].passes:.1f}"
+            for figure in TRUTH_FIGURES
+        ]
+        alone = found["AUC-E"]
+        plain = f"{100 * alone.plain_fails:.1f} / {100 * alone.plain_passes:.1f}"
+        rows.append((str(n), name, plain, *cells))
+    return table(("tasks", "model", "AUC-E, resampled alone", *TRUTH_FIGURES), rows)
+
+
+def truths_ci_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Errors of confident gates over many kinds of models, preset `ci`."""
+    return _truths(CI, effort, pool)
+
+
+def truths_paper_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """The same with the preset `paper`."""
+    return _truths(PAPER, effort, pool)
+
+
+def power_by_figure_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """How often each gate finds a loss, spread over all tasks or held by some."""
+    cases = [
+        (n, drop, broken)
+        for drop, broken in ((0.1, 1.0), (0.2, 1.0), (1.0, 0.05), (1.0, 0.2))
+        for n in (8, 20, 50, 164)
+    ]
+    jobs = {
+        case: pool.submit(
+            power_of, case[1], case[2], case[0], CI, suites=effort.suites // 2, size=effort.truth
+        )
+        for case in cases
+    }
+    figures = TRUTH_FIGURES[:-1]
+    return table(
+        ("tasks", "variants lose", "in tasks", *figures),
+        (
+            (
+                str(n),
+                f"{drop:g}",
+                f"{100 * broken:g} %",
+                *(_percent(job.result()[f]) for f in figures),
+            )
+            for (n, drop, broken), job in jobs.items()
+        ),
+    )
 
 
 def coverage_rows(sizes: Iterable[int], effort: Effort, pool: ProcessPoolExecutor) -> str:
@@ -232,6 +306,9 @@ _ROUNDS = (
     "completions",
 )
 TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
+    "truths ci": truths_ci_table,
+    "truths paper": truths_paper_table,
+    "power by figure": power_by_figure_table,
     "bias": bias_table,
     "ceiling": ceiling_table,
     "coverage": coverage_table,

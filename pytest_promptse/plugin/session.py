@@ -16,7 +16,6 @@ from msgspec.structs import replace as replace_fields
 from pytest_promptse.compare.baseline import Baselines
 from pytest_promptse.errors import (
     ModelError,
-    NoBaselineError,
     PromptseError,
     RecordError,
     SettingsError,
@@ -38,7 +37,7 @@ from pytest_promptse.plugin.psychometric_items import (
 )
 from pytest_promptse.record.files import LAST_RUN
 from pytest_promptse.record.files import write as write_record
-from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
+from pytest_promptse.reports.terminal.comparison import render_comparisons
 from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
 from pytest_promptse.run.plan import PlannedGate
@@ -113,7 +112,7 @@ class PromptseSession:
         self._record: Record | None = None
         self._problems: list[str] = []
         self._notices: list[str] = []
-        self._shortfalls: list[str] = []
+        self._failures: list[str] = []
         self._baselines = Baselines(config.rootpath, here=config.invocation_params.dir)
         settings = self.given.settings
         self.run = PromptseRun(
@@ -238,14 +237,14 @@ class PromptseSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Compare, write the reports and save the baseline."""
+        """Write the reports, with the comparison, and save the baseline."""
         if not self._reports:
             return
         complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         self._finish(interrupted=session.exitstatus not in complete)
         if self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
-        if self._shortfalls and session.exitstatus == pytest.ExitCode.OK:
+        if self._failures and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -395,19 +394,14 @@ class PromptseSession:
 
         try:
             baseline = self._baselines.load(settings.compare)
-        except NoBaselineError as error:
-            fatal = settings.compare_missing == "fail"
-            (self._shortfalls if fatal else self._notices).append(str(error))
-            return record
         except RecordError as error:
-            self._shortfalls.append(str(error))
+            # The items that compare have failed, unless a missing baseline is allowed.
+            self._notices.append(str(error))
             return record
         found = compare_records(
             record, baseline, name=settings.compare, margins=settings.compare_fail
         )
-        record = replace_fields(record, comparisons=found)
-        self._shortfalls += shortfalls(record, missing=settings.compare_missing)
-        return record
+        return replace_fields(record, comparisons=found)
 
     def _save(self, record: Record, *, interrupted: bool) -> None:
         name = self.run.settings.save
@@ -416,16 +410,22 @@ class PromptseSession:
         if interrupted:
             self._notices.append(f"not saved as baseline {name!r}: the run was interrupted")
             return
+        missing = sum(suite.n_missing for suite in record.suites)
+        planned = sum(suite.n_wordings for suite in record.suites)
+        if missing and not self.run.settings.save_incomplete:
+            self._failures.append(
+                f"not saved as baseline {name!r}: {missing} of {planned} variants were not "
+                "measured; run all tests again, or give --promptse-save-incomplete"
+            )
+            return
         try:
             path = self._baselines.save(name, record)
         except RecordError as error:
-            self._shortfalls.append(str(error))
+            self._failures.append(str(error))
             return
         shown = os.path.relpath(path, self._config.invocation_params.dir)
         notice = f"saved as baseline {name!r} in {shown}"
-        missing = sum(suite.n_missing for suite in record.suites)
         if missing:
-            planned = sum(suite.n_wordings for suite in record.suites)
             notice += f", without {missing} of {planned} variants, which were not measured"
         self._notices.append(notice)
 
@@ -461,7 +461,7 @@ class PromptseSession:
             terminal.write_line(text)
         _write_lines(terminal, self._notices, yellow=True)
         _write_lines(terminal, notes_in(terminal.stats), yellow=True)
-        _write_lines(terminal, self._shortfalls, red=True)
+        _write_lines(terminal, self._failures, red=True)
 
 
 class RepeatedErrors:

@@ -22,7 +22,9 @@ from pytest_promptse.record.queries import (
     unscored,
     victories,
 )
+from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import (
     DASH,
     cause_words,
@@ -95,6 +97,9 @@ def _lines(record: Record) -> Iterator[str]:
     missing = f" ({len(record.errors)} not scored)" if record.errors else ""
     yield f"### {_HEADLINES[overall(record)]}{missing}"
     yield ""
+    for verdict in verdicts_in_words(record):
+        yield f"- {code(verdict.name)} {verdict.text}" if verdict.name else f"- {verdict.text}"
+    yield ""
     yield from _suites(record)
     yield from _gates(record)
     yield from _templates(record)
@@ -119,6 +124,25 @@ def _suites(record: Record) -> Iterator[str]:
         cells += [f"**{exact(suite.auc_e)}**", interval, exact(suite.auc_e_null)]
         cells += [signed(suite.excess), *(short(suite.elasticity.get(d)) for d in distances)]
         yield _row([*cells, exact(suite.pass_at_1)])
+    yield ""
+    yield from (f"{line}.\n" for line in scopes(record.suites))
+    yield from _estimates(record)
+
+
+def _estimates(record: Record) -> Iterator[str]:
+    """Yield the figures that a mean hides, folded away."""
+    scored = [suite for suite in record.suites if suite.loss is not None]
+    if not scored:
+        return
+    yield "<details><summary>figures with their intervals</summary>"
+    yield ""
+    yield _row(["suite", "figure", "value", "95 %", "with tasks not seen"])
+    yield _row([":--", ":--", "--:", "--:", "--:"])
+    for suite in scored:
+        for one in estimates(suite):
+            yield _row([code(suite.id), *one])
+    yield ""
+    yield "</details>"
     yield ""
 
 
