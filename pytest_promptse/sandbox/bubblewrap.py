@@ -46,6 +46,8 @@ def _bubblewrap(program: str, mounts: Mounts) -> list[str]:
     command += ["--as-pid-1", "--die-with-parent", "--new-session"]
     # Kept by the zygote alone, to make a pid namespace for each program.
     command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN"]
+    # Kept by the zygote alone, to start the loopback device of a new network namespace.
+    command += ["--cap-add", "CAP_NET_ADMIN"]
     command += ["--clearenv"]
     for name, value in ENVIRONMENT.items():
         command += ["--setenv", name, value]

@@ -74,8 +74,9 @@ def send(channel: int, message: bytes) -> None:
 class Guest:
     """One program and the requests about it."""
 
-    def __init__(self, channel: int) -> None:
+    def __init__(self, channel: int, used_sockets: Any = None) -> None:
         self.channel = channel
+        self.used_sockets = used_sockets
         self.module = types.ModuleType(MODULE)
         self.objects = objects.Objects(self.module)
         self.lent = Lent(self.ask_check, self.objects.lent)
@@ -121,6 +122,11 @@ class Guest:
         if operation == wire.ARRAY:
             return objects.build_array(parts)
         raise wire.WireError(f"operation {operation} is unknown")
+
+    def note_sockets(self) -> None:
+        """Tell the warm interpreter that ports may stay taken for a while."""
+        if self.used_sockets is not None and "socket" in sys.modules:
+            self.used_sockets[0] = 1
 
     def answer(self, *parts: Any) -> None:
         if self.borrowed:
@@ -170,9 +176,11 @@ class Guest:
             self.changed = None
             value = self.requests[verb](*args)
             self.flush()
+            self.note_sockets()
             self.answer("result", value, self.changed)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             self.flush()
+            self.note_sockets()
             self.report(error)
 
     def report(self, error: BaseException) -> None:
@@ -249,6 +257,7 @@ class Guest:
         self.module.__file__ = FILE
         sys.modules["__main__"] = self.module
         sys.argv = [FILE, *arguments]
+        atexit.register(self.note_sockets)
         run_script(code, self.module)
         return None
 
