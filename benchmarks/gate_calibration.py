@@ -1,7 +1,7 @@
 """Measure how far gates can be trusted, on simulated models whose pass rates are known.
 
 ``python benchmarks/gate_calibration.py`` takes about ten minutes on two idle cores, prints every
-table and writes them into ``docs/explanation/gates.md``; ``--quick`` takes under a minute and only
+table and writes them into the pages on gates; ``--quick`` takes under a minute and only
 prints.
 """
 
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
     from pytest_promptse.scoring.samples import Mode, Weighting
 
-DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "gates.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
+# The page that a table is written into, gates.md unless it is named here.
+PAGES = {"power by figure": "choosing-a-gate.md"}
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=500)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -288,7 +290,7 @@ def write_into(page: str, name: str, text: str) -> str:
     before, mark, rest = page.partition(start)
     _, close, after = rest.partition(end)
     if not mark or not close:
-        raise SystemExit(f"{DOCS} lacks the marks {start} and {end}")
+        raise SystemExit(f"the page of {name!r} lacks the marks {start} and {end}")
     return f"{before}{start}\n{text}\n{close}{after}"
 
 
@@ -305,7 +307,8 @@ def main() -> None:
             text = TABLES[name](QUICK if arguments.quick else FULL, pool)
             print(f"\n{name}\n\n{text}", flush=True)
             if not arguments.quick:
-                DOCS.write_text(write_into(DOCS.read_text(), name, text))
+                page = DOCS / PAGES.get(name, "gates.md")
+                page.write_text(write_into(page.read_text(), name, text))
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 
