@@ -15,6 +15,7 @@ from pytest_promptse.psychometrics.suite import Measurement, PlannedGate, Probe,
 from pytest_promptse.record.psychometrics import (
     CsiRecord,
     EmotionBenchRecord,
+    ManipulationRecord,
     PsychometricsRecord,
 )
 
@@ -83,7 +84,7 @@ class PsychometricItem(pytest.Item):
         answers = self._run.wait(self.jobs)
         if isinstance(self.subject, Probe):
             word = suite.read(self.subject, answers[self.subject.job.key])
-            self.stash[RESULT_WORD] = f"({word})"
+            self.stash[RESULT_WORD] = f"MEASURED ({word})"
         elif isinstance(self.subject, PlannedGate):
             gate, _ = suite.decide(self.subject, suite.result(answers))
             report_gate(self, gate, suite.inconclusive)
@@ -93,7 +94,7 @@ class PsychometricItem(pytest.Item):
                     answers |= self._run.wait(jobs)
             except SettingsError as error:
                 pytest.fail(str(error), pytrace=False)
-            self.stash[RESULT_WORD] = f"({suite.stage_word(answers)})"
+            self.stash[RESULT_WORD] = f"MEASURED ({suite.stage_word(answers)})"
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         return self.path, 0 if self.suite is None else self.suite.line - 1, self.name
@@ -130,6 +131,7 @@ def psychometrics_record(run: PromptseRun) -> PsychometricsRecord | msgspec.Unse
     return PsychometricsRecord(
         csi=[each for each in results if isinstance(each, CsiRecord)],
         emotionbench=[each for each in results if isinstance(each, EmotionBenchRecord)],
+        manipulation=[each for each in results if isinstance(each, ManipulationRecord)],
     )
 
 
@@ -155,7 +157,9 @@ def plan_file(path: Path, run: PromptseRun, suite_id: str) -> list[Measurement]:
     )
 
 
-def _result(run: PromptseRun, row: dict[str, Any]) -> CsiRecord | EmotionBenchRecord:
+def _result(
+    run: PromptseRun, row: dict[str, Any]
+) -> CsiRecord | EmotionBenchRecord | ManipulationRecord:
     suite = next(
         each
         for each in plan_file(Path(row["path"]), run, row["suite"])

@@ -191,8 +191,12 @@ def psychometric_gates(record: Record) -> list[BoundsRecord]:
     """Return the gates of all psychometric suites of a record."""
     if isinstance(record.psychometrics, msgspec.UnsetType):
         return []
-    of_csi = [gate for suite in record.psychometrics.csi for gate in suite.gates]
-    return of_csi + [gate for suite in record.psychometrics.emotionbench for gate in suite.gates]
+    found = record.psychometrics
+    return [
+        *(gate for suite in found.csi for gate in suite.gates),
+        *(gate for suite in found.emotionbench for gate in suite.gates),
+        *(gate for suite in found.manipulation for gate in suite.gates),
+    ]
 
 
 def overall(record: Record) -> str | None:

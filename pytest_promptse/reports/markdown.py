@@ -22,6 +22,7 @@ from pytest_promptse.record.queries import (
     unscored,
     victories,
 )
+from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
 from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import (
@@ -95,6 +96,9 @@ def block(text: str, language: str = "") -> str:
 def _lines(record: Record) -> Iterator[str]:
     missing = f" ({len(record.errors)} not scored)" if record.errors else ""
     yield f"### {_HEADLINES[overall(record)]}{missing}"
+    yield ""
+    for verdict in verdicts_in_words(record):
+        yield f"- {code(verdict.name)} {verdict.text}" if verdict.name else f"- {verdict.text}"
     yield ""
     yield from _suites(record)
     yield from _gates(record)

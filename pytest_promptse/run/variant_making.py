@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
+import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_promptse import variants as variants_package
+from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import Prompt, Usage
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import frozen
-from pytest_promptse.variants.files import folder_of, write
+from pytest_promptse.variants.files import folder_of, load_frozen, write
 from pytest_promptse.variants.generate import generate
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
+from pytest_promptse.variants.registry import REWRITERS
 from pytest_promptse.variants.rewriter import label
 from pytest_promptse.variants.templated import View, distance_of_all
 from pytest_promptse.variants.variant import original, text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.tasks.task import Task
@@ -102,9 +107,7 @@ class VariantMaker:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
         make = partial(self._make, rewriter, task, settings)
-        if isinstance(rewriter, LlmRewriter):
-            return self._make_once(rewriter, task, settings, make)
-        return make()
+        return self._make_once(rewriter, task, settings, make)
 
     def prompts_of(
         self,
@@ -168,9 +171,9 @@ class VariantMaker:
     def _template_variants(self, view: View, task: Task, settings: Settings) -> Sequence[Variant]:
         rewriter = self._rewriter(settings.rewriter)
         make = partial(self._make, rewriter, view.task, settings, view=view, within=task.prompt)
-        if isinstance(rewriter, LlmRewriter):
-            return self._make_once(rewriter, view.task, settings, make, within=task.prompt)
-        return make()
+        return self._make_once(
+            rewriter, view.task, settings, make, within=task.prompt, template=view.template.digest
+        )
 
     def _rewriter(self, name: str) -> Rewriter:
         if name not in self._rewriters:
@@ -217,9 +220,18 @@ class VariantMaker:
         make: Callable[[], Sequence[Variant]],
         *,
         within: str = "",
+        template: str = "",
     ) -> Sequence[Variant]:
-        """Make variants that cost requests, or read them if the store has them."""
-        identity = [
+        """Make variants that cost requests or time, or read them if the store has them.
+
+        What a model wrote is checked again whenever it is read, as the rules may have changed.
+        Variants of the package's own rewriters are made again if its code has changed.
+        """
+        paid = isinstance(rewriter, LlmRewriter)
+        if not paid and rewriter.name not in REWRITERS:
+            # Nothing is known of the code of other packages' rewriters.
+            return make()
+        identity: list[object] = [
             label(rewriter),
             settings.distances,
             settings.variants,
@@ -228,12 +240,29 @@ class VariantMaker:
             settings.seed,
             within + task.prompt,
         ]
-        variants = self._root / self._settings.store / "variants"
-        folder = variants / text_hash(json.dumps(identity))[:16]
-        with _locked(variants):
+        if not paid:
+            identity += [template, self._code_digest]
+        kept = self._root / self._settings.store / "variants"
+        folder = kept / text_hash(json.dumps(identity))[:16]
+        with _locked(kept):
             if not folder_of(folder, task.id).is_dir():
-                write(folder, task, make())
-        return self._read_frozen(folder, task, settings)
+                _write_whole(folder, task, make())
+        if paid:
+            return self._read_frozen(folder, task, settings)
+        return load_frozen(folder, task)
+
+    @cached_property
+    def _code_digest(self) -> str:
+        """A hash of all files that the variants of the package's own rewriters depend on."""
+        own = self._settings.library_dir
+        folders = [Path(variants_package.__file__).parent, templates_dir()]
+        folders += [self._root / own] if own else []
+        digest = hashlib.sha256()
+        for folder in folders:
+            for path in sorted(folder.rglob("*")):
+                if path.suffix in (".py", ".yaml", ".yml", ".txt", ".json"):
+                    digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+        return digest.hexdigest()
 
 
 def _prompt(task: Task, variant: Variant, template: Template | None) -> VariantPrompt:
@@ -262,7 +291,7 @@ def _prompt_of_template_variant(
         texts = [(view.text, of_template.text), (task.prompt, of_task.text)]
         measured = of_template.measured_distance
         if of_task.text != task.prompt:
-            measured = round(distance_of_all(task, texts), 6)
+            measured = round(distance_of_all(texts), 6)
         variant = replace(of_template, task_id=task.id, measured_distance=measured)
     variant = replace(variant, text=_whole_text(made), original=text_hash(unchanged))
     return replace(made, variant=variant)
@@ -273,9 +302,20 @@ def _whole_text(made: VariantPrompt) -> str:
     return user if system is None else f"{system}\n\n{user}"
 
 
+def _write_whole(folder: Path, task: Task, made: Sequence[Variant]) -> None:
+    """Write the variants of a task so that a run that is killed leaves none or all of them."""
+    unfinished = folder.with_name(f"{folder.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    write(unfinished, task, made)
+    target = folder_of(folder, task.id)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder_of(unfinished, task.id).rename(target)
+    shutil.rmtree(unfinished)
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes of the run from paying for the same variants at the same time."""
+    """Keep other processes from making the same variants at the same time."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

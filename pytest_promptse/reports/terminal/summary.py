@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pytest_promptse.record.queries import asked, losses, series_of
+from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
 from pytest_promptse.reports.estimates import scopes
 from pytest_promptse.reports.formatting import WIDE, console, label, printed
@@ -52,6 +53,7 @@ def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> 
         sections += psychometric_lines(record, verbosity=verbosity)
     else:
         sections = [
+            [Text(str(verdict), "bold") for verdict in verdicts_in_words(record)],
             *_sections(record, out, verbose=verbosity > 0),
             *psychometric_lines(record, verbosity=verbosity),
             [_cost(record)],
