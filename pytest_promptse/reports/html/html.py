@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pytest_promptse.record.files import write_chunks
 from pytest_promptse.record.queries import (
     FIGURES,
@@ -85,7 +87,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         voices=figures.voices(record),
         affect=affect,
         # A run without any suite is shown as one of stability that measured nothing.
-        stability=bool(record.suites) or not (affect["csi"] or affect["emotionbench"]),
+        stability=bool(record.suites) or isinstance(record.psychometrics, msgspec.UnsetType),
         causes=_causes(record),
         harmful=harmful,
         n_harmful=n_harmful,
