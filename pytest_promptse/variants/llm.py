@@ -16,6 +16,7 @@ from pytest_promptse.models.base import (
     Usage,
     derive_seed,
 )
+from pytest_promptse.variants.rewriter import Draft
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Mapping, Sequence
@@ -90,7 +91,7 @@ class LlmRewriter:
             self._runner.close()
             self._runner = None
 
-    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
         """Yield the model's wordings, each of them asked for after the last one was judged."""
         instruction = self._instruction(request)
         again = ""
@@ -98,7 +99,7 @@ class LlmRewriter:
             seed = derive_seed(request.seed, "candidate", number)
             text = self._asked(Prompt(user=instruction + again, system=self._system), seed)
             wording = _framed_like(text, request.task.prompt)
-            findings = yield wording
+            findings = yield Draft(text=wording)
             reasons = "\n".join(f"- {finding.detail}" for finding in findings or ())
             again = "\n\n" + _filled(
                 self._library.instruction["again"], {"candidate": wording, "reasons": reasons}
@@ -132,7 +133,7 @@ class LlmRewriter:
         emotion, personality = request.emotion, request.personality
         assert emotion is not None
         assert personality is not None
-        low, high = request.band
+        level = self._library.level(request.distance)
         profile = "; ".join(
             f"{trait.name} — {trait.description} {trait.vocabulary}" for trait in personality.traits
         )
@@ -145,9 +146,9 @@ class LlmRewriter:
                 "personality": profile,
                 "emotion_weight": f"{request.weights['emotion']:.2f}",
                 "personality_weight": f"{request.weights['personality']:.2f}",
-                "strength": self._library.strength(request.distance).description,
-                "low": f"{100 * low:.0f}",
-                "high": f"{100 * high:.0f}",
+                "strength": level.description,
+                "low": str(level.fewest),
+                "high": str(level.most),
                 "prompt": request.task.prompt,
             },
         )
