@@ -8,8 +8,8 @@ Equal answers are no proof of copies, since a model that is sure of its answer r
 it may do so follows from its log-probabilities. An answer of T tokens with log-probability
 :math:`\ell` has tokens of mean probability :math:`p = e^{\ell / T}`. If each of them has one
 competitor with the remaining probability, sampling at temperature t makes it
-:math:`p^{1/t} / (p^{1/t} + (1 - p)^{1/t})`, and the whole answer as probable as its T-th power. Real
-tokens are less even than that, which makes a repeated answer less probable still.
+:math:`p^{1/t} / (p^{1/t} + (1 - p)^{1/t})`, and the whole answer as probable as its T-th power.
+Real tokens are less even than that, which makes a repeated answer less probable still.
 """
 
 from __future__ import annotations
