@@ -57,5 +57,5 @@ def _bubblewrap(program: str, mounts: Mounts) -> list[str]:
 
 
 def python_command(python: str) -> list[str]:
-    """Return how a zygote's interpreter is started: alone, without site, user or environment."""
+    """Return the command of a zygote's interpreter: without site, user folder or environment."""
     return [python, "-I", "-S", "-B", "-X", "utf8", "-c", bootstrap.COMMAND]

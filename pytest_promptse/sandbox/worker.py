@@ -1,4 +1,7 @@
-"""One worker: a warm interpreter that forks per program, replaced when it does not obey."""
+"""A worker: one jail with a warm interpreter, which forks a process for each program.
+
+A worker whose interpreter does not answer is restarted.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ WARM_MODULES = [
 
 
 class Worker:
-    """A zygote and the control socket to it; used by one thread at a time.
+    """A zygote and the control socket to it. One thread at a time may use it.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ class Worker:
         Runs a function in a thread that outlives the worker: the jail dies with the thread that
         started it (``PR_SET_PDEATHSIG``).
     isolation : {"namespaces", "user", "none"}
-        What the zygote puts around each program: namespaces of its own, another user, nothing.
+        How the zygote isolates each program: in namespaces of its own, as another user, not at all.
     filters : Filters
         The system-call filters.
     packages : str
@@ -99,12 +102,12 @@ class Worker:
         self.zygote = 0
 
     def start(self) -> None:
-        """Start the zygote, if it does not run.
+        """Start the zygote if it is not running.
 
         Raises
         ------
         SandboxError
-            When it does not come up; with what the jail's command had to say.
+            If it does not start. The message ends with the last line that the command printed.
         """
         if self._process is None:
             self._spawn(self._start)
@@ -145,7 +148,7 @@ class Worker:
         self.zygote = watch.descendants(process.pid)[-1]
 
     def begin(self, limits: Limits, files: Sequence[int], folder: str) -> int:
-        """Fork a program process that holds channel, input, output and errors as `files`.
+        """Fork a process for a program. It gets `files`: channel, input, output and errors.
 
         Returns
         -------
@@ -163,7 +166,8 @@ class Worker:
         message = json.dumps(order).encode()
         for last in (False, True):
             self.start()
-            assert self._control is not None
+            if self._control is None:
+                raise SandboxError("the jail ended while it was started")
             try:
                 socket.send_fds(self._control, [message], files)
             except OSError as error:
@@ -189,12 +193,12 @@ class Worker:
         return bounds
 
     def end(self, execution: int) -> dict[str, Any]:
-        """Kill the program and all it started; its wait status and CPU seconds.
+        """Kill the program and everything that it started. Return its wait status and CPU seconds.
 
         Raises
         ------
         SandboxError
-            When the jail does not answer (it is replaced) or could not start the program.
+            If the jail does not answer, and is restarted, or if it did not start the program.
         """
         if self._control is None:
             raise SandboxError("the jail is gone")
