@@ -333,13 +333,17 @@ class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage of the run. ``cached`` completions came from the store."""
+    """The usage of the run.
+
+    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored.
+    """
 
     requests: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
     cached: int
+    oldest: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -132,6 +132,10 @@ def build_record(
     # The first process to count saw the fewest samples that this run itself has added.
     cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
     cached += sum(row.cached for row in run_log.rows(LookRow))
+    times = [row.oldest for row in run_log.rows(CachedRow) if row.oldest is not None]
+    oldest: str | msgspec.UnsetType = msgspec.UNSET
+    if cached and times:
+        oldest = datetime.fromtimestamp(min(times), UTC).isoformat(timespec="seconds")
     price = facts.settings.price
     head = Record(
         schema=SCHEMA,
@@ -145,7 +149,7 @@ def build_record(
         models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
         suites=[],
         tasks=[],
-        usage=_usage(facts.usage, cached=cached, price=price),
+        usage=replace(_usage(facts.usage, cached=cached, price=price), oldest=oldest),
         rewording=_usage(facts.rewording_usage, cached=0, price=price),
         errors=[],
         emotions={

@@ -29,6 +29,7 @@ Isolation = Literal["namespaces", "user", "none"]
 
 _START_SECONDS = 60.0
 _ANSWER_SECONDS = 60.0
+_OWN_PROCESSES = 4
 _CHUNK = 32768
 # What half of the programs import; loading them once saves each of them milliseconds.
 WARM_MODULES = [
@@ -189,7 +190,8 @@ class Worker:
         }
         if self._isolation != "none":
             # Elsewhere the user's other processes count too.
-            bounds["RLIMIT_NPROC"] = limits.processes
+            # The user's own are the warm interpreter and, now and then, a process of the prefork.
+            bounds["RLIMIT_NPROC"] = limits.processes + _OWN_PROCESSES
         return bounds
 
     def end(self, execution: int) -> dict[str, Any]:

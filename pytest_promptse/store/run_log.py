@@ -219,10 +219,14 @@ class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How many samples of the plan were in the store when a process started."""
+    """How many samples of the plan were in the store when a process started.
+
+    ``oldest`` is when the first of them was stored, in seconds since 1970.
+    """
 
     process: int
     cached: int
+    oldest: float | None = None
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
