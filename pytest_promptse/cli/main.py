@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
 from pytest_promptse.cli import (
+    batch,
     compare,
     csi,
     emotionbench,
@@ -40,6 +41,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     init.add_parser(commands)
     variants.add_parser(commands)
+    batch.add_parser(commands)
     store.add_parser(commands)
     report.add_parser(commands)
     show.add_parser(commands)

@@ -20,13 +20,14 @@ from pytest_promptse.record.psychometrics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_promptse.models.base import Completion
     from pytest_promptse.run.run import PromptseRun
     from pytest_promptse.sampling.job import Job
 
 _LOG_KIND = "PsychometricSuite"
+_RESULTS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
 class PsychometricItem(pytest.Item):
@@ -86,7 +87,7 @@ class PsychometricItem(pytest.Item):
             word = suite.read(self.subject, answers[self.subject.job.key])
             self.stash[RESULT_WORD] = f"MEASURED ({word})"
         elif isinstance(self.subject, PlannedGate):
-            gate, _ = suite.decide(self.subject, suite.result(answers))
+            gate, _ = suite.decide(self.subject, self._result(suite, answers))
             report_gate(self, gate, suite.inconclusive)
         else:
             try:
@@ -95,6 +96,15 @@ class PsychometricItem(pytest.Item):
             except SettingsError as error:
                 pytest.fail(str(error), pytrace=False)
             self.stash[RESULT_WORD] = f"MEASURED ({suite.stage_word(answers)})"
+
+    def _result(self, suite: Measurement, answers: Mapping[str, Completion]) -> Any:
+        """Return the result of all probes, computed once for all gates of a suite."""
+        if self.parent is None:
+            return suite.result(answers)
+        results = self.parent.stash.setdefault(_RESULTS, {})
+        if suite.model not in results:
+            results[suite.model] = suite.result(answers)
+        return results[suite.model]
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         return self.path, 0 if self.suite is None else self.suite.line - 1, self.name

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import Record
     from pytest_promptse.run.plan import PlannedVariant, Suite
     from pytest_promptse.run.shards import ShardPlan
+    from pytest_promptse.sampling.job import Job
     from pytest_promptse.store.run_log import Progress, SuiteKey
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
@@ -94,6 +95,8 @@ class PromptseSession:
         The settings that the session was given.
     run
         The run of this session.
+    jobs
+        The samples that the selected items need, after collection.
     repeated_errors
         Shortens pytest's section of errors.
     """
@@ -108,6 +111,7 @@ class PromptseSession:
         self._refusal: str | None = None
         # An xdist controller starts no run but reports the one of its workers.
         self._reports = bool(config.getoption("numprocesses", None)) and not self._is_worker
+        self.jobs: list[Job] = []
         self._shard: ShardPlan | None = None
         self._record: Record | None = None
         self._problems: list[str] = []
@@ -202,6 +206,8 @@ class PromptseSession:
             for item in session.items
             if isinstance(item, PsychometricItem) and item.suite is not None
         ]
+        self.jobs = [planned.job for _, planned in selected]
+        self.jobs += [job for item in measured for job in item.jobs]
         if not selected and not measured and self._shard is None:
             return
         suites_with_gates = {
@@ -302,7 +308,10 @@ class PromptseSession:
     def _create_backend(self, spec: str) -> Backend:
         settings = self.run.settings
         options = ModelOptions(
-            base_url=settings.base_url, api=settings.api, vllm_args=settings.vllm_args
+            base_url=settings.base_url,
+            api=settings.api,
+            timeout=settings.request_timeout,
+            vllm_args=settings.vllm_args,
         )
         name, _, model = spec.partition(":")
         found: Backend | None = self._config.hook.pytest_promptse_backend(

@@ -12,7 +12,12 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pytest_promptse.record.psychometrics import BoundsRecord
+    from pytest_promptse.record.psychometrics import (
+        BoundsRecord,
+        CsiRecord,
+        EmotionBenchRecord,
+        ManipulationRecord,
+    )
     from pytest_promptse.record.schema import (
         ComparedRecord,
         Figure,
@@ -187,16 +192,19 @@ def compared(record: Record) -> list[Compared]:
     ]
 
 
+def psychometric_suites(
+    record: Record,
+) -> list[CsiRecord | EmotionBenchRecord | ManipulationRecord]:
+    """Return the psychometric suites of a record, of all kinds."""
+    found = record.psychometrics
+    if isinstance(found, msgspec.UnsetType):
+        return []
+    return [*found.csi, *found.emotionbench, *found.manipulation]
+
+
 def psychometric_gates(record: Record) -> list[BoundsRecord]:
     """Return the gates of all psychometric suites of a record."""
-    if isinstance(record.psychometrics, msgspec.UnsetType):
-        return []
-    found = record.psychometrics
-    return [
-        *(gate for suite in found.csi for gate in suite.gates),
-        *(gate for suite in found.emotionbench for gate in suite.gates),
-        *(gate for suite in found.manipulation for gate in suite.gates),
-    ]
+    return [gate for suite in psychometric_suites(record) for gate in suite.gates]
 
 
 def overall(record: Record) -> str | None:
