@@ -231,6 +231,8 @@ class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
     cause: str | None
     logprob: float | None
     n_tokens: int | None
+    answer: int | msgspec.UnsetType = msgspec.UNSET
+    """The place of the first sample with the same completion."""
 
 
 class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):

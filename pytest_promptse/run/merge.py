@@ -284,6 +284,7 @@ def _rows(task: TaskRecord) -> Iterator[VariantRow]:
             causes=[draw.cause or "" for draw in prompt.draws],
             logprobs=[draw.logprob for draw in prompt.draws],
             n_tokens=[draw.n_tokens for draw in prompt.draws],
+            answers=[d.answer for d in prompt.draws if d.answer is not msgspec.UNSET],
             node=prompt.node,
             text=prompt.prompt,
             measured_distance=getattr(prompt, "measured_distance", 0.0),

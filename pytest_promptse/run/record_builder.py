@@ -552,10 +552,11 @@ def _prompt_fields(
 
 
 def _draws(row: VariantRow) -> list[DrawRecord]:
-    draws = zip(row.causes, row.logprobs, row.n_tokens, strict=True)
+    answers = row.answers or [msgspec.UNSET] * row.n
+    draws = zip(row.causes, row.logprobs, row.n_tokens, answers, strict=True)
     return [
-        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens)
-        for cause, logprob, n_tokens in draws
+        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens, answer=answer)
+        for cause, logprob, n_tokens, answer in draws
     ]
 
 
