@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.models.base import Prompt, Usage
+from pytest_promptse.models.base import Prompt
+from pytest_promptse.run.model_variants import Rewrite, rewrites
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import frozen
-from pytest_promptse.variants.files import folder_of, write
 from pytest_promptse.variants.generate import generate
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
-from pytest_promptse.variants.rewriter import label
 from pytest_promptse.variants.templated import View, distance_of_all
 from pytest_promptse.variants.variant import original, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
@@ -45,11 +41,31 @@ class VariantPrompt:
         The messages that are sent.
     task_text
         The task as the prompt words it.
+    pending
+        The texts that a model has still to write; None if there are none. Until they are written,
+        variant and prompt have the original's text.
     """
 
     variant: Variant
     prompt: Prompt
     task_text: str
+    pending: PendingTexts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PendingTexts:
+    """The texts that a prompt waits for.
+
+    Attributes
+    ----------
+    rewrites
+        The texts.
+    finish
+        Returns the prompt, given the variants with their texts in the order of `rewrites`.
+    """
+
+    rewrites: tuple[Rewrite, ...]
+    finish: Callable[[Sequence[Variant]], VariantPrompt]
 
 
 class VariantMaker:
@@ -60,8 +76,7 @@ class VariantMaker:
     root
         Folder that relative paths in settings start from.
     settings
-        Settings of the run. They name the folder of frozen variants, the user's own library and
-        the store, which keeps the variants that a model wrote.
+        Settings of the run. They name the folder of frozen variants and the user's own library.
     create_rewriter
         Returns the rewriter of a name, given the library.
     """
@@ -70,12 +85,12 @@ class VariantMaker:
         self,
         root: Path,
         settings: Settings,
-        create_rewriter: Callable[[str, Library], Rewriter],
+        create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
     ) -> None:
         self._root = root
         self._settings = settings
         self._create_rewriter = create_rewriter
-        self._rewriters: dict[str, Rewriter] = {}
+        self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
 
     @cached_property
     def library(self) -> Library:
@@ -83,8 +98,16 @@ class VariantMaker:
         own = self._settings.library_dir
         return Library.load(self._root / own if own else None)
 
-    def variants_of(self, task: Task, settings: Settings) -> Sequence[Variant]:
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that write variants, as ``BACKEND:NAME``."""
+        written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
+        return tuple(each.spec for each in written)
+
+    def variants_of(self, task: Task, settings: Settings) -> Sequence[Variant | Rewrite]:
         """Return the variants of a task, without the original.
+
+        A variant that a model is to write is a `Rewrite`: its text comes while the run samples.
 
         Parameters
         ----------
@@ -101,16 +124,13 @@ class VariantMaker:
         if settings.variants_dir and not settings.aa:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
-        make = partial(self._make, rewriter, task, settings)
-        if isinstance(rewriter, LlmRewriter):
-            return self._make_once(rewriter, task, settings, make)
-        return make()
+        return self._make(rewriter, task, settings)
 
     def prompts_of(
         self,
         task: Task,
         settings: Settings,
-        variants: Sequence[Variant],
+        variants: Sequence[Variant | Rewrite],
         template: Template | None,
     ) -> tuple[VariantPrompt, ...]:
         """Return the prompts of the original and of the variants of a task.
@@ -134,45 +154,27 @@ class VariantMaker:
         """
         plain = original(task.id, task.prompt)
         if template is None or settings.perturb == "task" or settings.aa:
-            return tuple(_prompt(task, variant, template) for variant in (plain, *variants))
+            return tuple(_with_task(task, each, template) for each in (plain, *variants))
         view = View.of(template)
         if view is None and settings.perturb == "both":
-            return tuple(_prompt(task, variant, template) for variant in (plain, *variants))
+            return tuple(_with_task(task, each, template) for each in (plain, *variants))
         if view is None:
             raise VariantError(
                 f"{template.path}: there is no sentence in this template to reword; have the task "
                 "reworded (perturb 'task' or 'both'), or say something around it"
             )
-        reworded = self._template_variants(view, task, settings)
+        rewriter = self._rewriter(settings.rewriter)
+        reworded = self._make(rewriter, view.task, settings, view=view, within=task.prompt)
         task_variants = variants if settings.perturb == "both" else [plain] * len(reworded)
         return (
             _prompt_of_template_variant(task, plain, view, None),
             *(
-                _prompt_of_template_variant(task, of_task, view, of_template)
+                _with_template(task, of_task, view, of_template)
                 for of_task, of_template in zip(task_variants, reworded, strict=True)
             ),
         )
 
-    @property
-    def usage(self) -> Usage:
-        """Requests and tokens that this process spent on rewording, apart from sampling."""
-        paid = (each.usage for each in self._rewriters.values() if isinstance(each, LlmRewriter))
-        return sum(paid, start=Usage())
-
-    def close(self) -> None:
-        """Close the models that reword."""
-        for rewriter in self._rewriters.values():
-            if isinstance(rewriter, LlmRewriter):
-                rewriter.close()
-
-    def _template_variants(self, view: View, task: Task, settings: Settings) -> Sequence[Variant]:
-        rewriter = self._rewriter(settings.rewriter)
-        make = partial(self._make, rewriter, view.task, settings, view=view, within=task.prompt)
-        if isinstance(rewriter, LlmRewriter):
-            return self._make_once(rewriter, view.task, settings, make, within=task.prompt)
-        return make()
-
-    def _rewriter(self, name: str) -> Rewriter:
+    def _rewriter(self, name: str) -> Rewriter | LlmRewriter:
         if name not in self._rewriters:
             self._rewriters[name] = self._create_rewriter(name, self.library)
         return self._rewriters[name]
@@ -188,13 +190,18 @@ class VariantMaker:
 
     def _make(
         self,
-        rewriter: Rewriter,
+        rewriter: Rewriter | LlmRewriter,
         task: Task,
         settings: Settings,
         *,
         view: View | None = None,
         within: str = "",
-    ) -> Sequence[Variant]:
+    ) -> Sequence[Variant | Rewrite]:
+        also = view.findings if view else lambda _: ()
+        if isinstance(rewriter, LlmRewriter):
+            return rewrites(
+                task, settings, rewriter, library=self.library, within=within, also=also
+            )
         made = generate(
             task,
             distances=settings.distances,
@@ -205,35 +212,39 @@ class VariantMaker:
             rewriter=rewriter,
             library=self.library,
             within=within,
-            also=view.findings if view else lambda _: (),
+            also=also,
         )
         return made.variants
 
-    def _make_once(
-        self,
-        rewriter: Rewriter,
-        task: Task,
-        settings: Settings,
-        make: Callable[[], Sequence[Variant]],
-        *,
-        within: str = "",
-    ) -> Sequence[Variant]:
-        """Make variants that cost requests, or read them if the store has them."""
-        identity = [
-            label(rewriter),
-            settings.distances,
-            settings.variants,
-            settings.emotions,
-            settings.personalities,
-            settings.seed,
-            within + task.prompt,
-        ]
-        variants = self._root / self._settings.store / "variants"
-        folder = variants / text_hash(json.dumps(identity))[:16]
-        with _locked(variants):
-            if not folder_of(folder, task.id).is_dir():
-                write(folder, task, make())
-        return self._read_frozen(folder, task, settings)
+
+def _with_task(task: Task, variant: Variant | Rewrite, template: Template | None) -> VariantPrompt:
+    """Return the prompt of a variant of the task in `template`."""
+    if not isinstance(variant, Rewrite):
+        return _prompt(task, variant, template)
+
+    def finish(written: Sequence[Variant]) -> VariantPrompt:
+        return _prompt(task, written[0], template)
+
+    sketch = finish([replace(variant.variant, text=task.prompt)])
+    return replace(sketch, pending=PendingTexts(rewrites=(variant,), finish=finish))
+
+
+def _with_template(
+    task: Task, of_task: Variant | Rewrite, view: View, of_template: Variant | Rewrite
+) -> VariantPrompt:
+    """Return the prompt of a variant of the template around a variant of the task."""
+
+    def finish(written: Sequence[Variant]) -> VariantPrompt:
+        texts = iter(written)
+        inner = next(texts) if isinstance(of_task, Rewrite) else of_task
+        outer = next(texts) if isinstance(of_template, Rewrite) else of_template
+        return _prompt_of_template_variant(task, inner, view, outer)
+
+    pending = tuple(each for each in (of_task, of_template) if isinstance(each, Rewrite))
+    if not pending:
+        return finish([])
+    sketch = finish([replace(each.variant, text=each.request.task.prompt) for each in pending])
+    return replace(sketch, pending=PendingTexts(rewrites=pending, finish=finish))
 
 
 def _prompt(task: Task, variant: Variant, template: Template | None) -> VariantPrompt:
@@ -271,12 +282,3 @@ def _prompt_of_template_variant(
 def _whole_text(made: VariantPrompt) -> str:
     system, user = made.prompt.system, made.prompt.user
     return user if system is None else f"{system}\n\n{user}"
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes of the run from paying for the same variants at the same time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
