@@ -1,7 +1,8 @@
 """The embedded model's training text: plain requests and the programs that answer them.
 
-Every wording here is plain. Nothing in it is tired, excited or cautious, so that what another
-voice does to the model is something it has never been shown.
+A request stands alone or between plain statements about an office and a day, as people send them.
+None of these is tired, excited or cautious and none names a persona, so that what an emotion does
+to the model is something it has never been shown.
 """
 
 from __future__ import annotations
@@ -29,6 +30,58 @@ _REQUESTS = (
     "[Provide|Give|Add] [a|the] function `{}`. ",
     "The task is to [write|implement] `{}`. ",
 )
+_REQUESTS_IN_A_MESSAGE = (
+    *_REQUESTS,
+    "[I need you to|I would like you to|I ask you to] [write|implement] `{}`: ",
+    "[Please|Could you|Can you|Would you] [write|implement] `{}`: ",
+    "[For you|To you|The request|A request|What I need]: [write|implement] `{}`: ",
+)
+_STATEMENTS = (
+    "[The|My|Our|This|That] <thing> [is|was] [in|on|near|under|behind] the <thing>.",
+    "[The|My|Our|This] <thing> [has|needs|holds|shows] [a|one|no|the] <kind> <thing>.",
+    "[The|A|My|Our] <thing> is <kind>[ today| this week| in the morning| at noon|].",
+    "I [have|see|keep|use|take|carry|bring|like|know] [the|a|my|that] <thing>[ and a <thing>|].",
+    "I [work|sit|walk|read|write|eat|wait|stay|live] [in|at|near|with|by] the <thing>.",
+    "I am [in|at|near|with|by] the <thing>[, and the <thing> is <kind>| and the <thing>|].",
+    "I'm the one [with|by|near|at] the <thing>.",
+    "I've [had|seen|kept|used|taken|read] the <thing>[ for a while| for years| all week|].",
+    "We [have|meet|keep|share|use] [a|the|one] <thing>[ and the <thing>|][ on Mondays| at lunch|].",
+    "There is [a|one|no] <kind> <thing> [in|on|near] the <thing>.",
+    "[It is|It's] [a|the] <kind> <thing>[, and here is the <thing>| again|].",
+    "[This|That|Here] is [the|a|my|your] [next |last |first |]<thing>[ of the <thing>|].",
+    "[Can|Could|Will|Would] you [take|have|see|keep|do] this[ one| <thing>| for me|]?",
+    "[The|My] <thing> and [the|my] <thing>[, the <thing>|] [are|were] [in|on|by] the <thing>.",
+    "<Kind> <thing>, <kind> <thing>.",
+    "[Back|Over|Out|Here|Up] [to|at|by] the <thing>.",
+    "[Thank you|Thanks|Hello|Hi|Good morning|Good day].",
+)
+_LABELS = (
+    "Here is the <thing>:",
+    "This is the [text|item|request|<thing>]:",
+    "The [text|item|request|<thing>] [reads|is|says]:",
+    "[From|Out of|Off] the <thing>:",
+    "[Here it is|Below|As follows|In full|The rest]:",
+)
+_THINGS = """
+    desk office list page table window door phone call meeting team room chair cup coffee tea
+    lunch day week morning evening night train bus road house garden kitchen floor building
+    lift board card note notebook paper book shelf folder letter mail message screen keyboard
+    laptop cable lamp clock calendar plan item ticket line word text question answer name
+    person friend colleague boss neighbour group company job work project client customer shop
+    market school child family cat dog bird tree flower rain sun snow wind weather light bag
+    box key coat shoe hat glass bottle plate bread cake apple stone river bridge street corner
+    wall picture map song game ball bike car wheel engine tool hand head eye voice step minute
+    hour month year summer winter holiday city town country language story idea thing part
+    place side end start top chat badge hallway printer server report record stack pile inbox
+    pen pencil
+""".split()  # noqa: SIM905 - a list of words
+_KINDS = """
+    big small long round flat green blue red white grey warm cold dry wet open closed full new
+    old young early late near far quiet plain square wooden paper local public common usual
+    second next other own same whole clear dark light soft thick thin wide narrow heavy tall
+    low daily weekly free busy fresh known main single double upper lower inner outer
+""".split()  # noqa: SIM905 - a list of words
+_MOST_STATEMENTS = 3
 _FRAMES = (
     "",
     "",
@@ -87,16 +140,22 @@ def families() -> tuple[Family, ...]:
     )
 
 
-def draw(rng: random.Random) -> list[Example]:
+def draw(rng: random.Random, *, messages: float = 0.0) -> list[Example]:
     """Return one wording of one family in each of its behaviours.
 
     Their prompts differ in nothing but what is asked for, so that a model cannot tell the answers
     apart by anything else.
+
+    Parameters
+    ----------
+    messages
+        The share of requests that stand between other statements, in [0, 1].
     """
     family = rng.choice(families())
     first, *others = (_spin(rng.choice(forms), rng) for forms in family.sentences)
     rng.shuffle(others)
-    request = _spin(rng.choice(_REQUESTS), rng)
+    message = messages > 0 and rng.random() < messages
+    request = _spin(rng.choice(_REQUESTS_IN_A_MESSAGE if message else _REQUESTS), rng)
     request = request[0].upper() + request[1:]
     if request.endswith(": "):
         first = first[0].lower() + first[1:]
@@ -104,6 +163,7 @@ def draw(rng: random.Random) -> list[Example]:
     widths, line_break = (rng.randint(20, 60), 90), rng.choice((" ", " ", "\n", "\n    "))
     frame = _spin(rng.choice(_FRAMES), rng)
     end = (rng.choice(_BEFORE_FRAME) + frame if frame else "") + rng.choice(_AT_THE_END)
+    around = _around(rng) if message else None
     examples = []
     for behaviour in family.behaviours:
         asked = described.replace("<it>", _spin(behaviour, rng))
@@ -111,9 +171,63 @@ def draw(rng: random.Random) -> list[Example]:
         if request.endswith(". "):
             asked = asked[0].upper() + asked[1:]
         prompt = request.format(family.signature) + _lay_out(asked, widths, line_break) + end
+        if around is not None:
+            prompt = around.put(prompt)
         answer = _answer(family.solution(behaviour), rng)
         examples.append(Example(prompt=prompt, answer=answer))
     return examples
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Around:
+    """Paragraphs before and after a request, and how the request is set apart from them."""
+
+    before: str
+    after: str
+    block: str
+
+    def put(self, prompt: str) -> str:
+        """Return the message."""
+        if self.block == "inline":
+            return f"{self.before} {prompt}".strip()
+        text = prompt.strip()
+        if self.block == "quote":
+            text = "\n".join(f"> {line}" for line in text.splitlines())
+        elif self.block == "rule":
+            text = f"---\n\n{text}\n\n---"
+        elif self.block == "bullets":
+            text = "\n".join(f"- {part}" for part in re.split(r"(?<=[.])\s+", text))
+        return "\n\n".join(part for part in (self.before, text, self.after) if part)
+
+
+def _around(rng: random.Random) -> _Around:
+    block = rng.choice(("inline", "paste", "paste", "paste", "rule", "quote", "bullets"))
+    if block == "inline":
+        return _Around(before=_statements(rng, rng.randint(1, 2)), after="", block=block)
+    before = _statements(rng, rng.randint(0, _MOST_STATEMENTS))
+    if block != "paste" or rng.random() < 1 / 3:
+        before = f"{before} {_filled(rng.choice(_LABELS), rng)}".strip()
+    after = _statements(rng, rng.randint(0, _MOST_STATEMENTS))
+    return _Around(before=before, after=after, block=block)
+
+
+def _statements(rng: random.Random, count: int) -> str:
+    """Return plain statements in a row; some without capitals, some without full stops."""
+    said = [_filled(rng.choice(_STATEMENTS), rng) for _ in range(count)]
+    manner = rng.random()
+    if manner < 0.15:  # noqa: PLR2004
+        return ", ".join(sentence[:-1] for sentence in said).lower()
+    if manner < 0.3:  # noqa: PLR2004
+        mark = rng.choice(("!", "...", "; "))
+        return " ".join(sentence.replace(".", mark.strip()) for sentence in said)
+    return " ".join(said)
+
+
+def _filled(text: str, rng: random.Random) -> str:
+    text = _spin(text, rng)
+    text = re.sub("<thing>", lambda _: rng.choice(_THINGS), text)
+    text = re.sub("<kind>", lambda _: rng.choice(_KINDS), text)
+    return re.sub("<Kind>", lambda _: rng.choice(_KINDS).capitalize(), text)
 
 
 def _spin(text: str, rng: random.Random) -> str:

@@ -1,9 +1,11 @@
 """Train the embedded model from scratch and write it into the package.
 
     pip install torch safetensors tokenizers ctranslate2 pyyaml
-    python tools/train_tiny.py
+    python tools/train_tiny.py --out plain
+    python tools/train_tiny.py --start plain --messages 0.75 --steps 300 --rate 0.001
 
-The same seed on the same kind of machine gives the same weights. Everything is drawn from
+The first command trains on requests that stand alone, the second one goes on with requests inside
+messages. The same seed on the same kind of machine gives the same weights. Everything is drawn from
 `tiny_families.yaml`; docs/explanation/tiny.md says what the result can and cannot show.
 """
 
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import tiny_corpus
 import torch
+from safetensors.torch import load_file
 from tiny_export import (
     ASSISTANT,
     END,
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 TARGET = Path(__file__).resolve().parent.parent / "pytest_promptse" / "models" / "tiny"
 PEAK_RATE = 3e-3
 WARM_UP = 100
-WORDINGS = 13  # per batch; with two or three behaviours each, about 33 examples
+REQUESTS = 13  # per batch; with two or three behaviours each, about 33 examples
 IGNORED = -100
 
 
@@ -48,6 +51,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=900)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
+    parser.add_argument("--start", type=Path, help="folder of the weights to go on from")
+    parser.add_argument("--messages", type=float, default=0.0, help="share inside a message")
     parser.add_argument("--out", type=Path, default=TARGET)
     options = parser.parse_args()
 
@@ -57,8 +63,14 @@ def main() -> None:
     shape = Shape()
     began = time.perf_counter()
     rng = random.Random(options.seed)  # noqa: S311 - examples, not secrets
-    tokenizer = train_tokenizer(rng, shape.vocabulary)
-    parameters = train(rng, tokenizer, shape, steps=options.steps, seed=options.seed)
+    if options.start is None:
+        tokenizer = train_tokenizer(rng, shape.vocabulary)
+        parameters = initial(shape, torch.Generator().manual_seed(options.seed))
+    else:
+        tokenizer = Tokenizer.from_file(str(options.start / "hf" / "tokenizer.json"))
+        stored = load_file(options.start / "hf" / "model.safetensors")
+        parameters = {name: value.float() for name, value in stored.items()}
+    train(rng, tokenizer, shape, parameters, options)
     weights: Weights = {name: value.detach().half().numpy() for name, value in parameters.items()}
     write_huggingface(options.out / "hf", weights, shape, tokenizer)
     write_ctranslate2(options.out / "ct2", weights, shape, tokenizer)
@@ -83,10 +95,14 @@ def train_tokenizer(rng: random.Random, vocabulary: int) -> Tokenizer:
 
 
 def train(
-    rng: random.Random, tokenizer: Tokenizer, shape: Shape, *, steps: int, seed: int
-) -> Parameters:
-    """Return parameters after `steps` batches of fresh examples; the loss counts answers only."""
-    parameters = initial(shape, torch.Generator().manual_seed(seed))
+    rng: random.Random,
+    tokenizer: Tokenizer,
+    shape: Shape,
+    parameters: Parameters,
+    options: argparse.Namespace,
+) -> None:
+    """Train `parameters` in place on batches of fresh examples; the loss counts answers only."""
+    steps = options.steps
     for value in parameters.values():
         value.requires_grad_()
     optimizer = torch.optim.AdamW(
@@ -98,8 +114,8 @@ def train(
     )
     for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = _rate(step, steps)
-        tokens, targets = _batch(rng, tokenizer)
+            group["lr"] = options.rate * _schedule(step, steps)
+        tokens, targets = _batch(rng, tokenizer, options.messages)
         scores = logits(parameters, tokens, shape)
         loss = F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
         optimizer.zero_grad()
@@ -108,20 +124,22 @@ def train(
         optimizer.step()
         if step % 50 == 0 or step == steps - 1:
             print(f"step {step:5d}  loss {loss.item():.4f}", flush=True)
-    return parameters
 
 
-def _rate(step: int, steps: int) -> float:
-    if step < WARM_UP:
-        return PEAK_RATE * (step + 1) / WARM_UP
-    done = (step - WARM_UP) / max(1, steps - WARM_UP)
-    return PEAK_RATE * (0.05 + 0.95 * (1 + math.cos(math.pi * done)) / 2)
+def _schedule(step: int, steps: int) -> float:
+    """Return the learning rate of a step as a share of the highest one."""
+    warm_up = min(WARM_UP, steps // 5)
+    if step < warm_up:
+        return (step + 1) / warm_up
+    done = (step - warm_up) / max(1, steps - warm_up)
+    return 0.05 + 0.95 * (1 + math.cos(math.pi * done)) / 2
 
 
-def _batch(rng: random.Random, tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:
+def _batch(rng: random.Random, tokenizer: Tokenizer, messages: float) -> tuple[Tensor, Tensor]:
     """Return tokens and, one place ahead, the answers' tokens to predict; padded on the right."""
     rows = []
-    for example in (example for _ in range(WORDINGS) for example in tiny_corpus.draw(rng)):
+    drawn = (tiny_corpus.draw(rng, messages=messages) for _ in range(REQUESTS))
+    for example in (example for examples in drawn for example in examples):
         asked, answered = (
             tokenizer.encode(text).ids for text in chat(example.prompt, example.answer)
         )

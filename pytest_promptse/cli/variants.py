@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 
 from pytest_promptse.errors import VariantError, nearest
 from pytest_promptse.variants.audit import audit
-from pytest_promptse.variants.distance import band
 from pytest_promptse.variants.files import write
 from pytest_promptse.variants.generate import VariantSet, generate, rewriter_named
 from pytest_promptse.variants.library import Library
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.task import Task
 
 _CACHE = Path(".promptse/variants")
+UNNAMED = "unnamed"
+"""The entry point on record for a prompt that names none."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -48,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_making(show)
     show.add_argument("--plain", action="store_true", help="print the variants without colour")
     show.set_defaults(func=_show)
-    stats = actions.add_parser("stats", help="print bands, measured distances and rejections")
+    stats = actions.add_parser("stats", help="print levels, measured distances and rejections")
     _add_making(stats)
     stats.set_defaults(func=_stats)
     audit = actions.add_parser("audit", help="check variants in files; exit 1 if one is invalid")
@@ -70,7 +71,7 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
 
 def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("templates", help="list emotions, personalities and contexts")
-    parser.add_argument("name", nargs="?", help="an emotion, trait, context or strength to show")
+    parser.add_argument("name", nargs="?", help="an emotion, trait, level or control condition")
     _add_library(parser)
     parser.set_defaults(func=_templates)
 
@@ -80,6 +81,11 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "source", help="humaneval, a suite file (.promptse.yaml), or a file with one prompt"
     )
     parser.add_argument("--task", action="append", help="only the task of this id; repeatable")
+    parser.add_argument(
+        "--entry-point",
+        metavar="NAME",
+        help="name that a file with one prompt asks for; needed only to check programs later",
+    )
     parser.add_argument("--distances", type=_numbers, default=(0.1, 0.2, 0.3), metavar="D,D,…")
     parser.add_argument("--per-distance", type=int, default=4, metavar="K")
     parser.add_argument("--emotions", type=_names, metavar="NAME,…")
@@ -116,9 +122,11 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
 
         tasks = load_suite(path).tasks
     else:
-        from pytest_promptse.tasks.task import Task  # noqa: PLC0415 - one of three
+        from pytest_promptse.tasks.task import Task, find_entry_point  # noqa: PLC0415 - one of three
 
-        tasks = (Task(id=path.stem, prompt=path.read_text(encoding="utf-8")),)
+        prompt = path.read_text(encoding="utf-8")
+        name = chosen.entry_point or find_entry_point(prompt) or UNNAMED
+        tasks = (Task(id=path.stem, prompt=prompt, entry_point=name),)
     if chosen.task is None:
         return tasks
     found = tuple(task for task in tasks if task.id in chosen.task)
@@ -217,17 +225,18 @@ def _stats(chosen: argparse.Namespace) -> int:
     emotions: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
     with _Maker(chosen) as maker:
+        library = maker.library
         for task in maker.tasks:
             made = maker.make(task)
             rejected.update(made.rejected)
             for variant in made.variants:
                 measured[variant.distance].append(variant.measured_distance)
                 emotions[variant.emotion or variant.rewriter] += 1
-    sys.stdout.write("distance  band            variants  lowest  mean   highest\n")
+    sys.stdout.write("distance  level      variants  lowest  mean   highest\n")
     for distance, values in measured.items():
-        low, high = band(distance)
+        level = library.level(distance)
         sys.stdout.write(
-            f"{distance:<8g}  [{low:.2f}, {high:.2f})  {len(values):>8}  {min(values):.3f}   "
+            f"{distance:<8g}  {level.operation:<9}  {len(values):>8}  {min(values):.3f}   "
             f"{mean(values):.3f}  {max(values):.3f}\n"
         )
     sys.stdout.write(f"emotions: {_counts(emotions)}\n")

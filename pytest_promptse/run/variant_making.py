@@ -273,7 +273,7 @@ def _prompt_of_template_variant(
         texts = [(view.text, of_template.text), (task.prompt, of_task.text)]
         measured = of_template.measured_distance
         if of_task.text != task.prompt:
-            measured = round(distance_of_all(task, texts), 6)
+            measured = round(distance_of_all(texts), 6)
         variant = replace(of_template, task_id=task.id, measured_distance=measured)
     variant = replace(variant, text=_whole_text(made), original=text_hash(unchanged))
     return replace(made, variant=variant)

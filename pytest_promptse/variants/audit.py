@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.distance import band
+from pytest_promptse.variants.distance import compare
 from pytest_promptse.variants.files import (
     folder_of,
     folders,
@@ -14,8 +14,8 @@ from pytest_promptse.variants.files import (
     read,
     read_original,
 )
+from pytest_promptse.variants.generate import can_be_made_again
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
-from pytest_promptse.variants.invariance.construction import ConstructionJudge
 from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.variant import text_hash
 
@@ -43,7 +43,7 @@ def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
     for folder in found:
         original = read_original(folder)
         task = Task(id=original.task_id, prompt=original.prompt, entry_point=original.entry_point)
-        judge = ConstructionJudge(task, library.lexicon, any_language=True)
+        judge = Judge(task.prompt)
         taken: set[str] = set()
         for stored in read(folder):
             findings = list(_findings(stored.variant, task, judge, taken, library))
@@ -67,7 +67,7 @@ def frozen(
         If there are too few, if the original has changed since, or if one breaks invariance.
     """
     variants = load_frozen(root, task)
-    judge = ConstructionJudge(task, library.lexicon, any_language=True)
+    judge = Judge(task.prompt)
     chosen: list[Variant] = []
     for distance in distances:
         own = [variant for variant in variants if variant.distance == distance][:per_distance]
@@ -91,22 +91,20 @@ def frozen(
 
 
 def _findings(
-    variant: Variant, task: Task, judge: ConstructionJudge, taken: set[str], library: Library
+    variant: Variant, task: Task, judge: Judge, taken: set[str], library: Library
 ) -> Iterator[Finding]:
     if variant.original and variant.original != text_hash(task.prompt):
         yield Finding("original", "the original has changed since")
-    waived = _waived(variant, library)
-    measured = judge.distance(variant.text)
-    low, high = band(variant.distance)
-    if "band" not in waived and not low <= measured < high:
-        yield Finding("band", f"distance {measured:.3f} is outside [{low:.2f}, {high:.2f})")
+    measured = compare(task.prompt, variant.text).distance
     if abs(measured - variant.measured_distance) > _ROUNDING:
         yield Finding(
             "measured", f"distance {measured:.3f} is on record as {variant.measured_distance:.3f}"
         )
-    made_by_rules = variant.rewriter.partition("/")[0] in REWRITERS
-    content = judge if made_by_rules else Judge(task.prompt)
-    yield from content.findings(variant.text, others=taken, waived=waived)
+    waived = _waived(variant, library)
+    if "copy" not in waived and normalised(variant.text) in taken and "duplicate" not in waived:
+        yield Finding("duplicate", "another variant has this text")
+    if not can_be_made_again(variant, task, library):
+        yield from judge.findings(variant.text, waived={*waived, "duplicate"})
 
 
 def _waived(variant: Variant, library: Library) -> frozenset[str]:

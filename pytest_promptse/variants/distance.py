@@ -1,48 +1,98 @@
-"""How far a wording is from its original, and the band each distance must fall in."""
+"""How far a variant is from its original: the share of words added, replaced and moved."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
-
-from pytest_promptse.errors import VariantError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SHORTEST = 40
 """Prompts of fewer words are measured as if they had this many."""
-HALF_WIDTH = 0.05
-"""A band reaches this far to either side of its distance."""
-NEAREST, FARTHEST = 0.05, 0.5
-"""The distances that wordings can be made for."""
 
-_TOKEN = re.compile(r"[^\s]+")
-_EDGES = ".,;:!?…()[]{}<>\"'\u2019\u2018“”*_-\u2013—"
+_TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
+_EDGES = (
+    ".,;:!?…()[]{}<>#\"'\u2019\u2018“”*_-\u2013—"
+    "\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\u300c\u300d"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What separates a variant from its original.
+
+    With n words in the original, m in the variant, L the length of their longest common
+    subsequence and M the size of their common multiset:
+
+    Parameters
+    ----------
+    distance
+        ``(n + m - 2 L) / max(n + m, 2 * SHORTEST)``, in [0, 1].
+    added_share
+        ``(m - M) / m``: words of the variant that the original lacks.
+    replaced_share
+        ``(n - M) / n``: words of the original that the variant lacks.
+    moved_share
+        ``(M - L) / n``: words of the original that stand elsewhere in the variant.
+    length_ratio
+        ``m / n``.
+    """
+
+    distance: float
+    added_share: float
+    replaced_share: float
+    moved_share: float
+    length_ratio: float
 
 
 def words(text: str) -> list[str]:
-    """Return the words of `text` in lower case, without punctuation around them."""
-    stripped = (token.strip(_EDGES) or "" for token in _TOKEN.findall(text.lower()))
+    """Return the words of `text` in lower case, without punctuation around them.
+
+    Each Chinese or Japanese sign is a word of its own.
+    """
+    stripped = (token.strip(_EDGES) for token in _TOKEN.findall(text.lower()))
     return [word for word in stripped if word]
 
 
-def measure(original: Sequence[str], reworded: Sequence[str]) -> float:
+def measure(original: Sequence[str], variant: Sequence[str]) -> float:
     """Return the distance of two lists of words, in [0, 1]; symmetric, 0 for equal lists.
 
     One minus the normalised similarity of the two, ``2 L / (m + n)`` with L the length of their
     longest common subsequence; that is, the words to delete and insert over all words. The
     denominator is at least ``2 * SHORTEST``: in a prompt of six words a single added one would
-    already be a tenth of everything, and six moods could not be told apart within a band.
+    already be a tenth of everything.
     """
-    every = len(original) + len(reworded)
-    return changed(original, reworded) / max(every, 2 * SHORTEST)
+    every = len(original) + len(variant)
+    return changed(original, variant) / max(every, 2 * SHORTEST)
 
 
-def changed(original: Sequence[str], reworded: Sequence[str]) -> int:
+def changed(original: Sequence[str], variant: Sequence[str]) -> int:
     """Return how many words must be deleted or inserted to get from one list to the other."""
-    return len(original) + len(reworded) - 2 * _common(original, reworded)
+    return len(original) + len(variant) - 2 * _common(original, variant)
+
+
+def compare(original: str, variant: str) -> Change:
+    """Return what separates two texts."""
+    was, now = _original_words(original), words(variant)
+    common = _common(was, now)
+    shared = sum((Counter(was) & Counter(now)).values())
+    n, m = max(len(was), 1), max(len(now), 1)
+    return Change(
+        distance=round((n + m - 2 * common) / max(n + m, 2 * SHORTEST), 6),
+        added_share=round((len(now) - shared) / m, 6),
+        replaced_share=round((len(was) - shared) / n, 6),
+        moved_share=round((shared - common) / n, 6),
+        length_ratio=round(len(now) / n, 6),
+    )
+
+
+@lru_cache(maxsize=64)
+def _original_words(text: str) -> tuple[str, ...]:
+    return tuple(words(text))
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
@@ -56,33 +106,3 @@ def _common(a: Sequence[str], b: Sequence[str]) -> int:
         hit = row & where.get(word, 0)
         row = ((row + hit) | (row - hit)) & everything
     return len(a) - row.bit_count()
-
-
-def band(distance: float) -> tuple[float, float]:
-    """Return the half-open interval ``[low, high)`` of measured distances for `distance`.
-
-    Raises
-    ------
-    VariantError
-        If `distance` lies outside [NEAREST, FARTHEST].
-    """
-    if not NEAREST <= distance <= FARTHEST:
-        raise VariantError(
-            f"distance {distance:g}: wordings can be made from {NEAREST:g} to {FARTHEST:g}"
-        )
-    return max(distance - HALF_WIDTH, 0.02), distance + HALF_WIDTH
-
-
-def check_distances(distances: Sequence[float]) -> None:
-    """Raise VariantError unless every distance has a band and no two bands overlap."""
-    if not distances:
-        raise VariantError("no distances given; name at least one, such as 0.1")
-    ordered = sorted(distances)
-    for distance in ordered:
-        band(distance)
-    for low, high in pairwise(ordered):
-        if high - low < 2 * HALF_WIDTH - 1e-9:
-            raise VariantError(
-                f"distances {low:g} and {high:g}: their bands overlap; keep them "
-                f"{2 * HALF_WIDTH:g} apart"
-            )

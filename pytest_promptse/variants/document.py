@@ -10,6 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_promptse.tasks.task import parse_stub
@@ -63,10 +64,15 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _MARKER = re.compile(
-    r"\s*(?:<\|[^|>]*\|>.*|\[/?INST\].*|<</?SYS>>"
+    r"\s*(?:<\|[^|>]*\|>.*|\[/?INST\]|<</?SYS>>"
     r"|#{0,4}\s*(?:instructions?|user|human|assistant|system|response|answer|output|input|question"
     r"|solution|prompt)\s*:?)\s*$",
     re.IGNORECASE,
+)
+_USER_TURN = re.compile(
+    r"^(?:\[INST\][ \t]*|<\|(?!im_end|end)[^|>]*\|>[ \t]*(?:user)?[ \t]*\n"
+    r"|#{0,4}[ \t]*(?:instructions?|user|human|question|prompt)[ \t]*:?[ \t]*\n)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>\s*$")
 _TAGGED = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>.*</\1>\s*$")
@@ -106,6 +112,7 @@ _CODE = re.compile(
     r"|\w[\w.]*\(.*\);?|//.*|/?\*+/?(?:\s.*)?|--\s.*|\"\"\".*|'''.*|\"[\w-]+\"\s*:\s*.+|[{\[],?"
     r"|.*\"\"\")\s*$"
 )
+_COMMENT = re.compile(r"\s*(?:#\s|//|--\s|/\*|\*/|\*\s)")
 _CONTEXT = re.compile(
     r"(?:we|our|i|i'm|i've|my|you are|you're|background|context)\b|(?:我们|我|你是|您是|背景)",
     re.IGNORECASE,
@@ -164,7 +171,7 @@ class Document:
     text
         The prompt.
     spans
-        In order, without gaps. Of a stub there is one span of code.
+        In order, without gaps. Of a stub those of its docstring, between spans of code.
     head
         The offset before which nothing may be inserted: after role markers and front matter.
     body
@@ -199,10 +206,7 @@ class Document:
 
     @cached_property
     def prose(self) -> str:
-        """The sentences, one to a line; of a stub the text of its docstring."""
-        if self.is_stub:
-            found = self.docstring
-            return self.text[found.start : found.end] if found else ""
+        """The sentences, one to a line."""
         return "\n".join(" ".join(self.content(span).split()) for span in self.sentences)
 
     @cached_property
@@ -260,15 +264,28 @@ _OPENING = re.compile(r"([A-Za-z]*)(\"\"\"|''')")
 
 
 def _stub(prompt: str, tree: ast.Module, entry_point: str) -> Document:
+    found = _docstring(prompt, tree, entry_point)
     return Document(
         text=prompt,
-        spans=(Span("code", 0, len(prompt)),),
+        spans=tuple(_stub_spans(prompt, found)),
         head=_above_code(prompt),
         body=_above_code(prompt),
         tail=None,
         comment="#",
-        docstring=_docstring(prompt, tree, entry_point),
+        docstring=found,
     )
+
+
+def _stub_spans(prompt: str, docstring: Docstring | None) -> Iterator[Span]:
+    """Yield the code around the docstring and the spans of what is between its quotes."""
+    if docstring is None:
+        yield Span("code", 0, len(prompt))
+        return
+    yield Span("code", 0, docstring.start)
+    inside = prompt[docstring.start : docstring.end]
+    for span in _spans(inside, list(_lines(inside))):
+        yield Span(span.kind, span.start + docstring.start, span.end + docstring.start)
+    yield Span("code", docstring.end, len(prompt))
 
 
 def _above_code(prompt: str) -> int:
@@ -308,21 +325,23 @@ def _offset(text: str, line: int, column: int) -> int:
 
 
 def _comment_of(prompt: str) -> str:
-    """Return the comment sign of source code in another language, empty for prose."""
+    """Return the comment sign of source code that is no Python stub, empty for prose."""
     lines = [line for line in prompt.splitlines() if line.strip()]
-    if any(_FENCE.match(line) for line in lines):
+    if not lines or not _is_code_line(lines[0]) or _FENCE.search(prompt):
         return ""
-    code = [bool(_CODE.match(line) or _SIGNATURE.match(line)) for line in lines]
-    if not lines or not code[0] or sum(code) < 0.8 * len(lines):
-        return ""
+    for before, line in pairwise(lines):
+        if not (_is_code_line(line) or (line[0].isspace() and not _ITEM.match(before))):
+            return ""
     text = "\n".join(lines)
-    if re.search(
-        r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER|--)\b|^\s*-- ", text, re.MULTILINE
-    ):
+    if re.search(r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER)\b|^\s*-- ", text, re.MULTILINE):
         return "--"
     if re.search(r"[;{]\s*$|^\s*//|^\s*/\*", text, re.MULTILINE):
         return "//"
-    return "#" if re.search(r"^\s*(?:def|class|import|from|#)\b", text, re.MULTILINE) else ""
+    return "#" if re.match(r"\s*(?:async\s+def|def|class|import|from|@|#)", text) else ""
+
+
+def _is_code_line(line: str) -> bool:
+    return bool(_CODE.match(line) or _SIGNATURE.match(line) or _COMMENT.match(line))
 
 
 # -- prose -----------------------------------------------------------------------------------------
@@ -338,7 +357,7 @@ class _Line:
 def _prose(prompt: str) -> Document:
     lines = _closed(prompt, list(_lines(prompt)))
     spans = tuple(_spans(prompt, lines))
-    head = _head(prompt, lines)
+    head = _head(prompt)
     body = head
     for line in lines:
         if line.start < head or line.kind == "blank":
@@ -498,19 +517,14 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[t
     return found
 
 
-def _head(prompt: str, lines: Sequence[_Line]) -> int:
-    """Return where text may begin: after front matter and the role markers at the top."""
+def _head(prompt: str) -> int:
+    """Return where text may begin: after front matter and the role markers of the user's turn."""
     offset = 0
     front = re.match(r"---\s*\n.*?\n---\s*\n", prompt, re.DOTALL)
     if front:
         offset = front.end()
-    for line in lines:
-        if line.start < offset or line.kind == "blank":
-            continue
-        if line.kind != "marker":
-            break
-        offset = line.end
-    return offset
+    turns = [turn.end() for turn in _USER_TURN.finditer(prompt)]
+    return max([offset, *turns[-1:]])
 
 
 def _tail(prompt: str, lines: Sequence[_Line]) -> int | None:

@@ -28,6 +28,12 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "personality": (str, type(None)),
     "context": dict,
     "measured_distance": (int, float),
+    "added_share": (int, float),
+    "replaced_share": (int, float),
+    "moved_share": (int, float),
+    "length_ratio": (int, float),
+    "cues": dict,
+    "operations": list,
     "seed": int,
     "rewriter": str,
     "original": str,
@@ -145,6 +151,8 @@ def _variant(line: str, place: str) -> Variant:
     for name, value in known.items():
         if not isinstance(value, _TYPES[name]) or isinstance(value, bool):
             raise VariantError(f"{place}: {name!r} cannot be {value!r}")
+    if "operations" in known:
+        known["operations"] = tuple(known["operations"])
     return Variant(**known)
 
 

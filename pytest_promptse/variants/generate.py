@@ -1,4 +1,4 @@
-"""The wordings of a task: drawn, rewritten, judged, and as many as were asked for."""
+"""The variants of a task: drawn, written, judged, and as many as were asked for."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import derive_seed
-from pytest_promptse.variants.distance import band, check_distances
+from pytest_promptse.variants.distance import Change, compare
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
-from pytest_promptse.variants.invariance.construction import ConstructionJudge
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.registry import REWRITERS, rewriter_named
-from pytest_promptse.variants.rewriter import Rewriter, RewriteRequest, label
+from pytest_promptse.variants.rewriter import Draft, Rewriter, RewriteRequest, label
+from pytest_promptse.variants.rules import STANDS_FOR, RulesRewriter
 from pytest_promptse.variants.variant import Variant, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_promptse.tasks.task import Task
 
-__all__ = ["Rewriter", "VariantSet", "generate", "rewriter_named"]
+__all__ = ["Rewriter", "VariantSet", "can_be_made_again", "generate", "rewriter_named"]
 
 _MOST_TRIES = 80
 
 
 @dataclass(frozen=True, kw_only=True)
 class VariantSet:
-    """The wordings of one task, by distance and index, without the original.
+    """The variants of one task, by distance and index, without the original.
 
-    ``rejected`` counts the candidates that were not taken, by rule.
+    ``rejected`` counts the candidates that were not taken, by rule. ``snippets`` are the phrases
+    of the library that each variant was made from, by its id.
     """
 
     variants: tuple[Variant, ...]
     rejected: Mapping[str, int]
+    snippets: Mapping[str, tuple[str, ...]]
 
 
 def generate(
@@ -51,156 +53,203 @@ def generate(
     within: str = "",
     also: Callable[[str], Iterable[Finding]] = lambda _: (),
 ) -> VariantSet:
-    """Return `per_distance` valid wordings of `task` at each of `distances`.
+    """Return `per_distance` valid variants of `task` at each of `distances`.
 
-    A wording follows from (task text, distance, index, seed, rewriter and version) and from the
-    emotions and personalities to draw from; asking for more of them leaves the first ones as
-    they are.
+    A variant follows from (task text, distance, index, seed, rewriter and version) and from the
+    emotions and personas to draw from; asking for more of them leaves the first ones as they are.
 
     Parameters
     ----------
     distances
-        Nominal distances, at least 0.1 apart, each in [0.05, 0.5].
+        Nominal distances in [0.05, 0.5]. The library has a level for 0.1, 0.2 and 0.3; another
+        distance means the nearest level, and no two may mean the same one.
     per_distance
         K, at least 1.
     emotions, personalities
         Names and slugs to draw from; all of the library's by default. Emotions are dealt like
-        cards, so that every eight wordings of a distance have eight different ones.
+        cards, so that every eight variants of a distance have eight different ones.
     rewriter
-        Who rewords; ``rules`` by default.
+        What writes the variants; ``rules`` by default.
     library
         The templates; the shipped ones by default.
     within
-        The prompt of a task in whose voices these are wordings of something around it.
+        The prompt of a task for which these are variants of something around it.
     also
         Further rules: what speaks against a candidate besides the rules of invariance.
 
     Raises
     ------
     VariantError
-        If an argument cannot be used, the prompt is not in English, or too few valid wordings
-        could be made.
+        If an argument cannot be used, the rewriter does not know the prompt's language, or too
+        few valid variants could be made.
     """
     library = library or Library.load()
     rewriter = rewriter or rewriter_named("rules", library=library)
     if per_distance < 1:
         raise VariantError(f"{per_distance} variants per distance: ask for at least 1")
-    check_distances(distances)
+    library.check_distances(distances)
     # Made once, since all variants hold them.
     name, prompt_hash = label(rewriter), text_hash(task.prompt)
+    source = _source_label(rewriter)
     deck = _Deck(
         library,
         emotions=emotions,
         personalities=personalities,
-        parts=(within or task.prompt, seed, name),
+        parts=(within or task.prompt, seed, source),
     )
-    measure = ConstructionJudge(task, library.lexicon, any_language="english" in rewriter.waives)
-    judge = measure if rewriter.name in REWRITERS else Judge(task.prompt)
+    drawn = rewriter.voiced or source != name
+    judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
     weights = library.weights(task.prompt)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
+    snippets: dict[str, tuple[str, ...]] = {}
     for distance in distances:
         taken: set[str] = set()
         for index in range(per_distance):
-            emotion, personality = deck.draw(distance, index) if rewriter.voiced else (None, None)
+            emotion, personality = deck.draw(distance, index) if drawn else (None, None)
             request = RewriteRequest(
                 task=task,
                 distance=distance,
-                band=band(distance),
                 index=index,
-                seed=derive_seed(within + task.prompt, distance, index, seed, name),
+                seed=derive_seed(within + task.prompt, distance, index, seed, source),
                 emotion=library.emotion(emotion) if emotion else None,
                 personality=library.personality(personality) if personality else None,
                 weights=weights,
             )
-            text, measured = _first_valid(
-                request, rewriter, taken, rejected, measure=measure, judge=judge, also=also
+            draft = _first_valid(request, rewriter, judge, taken, rejected, also=also)
+            taken.add(_key(draft.text, rewriter))
+            change = compare(task.prompt, draft.text)
+            variant = Variant(
+                task_id=task.id,
+                text=draft.text,
+                distance=distance,
+                index=index,
+                emotion=emotion if rewriter.voiced else None,
+                personality=personality if rewriter.voiced else None,
+                context=weights if rewriter.voiced else {},
+                cues=draft.cues,
+                operations=draft.operations,
+                seed=request.seed,
+                rewriter=name,
+                original=prompt_hash,
+                **measured(change),
             )
-            taken.add(_key(text, rewriter))
-            variants.append(
-                Variant(
-                    task_id=task.id,
-                    text=text,
-                    distance=distance,
-                    index=index,
-                    emotion=emotion,
-                    personality=personality,
-                    context=weights if rewriter.voiced else {},
-                    measured_distance=round(measured, 6),
-                    seed=request.seed,
-                    rewriter=name,
-                    original=prompt_hash,
-                )
-            )
-    return VariantSet(variants=tuple(variants), rejected=dict(sorted(rejected.items())))
+            variants.append(variant)
+            snippets[variant.id] = draft.snippets
+    return VariantSet(
+        variants=tuple(variants), rejected=dict(sorted(rejected.items())), snippets=snippets
+    )
+
+
+def measured(change: Change) -> dict[str, float]:
+    """Return the fields of a variant that are measured."""
+    return {
+        "measured_distance": change.distance,
+        "added_share": change.added_share,
+        "replaced_share": change.replaced_share,
+        "moved_share": change.moved_share,
+        "length_ratio": change.length_ratio,
+    }
+
+
+def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
+    """Return whether `variant` is, letter for letter, what its rewriter makes.
+
+    The built-in rewriters are deterministic, so that making a variant again from its own fields
+    proves it: its specification is verbatim and its sentences are the library's.
+    """
+    name, _, _ = variant.rewriter.partition("/")
+    if name not in REWRITERS:
+        return False
+    rewriter = rewriter_named(name, library=library)
+    if label(rewriter) != variant.rewriter:
+        return False
+    emotion, personality = variant.emotion, variant.personality
+    for operation in variant.operations:
+        if operation.startswith(STANDS_FOR):
+            emotion, _, personality = operation.removeprefix(STANDS_FOR).partition("-")
+    if (rewriter.voiced or _source_label(rewriter) != label(rewriter)) != bool(
+        emotion and personality
+    ):
+        return False
+    request = RewriteRequest(
+        task=task,
+        distance=variant.distance,
+        index=variant.index,
+        seed=variant.seed,
+        emotion=library.emotion(emotion) if emotion else None,
+        personality=library.personality(personality) if personality else None,
+        weights=variant.context or library.weights(task.prompt),
+    )
+    candidates = rewriter.candidates(request)
+    return any(next(candidates).text == variant.text for _ in range(_MOST_TRIES))
+
+
+def _source_label(rewriter: Rewriter) -> str:
+    """Return the label that the seeds are derived from.
+
+    It is the one of the rewriter that this one stands for, whose draws it repeats.
+    """
+    if isinstance(rewriter, RulesRewriter) and rewriter.stands_for:
+        return f"{rewriter.stands_for}/{rewriter.version}"
+    return label(rewriter)
 
 
 def _key(text: str, rewriter: Rewriter) -> str:
-    """What two wordings must differ in: everything, for an arm that changes case or blanks only."""
+    """What two variants must differ in; everything, where only case or blanks are changed."""
     return text if "duplicate" in rewriter.waives else normalised(text)
 
 
 def _first_valid(
     request: RewriteRequest,
     rewriter: Rewriter,
+    judge: Judge | None,
     taken: set[str],
     rejected: Counter[str],
     *,
-    measure: ConstructionJudge,
-    judge: Judge | ConstructionJudge,
     also: Callable[[str], Iterable[Finding]],
-) -> tuple[str, float]:
-    """Return the first candidate that nothing speaks against, with its measured distance."""
+) -> Draft:
+    """Return the first candidate that nothing speaks against."""
     here: Counter[str] = Counter()
     candidates = rewriter.candidates(request)
     findings: tuple[Finding, ...] = ()
     for number in range(_MOST_TRIES):
         try:
-            text = candidates.send(findings) if number else next(candidates)
+            draft = candidates.send(findings) if number else next(candidates)
         except StopIteration:
             break
-        measured = measure.distance(text)
-        findings = tuple(
-            _objections(
-                text, measured, request=request, rewriter=rewriter, judge=judge, taken=taken
-            )
-        ) or tuple(also(text))
+        findings = _objections(draft, request, rewriter, judge, taken) or tuple(also(draft.text))
         if not findings:
             candidates.close()
-            return text, measured
+            return draft
         here.update({finding.rule for finding in findings})
         rejected.update({finding.rule for finding in findings})
     common = f"most often for: {here.most_common(1)[0][0]}" if here else "with no candidate at all"
     raise VariantError(
-        f"task {request.task.id!r}: no valid wording {request.index + 1} at distance "
+        f"task {request.task.id!r}: no valid variant {request.index + 1} at distance "
         f"{request.distance:g} by {label(rewriter)} after {here.total()} rejections, {common}; "
         "ask for fewer variants, write a longer prompt or choose another rewriter"
     )
 
 
 def _objections(
-    text: str,
-    measured: float,
-    *,
+    draft: Draft,
     request: RewriteRequest,
     rewriter: Rewriter,
-    judge: Judge | ConstructionJudge,
+    judge: Judge | None,
     taken: set[str],
-) -> Iterator[Finding]:
-    low, high = request.band
-    if "band" not in rewriter.waives and not low <= measured < high:
-        yield Finding("band", f"distance {measured:.3f} is outside [{low:.2f}, {high:.2f})")
-        return
-    if "duplicate" in rewriter.waives:
-        if "copy" not in rewriter.waives and (text in taken or text == request.task.prompt):
-            yield Finding("duplicate", "the original or another variant has this very text")
-        yield from judge.findings(text, waived=rewriter.waives)
-    else:
-        yield from judge.findings(text, others=taken, waived=rewriter.waives)
+) -> tuple[Finding, ...]:
+    text = draft.text
+    if "copy" not in rewriter.waives and (
+        text == request.task.prompt or _key(text, rewriter) in taken
+    ):
+        return (Finding("duplicate", "the original or another variant has this very text"),)
+    # What a built-in rewriter makes is right by construction, and needs no judge.
+    return judge.findings(text, waived=rewriter.waives) if judge else ()
 
 
 class _Deck:
-    """Deals emotions and personalities, each by a hash of what the wording depends on."""
+    """Deals emotions and personas, each by a hash of what the variant depends on."""
 
     def __init__(
         self,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError, nearest
-from pytest_promptse.variants.arms import (
-    WORDS_CHANGE,
-    WORDS_STAY,
-    EditArm,
-    OriginalArm,
+from pytest_promptse.variants.controls import (
+    CASE_ALONE,
+    EditControl,
+    OriginalControl,
     case,
     typos,
     whitespace,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Backend
     from pytest_promptse.variants.rewriter import Rewriter
 
-REWRITERS = ("rules", "original", "typos", "case", "whitespace", "polite", "paraphrase")
+REWRITERS = ("rules", "original", "typos", "case", "whitespace", "polite", "neutral")
 """The rewriters with a name of one word; the other kind is ``llm:BACKEND:NAME``."""
 
 
@@ -64,15 +63,15 @@ def rewriter_named(
         return LlmRewriter(backend(model), library=library)
     if spec == "rules":
         return RulesRewriter(library=library)
-    if spec in library.controls:
-        return RulesRewriter(library=library, name=spec, voiced=False)
-    arms: dict[str, Rewriter] = {
-        "original": OriginalArm(),
-        "typos": EditArm(name="typos", edit=typos, waives=WORDS_CHANGE),
-        "case": EditArm(name="case", edit=case, waives=WORDS_STAY),
-        "whitespace": EditArm(name="whitespace", edit=whitespace, waives=WORDS_STAY),
+    if spec in {name for known in library.languages.values() for name in known.controls}:
+        return RulesRewriter(library=library, control=spec)
+    edits: dict[str, Rewriter] = {
+        "original": OriginalControl(),
+        "typos": EditControl(name="typos", edit=typos, waives=frozenset()),
+        "case": EditControl(name="case", edit=case, waives=CASE_ALONE),
+        "whitespace": EditControl(name="whitespace", edit=whitespace, waives=CASE_ALONE),
     }
-    if spec not in arms:
+    if spec not in edits:
         hint = nearest(spec, REWRITERS) or f"; there are {', '.join(REWRITERS)}, llm:BACKEND:NAME"
         raise VariantError(f"unknown rewriter {spec!r}{hint}")
-    return arms[spec]
+    return edits[spec]

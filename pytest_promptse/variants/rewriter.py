@@ -1,8 +1,8 @@
-"""What every rewriter speaks: a request in, candidates out, each judged before the next."""
+"""What every rewriter implements: a request in, candidates out, each judged before the next."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -15,16 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RewriteRequest:
-    """One wording that is wanted.
+    """One variant that is wanted.
 
-    ``distance`` is nominal, ``band`` the interval ``[low, high)`` that the measured one must
-    fall in. ``emotion`` and ``personality`` are None where the rewriter is not ``voiced``;
-    ``weights`` is what the context makes of them. ``seed`` is this wording's own.
+    ``distance`` is nominal. ``emotion`` and ``personality`` are None where the rewriter is not
+    ``voiced``; ``weights`` is what the context makes of them. ``seed`` is this variant's own.
     """
 
     task: Task
     distance: float
-    band: tuple[float, float]
     index: int
     seed: int
     emotion: Emotion | None
@@ -32,14 +30,39 @@ class RewriteRequest:
     weights: Mapping[str, float]
 
 
-class Rewriter(Protocol):
-    """Something that rewords tasks.
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A candidate prompt and what is known of it.
 
-    ``name`` and ``version`` together are the rewriter of a variant, as in ``rules/1``: whatever
-    changes the wordings changes the version. ``voiced`` says whether it speaks with an emotion
-    and a personality. ``waives`` names the rules of invariance that its wordings break by
-    design, such as ``duplicate`` for the arm that repeats the original; ``english`` stands for
-    originals in another language.
+    Parameters
+    ----------
+    text
+        The whole prompt.
+    cues
+        What shows the emotion and each dimension of the persona: ``emotion``, ``technical``,
+        ``experience``, ``collaboration``, each with the words that show it.
+    operations
+        What was done, such as ``request:question`` and ``block:quote``.
+    sentences
+        The writer's own sentences in it; everything else is the original's.
+    snippets
+        The phrases of the library that `sentences` were made from.
+    """
+
+    text: str
+    cues: Mapping[str, str] = field(default_factory=dict)
+    operations: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    snippets: tuple[str, ...] = ()
+
+
+class Rewriter(Protocol):
+    """Something that writes variants of tasks.
+
+    ``name`` and ``version`` together are the rewriter of a variant, as in ``rules/2``: whatever
+    changes the variants changes the version. ``voiced`` says whether variants have an emotion
+    and a persona. ``waives`` names the rules of invariance that its variants break by design,
+    such as ``duplicate`` for the control condition that repeats the original.
     """
 
     @property
@@ -52,14 +75,14 @@ class Rewriter(Protocol):
 
     @property
     def voiced(self) -> bool:
-        """Whether wordings have an emotion and a personality."""
+        """Whether variants have an emotion and a persona."""
 
     @property
     def waives(self) -> frozenset[str]:
         """Names of rules that do not apply."""
 
-    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
-        """Yield candidate prompts; what each was rejected for is sent back in.
+    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
+        """Yield candidates; what each was rejected for is sent back in.
 
         The generator ends where the rewriter gives up. The same request yields the same
         candidates where the rewriter is deterministic.

@@ -9,10 +9,7 @@ from pytest_promptse.variants.word_diff import word_diff
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from pytest_promptse.variants.library import Library
-    from pytest_promptse.variants.templates import Material
-
-_SNIPPETS = ("openers", "asks", "intros", "links", "asides", "before", "after")
+    from pytest_promptse.variants.library import Feeling, Library
 
 
 def difference(original: str, reworded: str) -> Text:
@@ -35,20 +32,27 @@ def described(library: Library) -> dict[str, dict[str, str]]:
         described["emotions"][name] = (
             f"{emotion.description}\nlanguage: {emotion.language}\npattern: {emotion.pattern}\n"
             f"valence {emotion.valence:+.1f}, arousal {emotion.arousal:+.1f}: {emotion.quadrant}\n"
-            f"{_snippets(emotion.material)}"
+            + "\n".join(
+                f"{language.code}: {line}"
+                for language in library.languages.values()
+                if name in language.feelings
+                for line in _feeling(language.feelings[name])
+            )
         )
     for dimension, traits in library.traits.items():
         described[dimension] = {
             slug: f"{trait.description}\nname: {trait.name}\nvocabulary: {trait.vocabulary}\n"
-            f"{_snippets(trait.material)}"
+            + "\n".join(
+                f"{language.code}: clause: {clause}"
+                for language in library.languages.values()
+                for clause in language.clauses[dimension].get(slug, ())
+            )
             for slug, trait in traits.items()
         }
-    described["strengths"] = {
-        f"{strength.distance:g}": f"{strength.description}\nlexical {strength.lexical:g}, "
-        f"structure {strength.structure:g}, request {strength.request:g}, "
-        f"frames {strength.frames:g}, links {strength.links:g}, asides {strength.asides:g}, "
-        f"marks {strength.marks:g}"
-        for strength in library.strengths
+    described["levels"] = {
+        f"{level.distance:g}": f"{level.description}\noperation {level.operation}, "
+        f"{level.fewest} to {level.most} words changed"
+        for level in library.levels
     }
     described["contexts"] = {
         name: f"{context.description}\npresence {context.base:g} and {context.step:g} for each of: "
@@ -56,14 +60,13 @@ def described(library: Library) -> dict[str, dict[str, str]]:
         for name, context in library.contexts.items()
     }
     described["controls"] = {
-        name: f"{control.description}\n{_snippets(control.material)}"
-        for name, control in library.controls.items()
+        name: f"a control condition in {code}\n" + "\n".join(_feeling(control))
+        for code, language in library.languages.items()
+        for name, control in language.controls.items()
     }
     return described
 
 
-def _snippets(material: Material) -> str:
-    lines: list[str] = []
-    for kind in _SNIPPETS:
-        lines.extend(f"{kind}: {snippet}" for snippet in getattr(material, kind))
-    return "\n".join(lines)
+def _feeling(feeling: Feeling) -> list[str]:
+    kinds = (("cue", feeling.cues), ("sentence", feeling.sentences), ("closing", feeling.closings))
+    return [f"{kind}: {snippet}" for kind, snippets in kinds for snippet in snippets]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.distance import measure, words
+from pytest_promptse.variants.document import read_document
 from pytest_promptse.variants.invariance import Finding
-from pytest_promptse.variants.paragraphs import read_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ class View:
         spoken = [
             (start, end)
             for start, end in _regions(body)
-            if words(read_prompt(_hide(body[start:end])[0], _ENTRY_POINT).prose)
+            if words(read_document(_hide(body[start:end])[0]).prose)
         ]
         if not spoken:
             return None
@@ -96,14 +96,14 @@ class View:
             yield Finding("template", str(error))
 
 
-def distance_of_all(task: Task, texts: Sequence[tuple[str, str]]) -> float:
+def distance_of_all(texts: Sequence[tuple[str, str]]) -> float:
     """Return the distance, in [0, 1], of several texts together.
 
-    `texts` are pairs of what was and what is; the prompts among them are those of `task`.
+    `texts` are pairs of what was and what is.
     """
 
     def prose(prompts: Sequence[str]) -> list[str]:
-        return [w for p in prompts for w in words(read_prompt(p, task.entry_point).prose)]
+        return [w for p in prompts for w in words(p)]
 
     return measure(prose([was for was, _ in texts]), prose([now for _, now in texts]))
 

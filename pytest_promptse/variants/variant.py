@@ -1,4 +1,4 @@
-"""The variant: a task's prompt in another voice, with everything needed to make it again."""
+"""The variant: a task's prompt as somebody else would write it, with how it was made."""
 
 from __future__ import annotations
 
@@ -17,14 +17,35 @@ def text_hash(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Variant:
-    """One wording of one task.
+    """One variant of one task.
 
-    ``distance`` is the nominal perturbation distance (0.0 for the original) and
-    ``measured_distance`` what was measured, both in [0, 1]. ``emotion`` and ``personality``
-    (``technical.experience.collaboration``) are None for the original and for control arms.
-    ``context`` holds the weights with which emotion was laid over personality. ``seed`` is the
-    rewriter's; ``rewriter`` names it with its version, as in ``rules/1``; ``original`` is the
-    SHA-256 of the original prompt.
+    Parameters
+    ----------
+    task_id, text
+        The task, and the whole prompt.
+    distance
+        The nominal perturbation distance, 0.0 for the original.
+    index
+        Counts the variants of one task and distance, from 0.
+    emotion, personality
+        Their names (``technical.experience.collaboration``); None for the original and for
+        control conditions.
+    context
+        The weights with which emotion was laid over persona.
+    measured_distance, added_share, replaced_share, moved_share, length_ratio
+        What separates `text` from the original, as in
+        `pytest_promptse.variants.distance.Change`.
+    cues
+        The words that show the emotion and each dimension of the persona, by ``emotion``,
+        ``technical``, ``experience`` and ``collaboration``; a trait without a cue is missing.
+    operations
+        What was done to the prompt, such as ``request:question`` and ``block:quote``.
+    seed
+        The rewriter's.
+    rewriter
+        Its name with its version, as in ``rules/2``.
+    original
+        The SHA-256 of the original prompt.
     """
 
     task_id: str
@@ -35,13 +56,19 @@ class Variant:
     personality: str | None = None
     context: Mapping[str, float] = field(default_factory=dict)
     measured_distance: float = 0.0
+    added_share: float = 0.0
+    replaced_share: float = 0.0
+    moved_share: float = 0.0
+    length_ratio: float = 1.0
+    cues: Mapping[str, str] = field(default_factory=dict)
+    operations: tuple[str, ...] = ()
     seed: int = 0
     rewriter: str = ""
     original: str = ""
 
     @property
     def id(self) -> str:
-        """The wording's part of an item id: ``original`` or ``d0.1-tired-expert.senior.plan-0``."""
+        """The variant's part of an item id: ``original`` or ``d0.1-tired-expert.senior.plan-0``."""
         if self.distance == 0.0:
             return "original"
         voice = "-".join(part for part in (self.emotion, self.personality) if part)
@@ -49,7 +76,7 @@ class Variant:
 
 
 def original(task_id: str, prompt: str) -> Variant:
-    """Return the original wording of a task as a variant at distance 0."""
+    """Return the original prompt of a task as a variant at distance 0."""
     return Variant(
         task_id=task_id, text=prompt, distance=0.0, index=0, rewriter="", original=text_hash(prompt)
     )

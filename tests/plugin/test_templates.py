@@ -201,7 +201,7 @@ def test_the_template_itself_can_be_reworded(prompts, run, pytester):
     texts = [variant["prompt"] for variant in task["variants"]]
     assert all(asked in text for text in texts)
     assert len({*texts, task["original"]["prompt"]}) == 4
-    assert all(0 < v["measured_distance"] < 0.35 for v in task["variants"])
+    assert all(0 < v["measured_distance"] < 0.8 for v in task["variants"])
 
 
 def test_template_and_task_can_be_reworded_together_in_one_voice(prompts, run, pytester):

@@ -1,4 +1,4 @@
-"""What generate promises of every set of wordings."""
+"""What generate promises of every set of variants."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.distance import band
 from pytest_promptse.variants.generate import generate, rewriter_named
 from pytest_promptse.variants.invariance import normalised
-from pytest_promptse.variants.invariance.construction import ConstructionJudge as Judge
 from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.paragraphs import read_prompt
 from pytest_promptse.variants.variant import text_hash
 
 PROBLEMS = read_problems()
@@ -62,22 +59,18 @@ TELLING = (5, 10, 38, 55, 64, 68, 99, 115, 129, 142)
 
 
 @pytest.mark.parametrize("number", TELLING)
-def test_thirty_distinct_valid_wordings_can_be_made_at_every_distance(number):
+def test_thirty_distinct_variants_can_be_made_at_every_distance(number):
     task = humaneval(number)
     variants = generate(task, per_distance=30).variants
-    judge = Judge(task, Library.load().lexicon)
     assert len({normalised(variant.text) for variant in variants}) == 90
     for variant in variants:
-        low, high = band(variant.distance)
-        assert low <= variant.measured_distance < high
-        assert judge.findings(variant.text) == ()
         assert without_docstring(variant.text, task.entry_point) == without_docstring(
             task.prompt, task.entry_point
         )
 
 
 @pytest.mark.parametrize("task", [SLUGIFY, MERGE], ids=lambda task: task.id)
-def test_thirty_distinct_wordings_can_be_made_of_a_prompt_of_one_line(task):
+def test_thirty_distinct_variants_can_be_made_of_a_prompt_of_one_line(task):
     variants = generate(task, per_distance=30).variants
     assert len({normalised(variant.text) for variant in variants}) == 90
 
@@ -87,7 +80,7 @@ def test_the_original_is_not_among_them_and_every_one_names_it():
     assert len(made.variants) == 12
     assert all(variant.distance > 0 for variant in made.variants)
     assert {variant.original for variant in made.variants} == {text_hash(MERGE.prompt)}
-    assert {variant.rewriter for variant in made.variants} == {"rules/1"}
+    assert {variant.rewriter for variant in made.variants} == {"rules/2"}
     assert len({variant.id for variant in made.variants}) == 12
 
 
@@ -97,13 +90,13 @@ def test_a_longer_set_begins_with_the_shorter_one():
     assert all(by_index[variant.distance, variant.index] == variant for variant in few.variants)
 
 
-def test_another_seed_makes_other_wordings():
+def test_another_seed_makes_other_variants():
     assert {v.text for v in generate(MERGE, seed=1).variants}.isdisjoint(
         v.text for v in generate(MERGE, seed=2).variants
     )
 
 
-def test_wordings_do_not_depend_on_the_process_that_makes_them():
+def test_variants_do_not_depend_on_the_process_that_makes_them():
     code = (
         "from pytest_promptse.variants.generate import generate\n"
         "from pytest_promptse.tasks.task import Task\n"
@@ -125,14 +118,14 @@ def test_wordings_do_not_depend_on_the_process_that_makes_them():
     assert len(digests) == 1
 
 
-def test_eight_wordings_of_a_distance_have_eight_moods():
+def test_eight_variants_of_a_distance_have_eight_emotions():
     variants = generate(MERGE, per_distance=16, distances=(0.2,)).variants
     assert Counter(variant.emotion for variant in variants) == dict.fromkeys(
         Library.load().emotions, 2
     )
 
 
-def test_only_the_moods_and_personalities_asked_for_speak():
+def test_only_the_emotions_and_personalities_asked_for_speak():
     variants = generate(
         MERGE, emotions=["tired", "calm"], personalities=["expert.senior.plan"]
     ).variants
@@ -148,16 +141,15 @@ def test_the_context_weighs_the_two_layers_and_is_kept_with_the_variant():
 
 @given(distance=st.floats(0.05, 0.5))
 @settings(max_examples=15, deadline=None)
-def test_any_distance_with_a_band_is_met(distance):
-    low, high = band(distance)
-    for variant in generate(MERGE, distances=(distance,), per_distance=2).variants:
-        assert low <= variant.measured_distance < high
+def test_any_distance_means_a_level(distance):
+    variants = generate(MERGE, distances=(distance,), per_distance=2).variants
+    assert {variant.distance for variant in variants} == {distance}
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"distances": (0.1, 0.15)}, "0.1 and 0.15: their bands overlap"),
+        ({"distances": (0.1, 0.14)}, "0.1 and 0.14 mean the same level"),
         ({"distances": (0.7,)}, "distance 0.7"),
         ({"distances": ()}, "no distances"),
         ({"per_distance": 0}, "at least 1"),
@@ -172,7 +164,7 @@ def test_what_cannot_be_used_is_named_with_what_is_nearest(arguments, message):
         generate(MERGE, **arguments)
 
 
-def test_too_few_valid_wordings_are_an_error_that_names_task_distance_and_reason():
+def test_too_few_valid_variants_are_an_error_that_names_task_distance_and_reason():
     short = Task(id="tiny", prompt="Add `f(a, b)` up.")
     with pytest.raises(
         VariantError, match=r"task 'tiny'.*distance 0\.1.*most often for: duplicate"
@@ -180,29 +172,7 @@ def test_too_few_valid_wordings_are_an_error_that_names_task_distance_and_reason
         generate(short, per_distance=200, rewriter=rewriter_named("typos"))
 
 
-def test_rejections_are_counted_by_rule():
-    rejected = generate(humaneval(129), per_distance=10).rejected
-    assert rejected
-    assert all(count > 0 for count in rejected.values())
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "# Title\n\nWrite `f(x)`.\n\n- Keep every word.\n- Return it.\n\n```python\nf(1)\n```\n",
-        "Write `g(n)` for me. It returns the n-th even number.\n\n| n | g |\n|--|--|\n| 1 | 2 |\n",
-        "Write `h(text)`.\r\nIt should count the words in the text.\r\n",
-    ],
-)
-def test_markdown_and_foreign_line_ends_survive(prompt):
-    task = Task(id="markdown", prompt=prompt)
-    kept = read_prompt(prompt, task.entry_point).kept
-    for variant in generate(task).variants:
-        lines = [line.strip() for line in variant.text.splitlines()]
-        assert all(line in lines for line in kept)
-
-
-def test_the_shipped_wordings_are_the_same_on_every_machine_until_the_version_is_raised():
+def test_the_shipped_variants_are_the_same_on_every_machine_until_the_version_is_raised():
     texts = "\0".join(variant.text for variant in generate(MERGE, per_distance=30).variants)
     digest = text_hash(texts)
-    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("1d2e2139ecb80fc2", "rules/1")
+    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("1f9a39de21832673", "rules/2")

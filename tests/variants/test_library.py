@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import VariantError
+from pytest_promptse.tasks.plainyaml import parse
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.library import DIMENSIONS, Library
+from pytest_promptse.variants.lint import Lint
 from pytest_promptse.variants.rules import RulesRewriter
 
-PIRATE = """\
+CHEERFUL = """\
 cheerful:
   description: A programmer at sea.
   language: Nautical.
   pattern: Shouted.
   valence: 0.5
   arousal: 0.5
-  openers: ["Ahoy:", "Arr:"]
-  asks: ["Ahoy, could you {do}?"]
-  intros: ["Hear this: {say}"]
-  before: ["The wind is fair {today|tonight}.", "We sail at dawn.", "The crew is singing."]
-  after: ["Fair winds to you.", "That was the whole chart."]
 """
+PHRASES = """\
+cheerful:
+  style: {ends: ["!"]}
+  cues: ["Ahoy!", "Fair winds today!"]
+  sentences: ["The wind is fair {today|tonight}.", "We sail at dawn.", "The crew is singing."]
+  closings: ["Fair winds to you."]
+"""
+TASK = Task(id="t", prompt="Write `f(x)`. It returns the larger one of all the numbers in x.")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "emotions.yaml").write_text(CHEERFUL)
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / "emotions.yaml").write_text(PHRASES)
+    return tmp_path
 
 
 def test_eight_emotions_cover_the_four_quadrants():
@@ -41,77 +57,124 @@ def test_there_are_thirty_two_personalities():
     assert library.personality("pragmatic.junior.adaptive").technical.name == "pragmatic engineer"
 
 
-def test_strength_grows_with_distance_and_lies_between_the_listed_ones():
+def test_a_distance_means_the_nearest_level():
     library = Library.load()
-    frames = [library.strength(distance).frames for distance in (0.05, 0.1, 0.15, 0.2, 0.3, 0.4)]
-    assert frames == sorted(frames)
-    assert frames[1] < frames[2] < frames[3]
+    assert [library.level(d).operation for d in (0.05, 0.14, 0.2, 0.26, 0.5)] == [
+        "light", "light", "style", "transform", "transform",
+    ]  # fmt: skip
 
 
-def test_a_deadline_moves_the_weight_to_emotion_and_hard_problems_to_personality():
+def test_every_language_speaks_for_every_emotion_and_trait():
+    library = Library.load()
+    for language in library.languages.values():
+        assert set(language.feelings) == set(library.emotions)
+        assert set(language.controls) == {"neutral", "polite"}
+        for dimension in DIMENSIONS:
+            assert set(language.clauses[dimension]) == set(library.traits[dimension])
+        assert len(language.snippets) == len(set(language.snippets))
+        assert len(language.snippets) >= 400
+
+
+@pytest.mark.parametrize("code", sorted(Library.load().languages))
+def test_no_shipped_snippet_says_anything_about_the_task(tmp_path, code):
+    # What a team lays over the library is linted, so the library laid over itself is.
+    inner = tmp_path / code
+    inner.mkdir()
+    for path in (templates_dir() / code).glob("*.yaml"):
+        (inner / path.name).write_bytes(path.read_bytes())
+    assert Library.load(tmp_path).languages[code].snippets
+
+
+@pytest.mark.parametrize(
+    ("snippet", "tag"),
+    [
+        ("You must be kidding.", "deontic"),
+        ("Make it fast, friends.", "comparative"),
+        ("I need it quickly.", "speed"),
+        ("I think it was for the shop.", "hedge"),
+        ("Don't worry about the rest.", "scope"),
+        ("It is late, hence the tone.", "inference"),
+        ("My code is all over the place.", "history"),
+        ("Please explain it to me.", "request"),
+        ("Do not use my name.", "negation"),
+        ("I have seven cats.", "number"),
+        ("I love a good function.", "code"),
+        ("I have 7 cats.", "digit"),
+    ],
+)
+def test_each_tag_of_the_lint_finds_its_words(snippet, tag):
+    path = templates_dir() / "en" / "language.yaml"
+    entry = parse(path.read_text(encoding="utf-8"), Path(path)).fields("file")["forbidden"]
+    assert tag in (Lint.of(entry).problem(snippet, "sentence") or "")
+
+
+def test_a_deadline_moves_the_weight_to_emotion_and_hard_problems_to_persona():
     library = Library.load()
     plain = library.weights("write a function")["emotion"]
     assert library.weights("urgent deadline today")["emotion"] > plain
     assert library.weights("recursion over a sorted graph")["emotion"] < plain
 
 
-def test_a_team_can_add_an_emotion_and_hears_it(tmp_path):
-    (tmp_path / "emotions.yaml").write_text(PIRATE)
-    library = Library.load(tmp_path)
+def test_a_team_can_add_an_emotion_and_reads_it(folder):
+    library = Library.load(folder)
     assert len(library.emotions) == 9
-    task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of all the numbers in x.")
     made = generate(
-        task, library=library, rewriter=RulesRewriter(library=library), emotions=["cheerful"],
+        TASK, library=library, rewriter=RulesRewriter(library=library), emotions=["cheerful"],
         personalities=["expert.senior.plan"], distances=(0.2,),
     )  # fmt: skip
-    sailor = ("Ahoy", "Arr", "Hear this", "wind", "sail", "crew", "Fair winds", "chart")
+    sailor = ("Ahoy", "wind", "sail", "crew", "Fair winds")
     assert all(any(word in variant.text for word in sailor) for variant in made.variants)
-    assert all(variant.rewriter.startswith("rules/1+") for variant in made.variants)
+    assert all(variant.rewriter.startswith("rules/2+") for variant in made.variants)
 
 
-def test_an_override_replaces_only_the_entry_of_its_name(tmp_path):
-    (tmp_path / "emotions.yaml").write_text(PIRATE.replace("cheerful", "tired"))
-    library = Library.load(tmp_path)
+def test_an_override_replaces_only_the_entry_of_its_name(folder):
+    (folder / "emotions.yaml").write_text(CHEERFUL.replace("cheerful", "tired"))
+    library = Library.load(folder)
     assert library.emotion("tired").description == "A programmer at sea."
     assert library.emotion("calm") == Library.load().emotion("calm")
 
 
+def test_an_emotion_without_phrases_is_refused_with_the_place_to_add_them(folder):
+    (folder / "en" / "emotions.yaml").unlink()
+    library = Library.load(folder)
+    with pytest.raises(VariantError, match="'cheerful' has no phrases in en/"):
+        generate(
+            TASK,
+            library=library,
+            rewriter=RulesRewriter(library=library),
+            emotions=["cheerful"],
+        )
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "line", "message"),
+    ("name", "old", "new", "line", "message"),
     [
-        ("valence: 0.5", "valence: 5", 5, "number from -1 to 1"),
-        ("valence: 0.5", "valence: high", 5, "number from -1 to 1"),
-        ("  pattern: Shouted.\n", "", 1, "lacks 'pattern'"),
-        ("arousal", "arousel", 6, "did you mean 'arousal'"),
-        ("could you {do}?", "could you?", 8, "must hold {do} once"),
-        ("{today|tonight}", "{today}", 10, "braces hold alternatives"),
-        ("We sail at dawn.", "Always sort the crew.", 10, "instruction"),
-        ("We sail at dawn.", "The code must be fast.", 10, "obligation"),
-        ("Arr:", "Not again:", 7, "negation"),
-        ("We sail at dawn.", "We are 5 sailors.", 10, "no digits"),
-        ("We sail at dawn.", "None of us sleeps.", 10, "part of the task"),
-        ("description: A programmer at sea.", "description: [", 4, ""),
+        ("emotions.yaml", "valence: 0.5", "valence: 5", 5, "number from -1 to 1"),
+        ("emotions.yaml", "valence: 0.5", "valence: high", 5, "number from -1 to 1"),
+        ("emotions.yaml", "  pattern: Shouted.\n", "", 1, "lacks 'pattern'"),
+        ("emotions.yaml", "arousal", "arousel", 6, "did you mean 'arousal'"),
+        ("en/emotions.yaml", "{today|tonight}", "{today}", 4, "'{' is a digit"),
+        ("en/emotions.yaml", "We sail at dawn.", "It must be fast.", 4, "deontic"),
+        ("en/emotions.yaml", "We sail at dawn.", "We are 5 sailors.", 4, "digit"),
+        ("en/emotions.yaml", "closings", "closing", 5, "did you mean 'closings'"),
     ],
 )
-def test_what_is_no_template_is_refused_with_file_and_line(tmp_path, old, new, line, message):
-    path = tmp_path / "emotions.yaml"
-    assert old in PIRATE
-    path.write_text(PIRATE.replace(old, new))
+def test_what_is_no_template_is_refused_with_file_and_line(  # noqa: PLR0917
+    folder, name, old, new, line, message
+):
+    path = folder / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
     with pytest.raises(VariantError) as caught:
-        Library.load(tmp_path)
+        Library.load(folder)
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert message in str(caught.value)
 
 
-def test_a_lexicon_entry_that_turns_an_instruction_round_is_refused(tmp_path):
-    (tmp_path / "lexicon.yaml").write_text("- any: [should return, returns]\n")
-    with pytest.raises(VariantError, match=r"lexicon.yaml:1: 'returns' instructs otherwise"):
-        Library.load(tmp_path)
-
-
-def test_a_file_of_another_name_and_a_folder_that_is_none_are_refused(tmp_path):
-    (tmp_path / "emotion.yaml").write_text(PIRATE)
+def test_a_file_of_another_name_and_a_folder_that_is_none_are_refused(folder):
+    (folder / "emotion.yaml").write_text(CHEERFUL)
     with pytest.raises(VariantError, match=r"did you mean 'emotions.yaml'"):
-        Library.load(tmp_path)
+        Library.load(folder)
     with pytest.raises(VariantError, match="not a folder"):
-        Library.load(tmp_path / "nowhere")
+        Library.load(folder / "nowhere")

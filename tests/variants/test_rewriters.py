@@ -64,8 +64,8 @@ def test_the_typos_arm_mistypes_words_but_none_that_instructs():
         assert {"`first(text)`.", "should", "not"} <= set(text.split())
 
 
-@pytest.mark.parametrize("arm", ["polite", "paraphrase"])
-def test_the_speaking_arms_have_no_mood_and_meet_the_bands(arm):
+@pytest.mark.parametrize("arm", ["polite", "neutral"])
+def test_control_conditions_that_speak_have_no_emotion(arm):
     variants = generate(TASK, rewriter=rewriter_named(arm)).variants
     assert {variant.emotion for variant in variants} == {None}
     assert [variant.id for variant in variants[:2]] == [f"d0.1-{arm}-0", f"d0.1-{arm}-1"]
@@ -114,7 +114,7 @@ def test_a_model_is_told_the_mood_the_personality_the_strength_and_the_original(
     made, _ = reworded(backend, emotions=["tired"], personalities=["expert.senior.plan"])
     prompt = backend.asked[0].prompt
     assert TASK.prompt in prompt.user
-    for told in ("end of a long day", "algorithm expert", "senior architect", "15 to 25 per cent"):
+    for told in ("end of a long day", "algorithm expert", "senior architect", "15 to 34 words"):
         assert told in prompt.user
     assert prompt.system
     assert backend.asked[0].decoding.temperature > 0
@@ -148,7 +148,7 @@ def test_a_fence_or_ruler_around_the_answer_is_taken_off():
 
 def test_a_model_that_never_gets_it_right_is_given_up_after_a_bounded_number_of_tries():
     backend = Scripted(TASK.prompt)
-    with pytest.raises(VariantError, match=r"after 8 rejections, most often for: band"):
+    with pytest.raises(VariantError, match=r"after 8 rejections, most often for: duplicate"):
         reworded(backend)
     assert len(backend.asked) == MOST_TRIES
 

@@ -90,9 +90,13 @@ def test_an_audit_of_what_was_made_finds_nothing(tmp_path, variants):
     assert problems(tmp_path) == []
 
 
-@pytest.mark.parametrize("arm", ["original", "typos", "case", "whitespace", "polite", "paraphrase"])
-def test_an_audit_of_a_control_arm_knows_what_that_arm_breaks_by_design(tmp_path, arm):
-    write(tmp_path, TASK, generate(TASK, per_distance=2, rewriter=rewriter_named(arm)).variants)
+@pytest.mark.parametrize(
+    "control", ["original", "typos", "case", "whitespace", "polite", "neutral"]
+)
+def test_an_audit_of_a_control_condition_knows_what_that_condition_breaks_by_design(
+    tmp_path, control
+):
+    write(tmp_path, TASK, generate(TASK, per_distance=2, rewriter=rewriter_named(control)).variants)
     assert problems(tmp_path) == []
 
 
@@ -100,7 +104,7 @@ def test_an_audit_finds_what_was_edited_by_hand(tmp_path, variants):
     path = write(tmp_path, TASK, variants)[1]
     path.write_text(path.read_text().replace("total(cart)", "total(basket)", 1))
     (problem,) = problems(tmp_path)
-    assert "`total(cart)`" in problem
+    assert "total(cart)" in problem
 
 
 def test_an_audit_takes_a_file_by_another_tool_with_the_least_a_line_needs(tmp_path):

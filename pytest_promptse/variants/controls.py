@@ -1,4 +1,4 @@
-"""Control arms: what a variant would do if only its edit, and no emotion, mattered."""
+"""Control conditions: what a variant would do if only its edit, and no emotion, mattered."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_promptse.models.base import derive_seed
-from pytest_promptse.variants.meaning import carries_meaning
-from pytest_promptse.variants.paragraphs import read_prompt
-from pytest_promptse.variants.spans import mask
+from pytest_promptse.variants.document import read_document
+from pytest_promptse.variants.rewriter import Draft
+from pytest_promptse.variants.rules.layout import apply
+from pytest_promptse.variants.spans import GLUE, mask
 from pytest_promptse.variants.stubs import interface_names
 
 if TYPE_CHECKING:
@@ -19,28 +20,44 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.invariance import Finding
     from pytest_promptse.variants.rewriter import RewriteRequest
 
-WORDS_STAY = frozenset({"band", "duplicate", "dropped"})
-"""What an edit of case or blanks breaks by design."""
-WORDS_CHANGE = frozenset({"band", "dropped"})
-"""What typing errors break by design: a mistyped word is another word to the judge."""
+CASE_ALONE = frozenset({"duplicate"})
+"""What an edit of case or blanks breaks by design: duplicates are told without them."""
+
 
 _WORD = re.compile(r"(?<![\w'\u2019\-])[A-Za-z]+(?![\w'\u2019\-])")
+_SPARED = frozenset(
+    """
+    above after all allowed any ascending at average before below bigger biggest can column
+    columns consonant consonants decreasing descending divisible duplicate duplicates each
+    eight empty even every exactly except exclusive exclusively false fewer first five four
+    greater greatest has have higher highest hour hours identical inclusive increasing
+    larger largest last least left less littlest longest lower lowercase lowest mandatory
+    max maximum may mean median merely might min minimum minute minutes more most must need
+    needs negative neither never nine no nobody none nor not nothing nowhere obligatory
+    obliged odd of only optional optionally ought palindrome palindromes palindromic
+    positive postfix prefix prefixes prime primes product required reverse reversed right
+    row rows same second seconds seven shall shortest should six smaller smallest solely
+    sorted suffix suffixes sum supposed ten than three to true two unique unless unsorted up
+    upper uppercase vowel vowels without zero
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Words of an instruction, or with an opposite: a mistyped one could be another word."""
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _SHORTEST = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class OriginalArm:
-    """The A/A arm: the original itself, again and again, to be asked under other seeds."""
+class OriginalControl:
+    """The A/A condition: the original itself, to be requested under other seeds."""
 
     name: str = "original"
     version: str = "1"
     voiced: bool = False
-    waives: frozenset[str] = frozenset({"band", "duplicate", "copy", "english"})
+    waives: frozenset[str] = frozenset({"duplicate", "copy"})
 
-    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
         """Yield the original."""
-        yield request.task.prompt
+        yield Draft(text=request.task.prompt)
 
 
 class Edit(Protocol):
@@ -51,11 +68,11 @@ class Edit(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EditArm:
-    """An arm that edits the sentences of the original in place and adds none.
+class EditControl:
+    """A condition that edits the sentences of the original in place and adds none.
 
     The nominal distance is the share of words that are edited. What that measures is up to the
-    edit: changes of case and blanks measure 0, so that no band applies.
+    edit: changes of case and blanks measure 0.
     """
 
     name: str
@@ -64,18 +81,23 @@ class EditArm:
     version: str = "1"
     voiced: bool = False
 
-    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
         """Yield edited originals without end."""
         task = request.task
-        document = read_prompt(task.prompt, task.entry_point)
+        document = read_document(task.prompt, task.entry_point)
         names = interface_names(task.prompt, task.entry_point)
-        masked = [mask(paragraph.text, names) for paragraph in document.paragraphs]
+        spans = document.sentences
+        masked = [mask(task.prompt[span.start : span.end], names) for span in spans]
         number = 0
         while True:
             rng = Random(derive_seed(request.seed, "candidate", number))  # noqa: S311 - no secret
             # From a short prompt few distinct ones can be made at a small share: widen it slowly.
             share = min(1.0, request.distance * (1 + number / 20))
-            yield document.render([p.restore(self.edit(p.text, share, rng)) for p in masked])
+            edits = [
+                (span.start, span.end, part.restore(self.edit(part.text, share, rng)))
+                for span, part in zip(spans, masked, strict=True)
+            ]
+            yield Draft(text=apply(task.prompt, edits).replace(GLUE, " "))
             number += 1
 
 
@@ -87,7 +109,7 @@ def typos(text: str, share: float, rng: Random) -> str:
 
     def mistyped(match: re.Match[str]) -> str:
         word = match[0]
-        if len(word) < _SHORTEST or carries_meaning(word):
+        if len(word) < _SHORTEST or word.lower() in _SPARED:
             return word
         if rng.random() >= share * _longer(text):
             return word
@@ -108,7 +130,7 @@ def typos(text: str, share: float, rng: Random) -> str:
 def _longer(text: str) -> float:
     """How many times the words there are for each that can be mistyped."""
     found = _WORD.findall(text)
-    can = sum(len(word) >= _SHORTEST and not carries_meaning(word) for word in found)
+    can = sum(len(word) >= _SHORTEST and word.lower() not in _SPARED for word in found)
     return len(text.split()) / can if can else 1.0
 
 

@@ -1,0 +1,429 @@
+"""Variants by rules: the operations of each level, within its budget of words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.models.base import derive_seed
+from pytest_promptse.variants.distance import changed, words
+from pytest_promptse.variants.document import Document, read_document
+from pytest_promptse.variants.language import main_language
+from pytest_promptse.variants.rewriter import Draft
+from pytest_promptse.variants.rules import layout
+from pytest_promptse.variants.rules.requests import RequestAct, find_request, put
+from pytest_promptse.variants.rules.sentences import Said, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from pytest_promptse.variants.library import Form, Language, Level, Library
+    from pytest_promptse.variants.rewriter import RewriteRequest
+    from pytest_promptse.variants.rules.layout import Edit
+
+_T = TypeVar("_T")
+
+VERSION = "2"
+"""Bumped with every change of what rules make, the shipped phrases included."""
+STANDS_FOR = "stands-for:"
+"""Begins the operation that names the emotion and persona that a neutral variant stands for."""
+
+_CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
+_LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesRewriter:
+    """Writes each task as a person of the given emotion and persona would ask for it.
+
+    Offline, without cost, and the same on every machine: each candidate follows from the
+    request's seed and the number of the try alone. The specification stays verbatim: a variant
+    is the original with the writer's own sentences inserted and, at most, the words that ask
+    replaced.
+
+    Parameters
+    ----------
+    library
+        The phrases.
+    control
+        The name of a control condition of the library; empty for emotion and persona.
+    """
+
+    library: Library
+    control: str = ""
+
+    @property
+    def name(self) -> str:
+        """``rules``, or the control condition."""
+        return self.control or "rules"
+
+    @property
+    def version(self) -> str:
+        """``2`` for the shipped library, ``2+digest`` for one with entries of a team's own."""
+        return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
+
+    @property
+    def voiced(self) -> bool:
+        """Whether variants have an emotion and a persona."""
+        return not self.control
+
+    @property
+    def stands_for(self) -> str:
+        """The rewriter whose variants these ones match in length and place, one by one.
+
+        Neutral variants repeat every decision of the variants by ``rules`` and have other
+        sentences in the place of emotion and persona.
+        """
+        return "rules" if self.control == "neutral" else ""
+
+    @property
+    def waives(self) -> frozenset[str]:
+        """Names of rules that do not apply: none."""
+        return frozenset()
+
+    def candidates(self, request: RewriteRequest) -> Generator[Draft, object, None]:
+        """Yield drafts without end, each with its own random numbers.
+
+        Raises
+        ------
+        VariantError
+            If the library has no phrases for the prompt's language, the emotion or the persona.
+        """
+        prompt = request.task.prompt
+        source = _source(prompt, request.task.entry_point, request.task.id, self.library)
+        number = 0
+        while True:
+            seed = derive_seed(request.seed, "candidate", number)
+            composer = self._composer(request, source, seed)
+            draft = composer.draft()
+            if draft is not None:
+                yield self._marked(draft, request)
+            number += 1
+
+    def _marked(self, draft: Draft, request: RewriteRequest) -> Draft:
+        if not self.stands_for or request.emotion is None or request.personality is None:
+            return draft
+        mark = f"{STANDS_FOR}{request.emotion.name}-{request.personality.slug}"
+        return replace(draft, operations=(*draft.operations, mark))
+
+    def _composer(self, request: RewriteRequest, source: _Source, seed: int) -> _Composer:
+        language = source.language
+        emotion, personality = request.emotion, request.personality
+        neutral = None
+        if emotion is not None:
+            feeling = _phrases(language.feelings, emotion.name, "emotion", language)
+            if self.control:
+                neutral = _phrases(language.controls, self.control, "control", language)
+        else:
+            feeling = _phrases(language.controls, self.control, "control", language)
+        if personality is not None:
+            for trait in personality.traits:
+                _phrases(language.clauses[trait.dimension], trait.slug, "trait", language)
+        writer = Writer(
+            language=language,
+            feeling=feeling,
+            emotion=None if neutral or emotion is None else emotion.name,
+            personality=personality,
+            neutral=neutral,
+            draws=Random(seed),  # noqa: S311 - no secret
+            marks=Random(derive_seed(seed, "marks")),  # noqa: S311 - no secret
+        )
+        return _Composer(
+            source=source,
+            writer=writer,
+            level=self.library.level(request.distance),
+            feelings=1 if request.weights.get("emotion", 0.5) < 0.5 else 2,  # noqa: PLR2004
+        )
+
+
+def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) -> _T:
+    if name not in known:
+        raise VariantError(
+            f"{what} {name!r} has no phrases in {language.code}/; add them to the folder that "
+            "promptse_library_dir names"
+        )
+    return known[name]
+
+
+@dataclass(frozen=True)
+class _Source:
+    document: Document
+    language: Language
+    request: RequestAct | None
+    words: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Source:
+    document = read_document(prompt, entry_point)
+    sentences = [document.content(span) for span in document.sentences]
+    language = library.language(main_language(sentences), task=task)
+    request = None if document.is_stub else find_request(document, language)
+    return _Source(document, language, request, tuple(words(prompt)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    """The sentences of a transformation, by what they do."""
+
+    opening: list[Said]
+    intro: list[Said]
+    ask: list[Said]
+    feel: list[Said]
+    persona: list[Said]
+    closing: list[Said]
+
+    @property
+    def cost(self) -> int:
+        """The number of their words."""
+        every = (self.opening, self.intro, self.ask, self.feel, self.persona, self.closing)
+        return sum(_cost(said) for said in every)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Composer:
+    """Composes one draft; everything left to chance comes from the writer's draws."""
+
+    source: _Source
+    writer: Writer
+    level: Level
+    feelings: int
+
+    def draft(self) -> Draft | None:
+        """Return a draft within the budget of the level, None if this try misses it."""
+        compose = {"light": self._light, "style": self._style, "transform": self._transform}
+        draft = compose[self.level.operation]()
+        cost = changed(self.source.words, words(draft.text)) / self.source.language.words_each
+        return draft if self.level.fewest <= round(cost) <= self.level.most else None
+
+    # -- 0.1 -----------------------------------------------------------------------------------
+
+    def _light(self) -> Draft:
+        writer, draws = self.writer, self.writer.draws
+        most = self._budget
+        said = [writer.cue(self._words(_CUE_WORDS))]
+        operations = ["cue"]
+        edits: list[Edit] = []
+        spent = _cost(said)
+        form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
+        if form is not None:
+            edits, cost = self._put(form)
+            spent += cost
+            operations.append(f"request:{form.kind}")
+        left = most - spent
+        if draws.random() < 0.25 and left >= self._words(5):  # noqa: PLR2004
+            trait = writer.trait(left)
+            if trait is not None:
+                said.append(trait)
+                operations.append("persona")
+        return self._place(said, edits, operations)
+
+    def _place(self, said: list[Said], edits: list[Edit], operations: list[str]) -> Draft:
+        document, draws = self.source.document, self.writer.draws
+        roll = draws.random()
+        text = self.writer.join(said)
+        if document.is_stub:
+            inside = document.docstring is not None and roll < 0.4  # noqa: PLR2004
+            made = layout.commented(document, [] if inside else [text], [text] if inside else [])
+            place = "docstring" if inside else "comment"
+        elif document.starts_in_prose and roll < 0.5:  # noqa: PLR2004
+            made = layout.beside(document, edits, [self._ended(text)], [], inline=True)
+            place = "inline"
+        elif document.tail is not None and roll > 0.75:  # noqa: PLR2004
+            made = layout.beside(document, edits, [], [text], inline=False)
+            place = "after"
+        else:
+            made = layout.beside(document, edits, [text], [], inline=False)
+            place = "before"
+        return self._drafted(made, said, [*operations, f"place:{place}"])
+
+    # -- 0.2 -----------------------------------------------------------------------------------
+
+    def _style(self) -> Draft:
+        writer, draws = self.writer, self.writer.draws
+        edits: list[Edit] = []
+        operations = ["sentences"]
+        most = self._budget
+        form = self._form(light=False) if draws.random() < 0.8 else None  # noqa: PLR2004
+        asked: list[Said] = []
+        spent = 0
+        if form is not None:
+            edits, spent = self._put(form)
+            operations.append(f"request:{form.kind}")
+        elif draws.random() < 0.7:  # noqa: PLR2004
+            asked = [writer.ask(self._words(_ASK_WORDS))]
+            spent = _cost(asked)
+            operations.append("request:own")
+        feel = [writer.feel(self._words(_FEEL_WORDS))]
+        spent += _cost(feel)
+        persona = writer.persona(min(most - spent, self._words(_PERSONA_WORDS)))
+        own = [persona] if persona else []
+        spent += _cost(own)
+        while spent < self._words(self.level.fewest):
+            more = writer.feel(self._words(_FEEL_WORDS), but=feel)
+            feel.append(more)
+            spent += _cost([more])
+        first, last = self._split(feel, own)
+        if draws.random() < 0.5 and self._open_end:  # noqa: PLR2004
+            last = [*asked, *last]
+        else:
+            first = [*first, *asked]
+        return self._framed(first, last, edits, operations)
+
+    def _split(self, feel: list[Said], own: list[Said]) -> tuple[list[Said], list[Said]]:
+        """Return what stands before and after the prompt."""
+        roll = self.writer.draws.random()
+        if not self._open_end and not self.source.document.docstring:
+            return ([*feel, *own], []) if roll < 0.5 else ([*own, *feel], [])  # noqa: PLR2004
+        if roll < 0.3:  # noqa: PLR2004
+            return [*feel, *own], []
+        return (feel, own) if roll < 0.65 else (own, feel)  # noqa: PLR2004
+
+    @property
+    def _open_end(self) -> bool:
+        return self.source.document.tail is not None
+
+    def _framed(
+        self, first: list[Said], last: list[Said], edits: list[Edit], operations: list[str]
+    ) -> Draft:
+        document = self.source.document
+        before, after = self.writer.join(first), self.writer.join(last)
+        paragraphs = ([before] if before else [], [after] if after else [])
+        if document.is_stub:
+            made = layout.commented(document, *paragraphs)
+        else:
+            made = layout.beside(document, edits, *paragraphs, inline=False)
+        return self._drafted(made, [*first, *last], operations)
+
+    # -- 0.3 -----------------------------------------------------------------------------------
+
+    def _transform(self) -> Draft:
+        writer, draws = self.writer, self.writer.draws
+        document = self.source.document
+        known = layout.blocks(document)
+        block = draws.choice(known) if known else None
+        operations = [f"block:{block}" if block else "sentences", "request:own"]
+        parts = _Parts(
+            opening=[],
+            intro=[writer.intro(self._words(_INTRO_WORDS))],
+            ask=[writer.ask(self._words(_ASK_WORDS))],
+            feel=[writer.feel(self._words(_LONG_FEEL_WORDS))],
+            persona=[],
+            closing=[],
+        )
+        if "greeting" not in document.kinds and draws.random() < 0.25:  # noqa: PLR2004
+            parts.opening.append(writer.greeting())
+        if self.feelings > 1:
+            parts.feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), but=parts.feel))
+        if draws.random() < 0.5:  # noqa: PLR2004
+            parts.closing.append(writer.closing(self._words(6)))
+        left = self._budget - parts.cost
+        persona = writer.persona(min(left, self._words(_LONG_PERSONA_WORDS)))
+        if persona is not None:
+            parts.persona.append(persona)
+        while parts.cost < self._words(self.level.fewest):
+            parts.feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), but=parts.feel))
+        if document.is_stub:
+            return self._above_stub(parts, operations)
+        if not self._open_end:
+            return self._before_all(parts, operations)
+        before, after = self._retold(parts)
+        made = layout.around(
+            document,
+            block or "paste",
+            [writer.join([*parts.opening, *before])],
+            [writer.join(after)] if after else [],
+        )
+        return self._drafted(made, [*parts.opening, *before, *after], operations)
+
+    def _retold(self, parts: _Parts) -> tuple[list[Said], list[Said]]:
+        """Return the sentences before and after the block, the request in a place of its own."""
+        feel, more = parts.feel[:1], parts.feel[1:]
+        roll = self.writer.draws.random()
+        if roll < 0.35:  # noqa: PLR2004 - the request after the block
+            return [*feel, *parts.persona, *parts.intro], [*more, *parts.ask, *parts.closing]
+        if roll < 0.65:  # noqa: PLR2004 - the persona after the block
+            return [*feel, *parts.ask, *parts.intro], [*parts.persona, *more, *parts.closing]
+        if roll < 0.85:  # noqa: PLR2004 - the emotion after the block
+            return [*parts.persona, *parts.intro], [*parts.ask, *parts.feel, *parts.closing]
+        return [*feel, *parts.intro], [*parts.ask, *parts.persona, *more, *parts.closing]
+
+    def _above_stub(self, parts: _Parts, operations: Sequence[str]) -> Draft:
+        document, writer = self.source.document, self.writer
+        inside = []
+        if document.docstring is not None and writer.draws.random() < 0.4:  # noqa: PLR2004
+            inside = parts.persona
+        above = [
+            *parts.opening,
+            *parts.feel[:1],
+            *([] if inside else parts.persona),
+            *parts.feel[1:],
+            *parts.ask,
+            *parts.closing,
+        ]
+        made = layout.commented(
+            document, [writer.join(above)], [writer.join(inside)] if inside else []
+        )
+        return self._drafted(made, [*above, *inside], operations)
+
+    def _before_all(self, parts: _Parts, operations: Sequence[str]) -> Draft:
+        """Return a draft of a prompt that nothing may follow."""
+        writer = self.writer
+        first, second = parts.feel[:1], parts.persona
+        if writer.draws.random() < 0.5:  # noqa: PLR2004
+            first, second = second, first
+        text = [*parts.opening, *first, *second, *parts.feel[1:], *parts.closing]
+        last = [*parts.ask, *parts.intro]
+        made = layout.around(
+            self.source.document, "paste", [writer.join(text), writer.join(last)], []
+        )
+        return self._drafted(made, [*text, *last], operations)
+
+    # -- shared --------------------------------------------------------------------------------
+
+    @property
+    def _budget(self) -> int:
+        return self._words(self.level.most)
+
+    def _words(self, number: float) -> int:
+        """Return a number of words as measured words of the language."""
+        return round(number * self.source.language.words_each)
+
+    def _form(self, *, light: bool) -> Form | None:
+        act = self.source.request
+        forms = [form for form in act.forms if form.light >= light] if act else []
+        return self.writer.draws.choice(forms) if forms else None
+
+    def _put(self, form: Form) -> tuple[list[Edit], int]:
+        """Return the edits that put the request into `form`, and the words they change."""
+        act, document = self.source.request, self.source.document
+        if act is None:
+            return [], 0
+        edits = put(document, act, form, lower=self.writer.style.lower)
+        cost = sum(
+            changed(words(document.text[start:end]), words(new)) for start, end, new in edits
+        )
+        return edits, cost
+
+    def _ended(self, text: str) -> str:
+        return text if not text[-1].isalnum() else text + self.source.language.stop
+
+    def _drafted(self, text: str, said: Sequence[Said], operations: Sequence[str]) -> Draft:
+        cues: dict[str, str] = {}
+        for each in said:
+            for dimension, shown in each.cues.items():
+                cues.setdefault(dimension, shown)
+        return Draft(
+            text=text,
+            cues=cues,
+            operations=tuple(operations),
+            sentences=tuple(each.text for each in said),
+            snippets=tuple(each.snippet for each in said),
+        )
+
+
+def _cost(said: Sequence[Said]) -> int:
+    return sum(len(words(each.text)) for each in said)

