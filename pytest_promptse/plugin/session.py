@@ -44,7 +44,7 @@ from pytest_promptse.reports.writers import WRITERS
 from pytest_promptse.run.plan import PlannedGate
 from pytest_promptse.run.run import PromptseRun
 from pytest_promptse.run.shards import plan_shard
-from pytest_promptse.variants.generate import rewriter_named
+from pytest_promptse.variants.registry import create_rewriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -314,7 +314,7 @@ class PromptseSession:
 
     def _create_rewriter(self, spec: str, library: Library) -> Rewriter | LlmRewriter:
         found: Rewriter | None = self._config.hook.pytest_promptse_rewriter(spec=spec)
-        return found or rewriter_named(spec, backend=self.run.backend, library=library)
+        return found or create_rewriter(spec, backend=self.run.backend, library=library)
 
     def _start(
         self,

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import completion_key, derive_seed
 from pytest_promptse.sampling.job import Job
+from pytest_promptse.sampling.sampler import Sampler
 from pytest_promptse.store.run_log import RewriteRow
-from pytest_promptse.variants.distance import compare
-from pytest_promptse.variants.generate import measured, requests_for, variant_of
+from pytest_promptse.store.store import Store
+from pytest_promptse.variants.generate import requests_for, variant_of
 from pytest_promptse.variants.invariance import Judge
 from pytest_promptse.variants.llm import DECODING, MOST_RETRIES
-from pytest_promptse.variants.rewriter import Draft, label
+from pytest_promptse.variants.rewriter import Draft
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
-    from pytest_promptse.config.settings import Settings
-    from pytest_promptse.store.store import Store
+    from pytest_promptse.models.base import Backend, Usage
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.variants.invariance import Finding
     from pytest_promptse.variants.library import Library
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.rewriter import RewriteRequest
     from pytest_promptse.variants.variant import Variant
 
-__all__ = ["ModelVariants", "Rewrite", "rewrites"]
+__all__ = ["ModelVariants", "Rewrite", "Written", "rewrites", "write_all"]
 
 
 def _no_findings(_text: str) -> Iterable[Finding]:
@@ -74,9 +77,13 @@ class Rewrite:
 
 def rewrites(
     task: Task,
-    settings: Settings,
     rewriter: LlmRewriter,
     *,
+    distances: Sequence[float],
+    per_distance: int,
+    emotions: Sequence[str] | None,
+    personalities: Sequence[str] | None,
+    seed: int,
     library: Library,
     within: str = "",
     also: Callable[[str], Iterable[Finding]] = _no_findings,
@@ -87,14 +94,10 @@ def rewrites(
     ----------
     task
         The task.
-    settings
-        Settings of its suite: distances, number of variants, emotions, personas and seed.
     rewriter
         The model.
-    library
-        The library of emotions and personas.
-    within
-        The prompt of a task if `task` is the template around it.
+    distances, per_distance, emotions, personalities, seed, library, within
+        As in `generate`.
     also
         As in `Rewrite`.
 
@@ -105,12 +108,12 @@ def rewrites(
     """
     wanted = requests_for(
         task,
-        distances=settings.distances,
-        per_distance=settings.variants,
-        emotions=settings.emotions,
-        personalities=settings.personalities,
-        seed=settings.seed,
-        label=label(rewriter),
+        distances=distances,
+        per_distance=per_distance,
+        emotions=emotions,
+        personalities=personalities,
+        seed=seed,
+        source=rewriter.label,
         library=library,
         within=within,
     )
@@ -118,7 +121,7 @@ def rewrites(
         Rewrite(
             rewriter=rewriter,
             request=request,
-            variant=variant_of(request, Draft(text=""), label(rewriter)),
+            variant=variant_of(request, Draft(text=""), rewriter.label),
             also=also,
         )
         for request in wanted
@@ -178,7 +181,7 @@ class ModelVariants:
         )
         accepted = progress.accepted is not None
         return RewriteRow(
-            rewriter=label(rewrite.rewriter),
+            rewriter=rewrite.rewriter.label,
             model=rewrite.rewriter.spec,
             instruction=rewrite.rewriter.instruction,
             task=rewrite.variant.task_id,
@@ -203,8 +206,75 @@ class ModelVariants:
             progress.rejected.append((text, findings))
             progress.job = rewrite.job(progress.rejected)
         else:
-            change = measured(compare(original, text))
-            progress.accepted = replace(rewrite.variant, text=text, **change)
+            draft = Draft(text=text)
+            progress.accepted = variant_of(rewrite.request, draft, rewrite.rewriter.label)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What models wrote outside of a run.
+
+    Attributes
+    ----------
+    variants
+        The variants with their texts.
+    rejected
+        The rules that rejected texts of each variant broke.
+    n_texts
+        Number of texts, the rejected ones included.
+    usage
+        Requests and tokens spent.
+    """
+
+    variants: dict[Rewrite, Variant]
+    rejected: dict[Rewrite, dict[str, int]]
+    n_texts: int
+    usage: Usage
+
+
+def write_all(
+    wanted: Sequence[Rewrite], create_backend: Callable[[], Backend], *, folder: Path
+) -> Written:
+    """Have a model write texts, with the queue and the retries of a run.
+
+    Parameters
+    ----------
+    wanted
+        The texts, all of one model.
+    create_backend
+        Returns the model.
+    folder
+        The folder of the store. Texts in it are not requested again.
+
+    Raises
+    ------
+    NotScoredError
+        If the model cannot answer, or every text for a variant was rejected.
+    SettingsError
+        If the settings of the model prevent every request.
+    """
+    run = f"variants-{uuid4().hex}"
+    with closing(Store(folder)) as store:
+        texts = ModelVariants(lambda: store)
+        sampler = Sampler(
+            store, [], {each.rewriter.spec: create_backend for each in wanted}, run=run
+        )
+        with closing(sampler):
+            steps = {each: texts.next_step(each) for each in wanted}
+            sampler.request([step for step in steps.values() if isinstance(step, Job)])
+            for each in wanted:
+                while isinstance(step := texts.next_step(each), Job):
+                    sampler.wait(step)
+                steps[each] = step
+        rows = {each: texts.row(each) for each in wanted}
+        usage = store.usage(run)
+        store.finish_run(run)
+    return Written(
+        variants={each: step for each, step in steps.items() if not isinstance(step, Job)},
+        rejected={each: row.rules for each, row in rows.items()},
+        n_texts=sum(row.texts for row in rows.values()),
+        usage=usage,
+    )
 
 
 def _given_up(rewrite: Rewrite, rejected: list[tuple[str, tuple[Finding, ...]]]) -> str:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from pytest_promptse.run.plan import PlannedVariant, Suite
     from pytest_promptse.sampling.job import Job
-    from pytest_promptse.sampling.sampler import Sampler
     from pytest_promptse.store.run_log import RunLog, SuiteKey
 
 

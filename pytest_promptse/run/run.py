@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
+    from pytest_promptse.variants.llm import LlmRewriter
     from pytest_promptse.variants.variant import Variant
 
 
@@ -109,7 +110,7 @@ class PromptseRun:
         root: Path,
         id: str,  # noqa: A002 - the field's name everywhere
         create_backend: Callable[[str], Backend],
-        create_rewriter: Callable[[str, Library], Rewriter],
+        create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
         show_progress: ShowProgress,
     ) -> None:
         self.settings = settings
@@ -158,9 +159,7 @@ class PromptseRun:
 
     @cached_property
     def _rounds(self) -> Rounds:
-        return Rounds(
-            self.run_log, request=self._request, count_stored=self.sampler.count_stored
-        )
+        return Rounds(self.run_log, request=self._request, count_stored=self.sampler.count_stored)
 
     @property
     def sampler(self) -> Sampler:

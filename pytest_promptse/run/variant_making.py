@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import Prompt
@@ -18,13 +18,14 @@ from pytest_promptse.variants.templated import View, distance_of_all
 from pytest_promptse.variants.variant import original, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
+    from pytest_promptse.variants.invariance import Finding
     from pytest_promptse.variants.variant import Variant
 
 
@@ -66,6 +67,19 @@ class PendingTexts:
 
     rewrites: tuple[Rewrite, ...]
     finish: Callable[[Sequence[Variant]], VariantPrompt]
+
+
+class _Drawn(TypedDict):
+    """What decides which variants of a task are made."""
+
+    distances: Sequence[float]
+    per_distance: int
+    emotions: Sequence[str] | None
+    personalities: Sequence[str] | None
+    seed: int
+    library: Library
+    within: str
+    also: Callable[[str], Iterable[Finding]]
 
 
 class VariantMaker:
@@ -198,23 +212,19 @@ class VariantMaker:
         within: str = "",
     ) -> Sequence[Variant | Rewrite]:
         also = view.findings if view else lambda _: ()
+        drawn: _Drawn = {
+            "distances": settings.distances,
+            "per_distance": settings.variants,
+            "emotions": settings.emotions,
+            "personalities": settings.personalities,
+            "seed": settings.seed,
+            "library": self.library,
+            "within": within,
+            "also": also,
+        }
         if isinstance(rewriter, LlmRewriter):
-            return rewrites(
-                task, settings, rewriter, library=self.library, within=within, also=also
-            )
-        made = generate(
-            task,
-            distances=settings.distances,
-            per_distance=settings.variants,
-            emotions=settings.emotions,
-            personalities=settings.personalities,
-            seed=settings.seed,
-            rewriter=rewriter,
-            library=self.library,
-            within=within,
-            also=also,
-        )
-        return made.variants
+            return rewrites(task, rewriter, **drawn)
+        return generate(task, rewriter=rewriter, **drawn).variants
 
 
 def _with_task(task: Task, variant: Variant | Rewrite, template: Template | None) -> VariantPrompt:

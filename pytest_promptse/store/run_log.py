@@ -287,10 +287,29 @@ class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Row = TypeVar(
-    "Row", SuiteRow, LookRow, VariantRow, GateRow, ShardRow, ErrorRow, CachedRow, ProgressRow
+    "Row",
+    SuiteRow,
+    LookRow,
+    VariantRow,
+    GateRow,
+    ShardRow,
+    RewriteRow,
+    ErrorRow,
+    CachedRow,
+    ProgressRow,
 )
 Measured = TypeVar("Measured", OutcomeRow, VariantRow)
-AnyRow = SuiteRow | LookRow | VariantRow | GateRow | ShardRow | RewriteRow | ErrorRow | CachedRow | ProgressRow
+AnyRow = (
+    SuiteRow
+    | LookRow
+    | VariantRow
+    | GateRow
+    | ShardRow
+    | RewriteRow
+    | ErrorRow
+    | CachedRow
+    | ProgressRow
+)
 
 
 _SEPARATOR = "\x1f"

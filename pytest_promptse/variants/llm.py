@@ -55,6 +55,11 @@ class LlmRewriter:
         self._library = library
 
     @property
+    def label(self) -> str:
+        """``name/version``."""
+        return f"{self.name}/{self.version}"
+
+    @property
     def version(self) -> str:
         """Eight hex digits over the instruction, the model and the decoding."""
         parts = (*self._library.instruction.values(), str(sorted(self.identity.items())))

@@ -83,7 +83,9 @@ def test_neither_collection_nor_a_dry_run_sends_a_request(run, server, options):
     assert server.requests == []
     dry = run(*options, "--promptse-dry-run")
     assert server.requests == []
-    [writer] = [line for line in dry.outlines if "openai:writer" in line and "would request" in line]
+    [writer] = [
+        line for line in dry.outlines if "openai:writer" in line and "would request" in line
+    ]
     assert "3 completions" in writer
     [model] = [line for line in dry.outlines if "ask openai:m" in line]
     assert "4 variants, 8 completions" in model
