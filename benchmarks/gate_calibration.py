@@ -1,7 +1,7 @@
 """Measure how far gates can be trusted, on simulated models whose pass rates are known.
 
 ``python benchmarks/gate_calibration.py`` takes about ten minutes on two idle cores, prints every
-table and writes them into ``docs/explanation/gates.md``; ``--quick`` takes under a minute and only
+table and writes them into the pages on gates; ``--quick`` takes under a minute and only
 prints.
 """
 
@@ -16,27 +16,29 @@ from typing import TYPE_CHECKING
 
 from compare_simulations import comparisons, true_loss
 from gate_simulations import (
-    FIGURES,
     SINGLE,
     Bias,
     Effort,
     ceiling_rule,
-    coverage,
     pass_rate_bias,
-    power,
     reruns,
     single_task,
     softexec_bias,
 )
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, PAPER, POPULATIONS, PRESETS, SMOKE
+from truth_simulations import TRUTHS, misses, power_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from simulated_models import Sampling
+
     from pytest_promptse.scoring.samples import Mode, Weighting
 
-DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "gates.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
+# The page that a table is written into, gates.md unless it is named here.
+PAGES = {"power by figure": "choosing-a-gate.md"}
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=500)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -48,28 +50,75 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def coverage_rows(sizes: Iterable[int], effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """Return the coverage of every figure for suites of these sizes."""
+TRUTH_FIGURES = (
+    "AUC-E",
+    "excess",
+    "loss",
+    "squared sensitivity",
+    "robust pass",
+    "shortfall",
+    "flips",
+    "pass@1",
+)
+
+
+def _truths(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
+    suites = effort.suites if plan is CI else effort.suites // 3
+    size = effort.truth if plan is CI else effort.truth // 4
     jobs = {
-        (n, name): pool.submit(coverage, name, n, CI, effort) for n in sizes for name in POPULATIONS
+        (n, name): pool.submit(misses, name, n, plan, suites=suites, size=size)
+        for n in (3, 8, 20, 164)
+        for name in TRUTHS
     }
+    rows = []
+    for (n, name), job in jobs.items():
+        found = job.result()
+        cells = [
+            f"{100 * found[figure].fails:.1f} / {100 * found[figure].passes:.1f}"
+            for figure in TRUTH_FIGURES
+        ]
+        alone = found["AUC-E"]
+        plain = f"{100 * alone.plain_fails:.1f} / {100 * alone.plain_passes:.1f}"
+        rows.append((str(n), name, plain, *cells))
+    return table(("tasks", "model", "AUC-E, resampled alone", *TRUTH_FIGURES), rows)
+
+
+def truths_ci_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Errors of confident gates over many kinds of models, preset `ci`."""
+    return _truths(CI, effort, pool)
+
+
+def truths_paper_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """The same with the preset `paper`."""
+    return _truths(PAPER, effort, pool)
+
+
+def power_by_figure_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """How often each gate finds a loss, spread over all tasks or held by some."""
+    cases = [
+        (n, drop, broken)
+        for drop, broken in ((0.1, 1.0), (0.2, 1.0), (1.0, 0.05), (1.0, 0.2))
+        for n in (8, 20, 50, 164)
+    ]
+    jobs = {
+        case: pool.submit(
+            power_of, case[1], case[2], case[0], CI, suites=effort.suites // 2, size=effort.truth
+        )
+        for case in cases
+    }
+    figures = TRUTH_FIGURES[:-1]
     return table(
-        ("tasks", "population", *FIGURES),
+        ("tasks", "variants lose", "in tasks", *figures),
         (
-            (str(n), name, *(job.result()[figure].text for figure in FIGURES))
-            for (n, name), job in jobs.items()
+            (
+                str(n),
+                f"{drop:g}",
+                f"{100 * broken:g} %",
+                *(_percent(job.result()[f]) for f in figures),
+            )
+            for (n, drop, broken), job in jobs.items()
         ),
     )
-
-
-def coverage_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """Suites of at least 20 tasks."""
-    return coverage_rows((20, 50, 164), effort, pool)
-
-
-def few_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """Suites of few tasks."""
-    return coverage_rows((5, 10), effort, pool)
 
 
 def single_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
@@ -94,34 +143,6 @@ def reruns_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     )
 
 
-def power_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """Effects of wording against presets and suite sizes."""
-    jobs = {
-        (plan.name, n, effect): pool.submit(power, effect, n, plan, effort)
-        for plan in PRESETS
-        for n in (20, 164)
-        for effect in (0.05, 0.1, 0.2)
-    }
-    rows = []
-    for (name, n, effect), job in jobs.items():
-        found = job.result()
-        figures = (f"{found.mean:.3f}", f"{found.ceiling:.3f}")
-        shares = (_percent(found.auc_e), _percent(found.excess))
-        rows.append((name, str(n), f"{effect:g}", *figures, *shares))
-    return table(
-        (
-            "preset",
-            "tasks",
-            "pass rate lower by",
-            "AUC-E",
-            "ceiling",
-            "`min_auc_e` = ceiling fails",
-            "`max_excess` = 0 fails",
-        ),
-        rows,
-    )
-
-
 def bias_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Excess sensitivity where there is none."""
     rates = {plan.name: pool.submit(pass_rate_bias, plan, effort) for plan in PRESETS}
@@ -130,12 +151,18 @@ def bias_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
         plan.name: [pool.submit(softexec_bias, w, plan, effort) for w in weightings]
         for plan in (SMOKE, CI)
     }
+    levels = {
+        level: pool.submit(softexec_bias, "sum", CI, effort, level=level) for level in (3.0, 10.0)
+    }
     rows = []
     for plan in PRESETS:
         found = rates[plan.name].result()
         jobs = soft.get(plan.name)
         cells = [_bias(job.result()) for job in jobs] if jobs else ["not run"] * len(weightings)
         rows.append((plan.name, _bias(found["excess"]), _bias(found["light excess"]), *cells))
+    for level, job in levels.items():
+        cells = ["not run", "not run", _bias(job.result()), "not run"]
+        rows.append((f"ci, levels differ by {level:g} nats", *cells))
     return table(
         ("preset", "pass rates", "PromptSELight", "SoftExec `sum`", "SoftExec `mean`"), rows
     )
@@ -232,13 +259,13 @@ _ROUNDS = (
     "completions",
 )
 TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
+    "truths ci": truths_ci_table,
+    "truths paper": truths_paper_table,
+    "power by figure": power_by_figure_table,
     "bias": bias_table,
     "ceiling": ceiling_table,
-    "coverage": coverage_table,
-    "few": few_table,
     "single": single_table,
     "reruns": reruns_table,
-    "power": power_table,
     "rounds": rounds_table,
     "single rounds": single_rounds_table,
     "compare": compare_table,
@@ -263,7 +290,7 @@ def write_into(page: str, name: str, text: str) -> str:
     before, mark, rest = page.partition(start)
     _, close, after = rest.partition(end)
     if not mark or not close:
-        raise SystemExit(f"{DOCS} lacks the marks {start} and {end}")
+        raise SystemExit(f"the page of {name!r} lacks the marks {start} and {end}")
     return f"{before}{start}\n{text}\n{close}{after}"
 
 
@@ -280,7 +307,8 @@ def main() -> None:
             text = TABLES[name](QUICK if arguments.quick else FULL, pool)
             print(f"\n{name}\n\n{text}", flush=True)
             if not arguments.quick:
-                DOCS.write_text(write_into(DOCS.read_text(), name, text))
+                page = DOCS / PAGES.get(name, "gates.md")
+                page.write_text(write_into(page.read_text(), name, text))
     print(f"\n{time.perf_counter() - started:.0f} s")
 
 

@@ -17,13 +17,17 @@ from simulated_models import (
 )
 
 from pytest_promptse.scoring.gate import judge_gate, samples_needed
-from pytest_promptse.scoring.intervals import SIGNED, UNIT, generator, mean_interval
+from pytest_promptse.scoring.intervals import (
+    SIGNED,
+    UNIT,
+    exact_interval,
+    generator,
+    mean_interval,
+)
 from pytest_promptse.scoring.suite import score_suite
 
 if TYPE_CHECKING:
     from pytest_promptse.scoring.samples import Floats, Mode, Weighting
-
-FIGURES = ("AUC-E", "E(0.3)", "excess", "light AUC-E", "pass@1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,23 +80,6 @@ class Misses:
         return f"{covered:.1f} ({100 * self.fails:.1f} / {100 * self.passes:.1f})"
 
 
-def coverage(population: str, n: int, plan: Sampling, effort: Effort) -> dict[str, Misses]:
-    """Draw suites of n tasks from a population and count where intervals miss its expectation."""
-    truth = truth_of(population, plan, effort)
-    rng = generator(2, "coverage", population, str(n), plan.name)
-    above, below = dict.fromkeys(FIGURES, 0), dict.fromkeys(FIGURES, 0)
-    for _ in range(effort.suites):
-        values = measure(draw_tasks(population, plan, n, rng), plan, rng)
-        for name in FIGURES:
-            low, high = interval(name, values[name], effort.resamples, rng)
-            above[name] += low > truth[name] + 1e-12
-            below[name] += high < truth[name] - 1e-12
-    return {
-        name: _misses(above[name], below[name], effort.suites, less_is_better=name == "excess")
-        for name in FIGURES
-    }
-
-
 def _misses(above: int, below: int, suites: int, *, less_is_better: bool) -> Misses:
     if less_is_better:
         above, below = below, above
@@ -121,12 +108,14 @@ def reruns(population: str, n: int, plan: Sampling, effort: Effort) -> Reruns:
         found: dict[str, list[str]] = {"point": [], "confident": []}
         for values in runs:
             ci95 = interval("AUC-E", values, effort.resamples, rng)
+            exact = exact_interval(values, resamples=effort.resamples, rng=rng)
             for kind, into in found.items():
                 gate = judge_gate(
                     "auc-e",
                     float(values.mean()),
                     threshold,
                     ci95=ci95,
+                    exact=exact,
                     kind="point" if kind == "point" else "confident",
                 )
                 into.append(gate.verdict or "")
@@ -145,46 +134,6 @@ def reruns(population: str, n: int, plan: Sampling, effort: Effort) -> Reruns:
         point_flips=flips("point"),
         confident_fails=fails("confident"),
         confident_flips=flips("confident"),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Power:
-    """Share of suites in which an effect is found."""
-
-    auc_e: float
-    excess: float
-    ceiling: float
-    mean: float
-
-
-def power(effect: float, n: int, plan: Sampling, effort: Effort) -> Power:
-    """Let every variant's pass rate be lower by `effect`, and count confident failures.
-
-    The thresholds are those at which the same model without the effect sits on the boundary:
-    its own AUC-E, and an excess of 0.
-    """
-    rng = generator(4, "power", str(effect), str(n), plan.name)
-
-    def tasks(size: int, by: float) -> Rates:
-        q = 0.2 + 0.8 * rng.beta(4, 1, size)
-        lower = np.broadcast_to(q[:, None, None] - by, (size, len(DISTANCES), plan.variants))
-        return Rates(q, lower)
-
-    size = max(2000, effort.truth // plan.variants // 4)
-    ceiling = float(measure(tasks(size, 0.0), plan, rng)["AUC-E"].mean())
-    found = {"AUC-E": 0, "excess": 0}
-    means = []
-    for _ in range(effort.suites):
-        values = measure(tasks(n, effect), plan, rng)
-        means.append(float(values["AUC-E"].mean()))
-        found["AUC-E"] += interval("AUC-E", values["AUC-E"], effort.resamples, rng)[1] < ceiling
-        found["excess"] += interval("excess", values["excess"], effort.resamples, rng)[0] > 0.0
-    return Power(
-        auc_e=found["AUC-E"] / effort.suites,
-        excess=found["excess"] / effort.suites,
-        ceiling=ceiling,
-        mean=float(np.mean(means)),
     )
 
 
@@ -209,12 +158,18 @@ def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
     }
 
 
-def softexec_bias(weighting: Weighting, plan: Sampling, effort: Effort) -> Bias:
-    """Measure the mean excess sensitivity of SoftExec where wording does not matter."""
+def softexec_bias(
+    weighting: Weighting, plan: Sampling, effort: Effort, *, level: float = 0.0
+) -> Bias:
+    """Measure the mean excess sensitivity of SoftExec where wording does not matter.
+
+    The log-probabilities of each prompt are lowered by a constant of its own, drawn with standard
+    deviation `level` in nats.
+    """
     excess = []
     for number in range(effort.scored):
-        rng = generator(6, "softexec", weighting, plan.name, str(number))
-        tasks = simulated_suite(draw_tasks("stable", plan, 20, rng), plan, rng)
+        rng = generator(6, "softexec", weighting, plan.name, str(level), str(number))
+        tasks = simulated_suite(draw_tasks("stable", plan, 20, rng), plan, rng, level=level)
         score = score_suite(
             tasks,
             distances=DISTANCES,

@@ -12,7 +12,7 @@ from simulated_models import DISTANCES, Rates, Sampling, draw_tasks, measured_ra
 
 from pytest_promptse.scoring.elasticity import auc_e, elasticity
 from pytest_promptse.scoring.gate import judge_gate
-from pytest_promptse.scoring.intervals import generator, mean_interval
+from pytest_promptse.scoring.intervals import exact_interval, generator, mean_interval
 from pytest_promptse.scoring.samples import TaskSamples
 from pytest_promptse.scoring.sequential import may_stop, planned_looks
 from pytest_promptse.scoring.suite import score_suite
@@ -76,8 +76,9 @@ def in_rounds(population: str, gap: float, n: int, plan: Sampling, effort: Effor
 
         def judged(values: Floats, of: int) -> Gate:
             ci95 = mean_interval(values, resamples=effort.resamples, looks=of, rng=rng)
+            exact = exact_interval(values, resamples=effort.resamples, looks=of, rng=rng)
             value = float(values.mean())
-            return judge_gate("auc-e", value, threshold, ci95=ci95, kind="confident")
+            return judge_gate("auc-e", value, threshold, ci95=ci95, exact=exact, kind="confident")
 
         count.add(
             judged(by_look[-1], 1),

@@ -12,7 +12,7 @@ import re
 def slugify(title: str) -> str:
     return "-".join(re.findall(r"[a-z0-9]+", title.lower()))
 """,
-    min_auc_e=0.6,
+    min_auc_e=0.8,
 )
 def test_slugify(candidate):
     assert candidate("Hello,  World!") == "hello-world"
@@ -30,7 +30,7 @@ def clamp(value: float, low: float, high: float) -> float:
         raise ValueError("low is above high")
     return max(low, min(value, high))
 """,
-    min_auc_e=0.75,
+    min_auc_e=0.8,
 )
 def test_clamp(candidate):
     assert candidate(5, 1, 10) == 5
@@ -48,7 +48,7 @@ def test_clamp(candidate):
 def mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 """,
-    min_auc_e=0.65,
+    min_auc_e=0.85,
 )
 def test_mean(candidate):
     assert candidate([0.1, 0.2, 0.3]) == pytest.approx(0.2)
@@ -64,7 +64,7 @@ def test_mean(candidate):
 def chunk(items: list, size: int) -> list:
     return [items[i : i + size] for i in range(0, len(items), size)]
 """,
-    min_auc_e=0.5,
+    min_auc_e=0.35,
 )
 def test_chunk(candidate):
     assert candidate([1, 2, 3, 4], 2) == [[1, 2], [3, 4]]
@@ -80,7 +80,7 @@ def test_chunk(candidate):
 def unique(items: list) -> list:
     return list(dict.fromkeys(items))
 """,
-    min_auc_e=0.75,
+    min_auc_e=0.6,
 )
 def test_unique(candidate):
     assert candidate([3, 1, 3, 2, 1]) == [3, 1, 2]
@@ -96,7 +96,7 @@ def second_largest(numbers: list[int]) -> int:
     ranked = sorted(set(numbers), reverse=True)
     return ranked[1] if len(ranked) > 1 else None
 """,
-    min_auc_e=0.8,
+    min_auc_e=0.85,
 )
 def test_second_largest(candidate):
     assert candidate([1, 5, 3]) == 3
@@ -114,7 +114,7 @@ def is_palindrome(text: str) -> bool:
     letters = [c for c in text.lower() if c.isalnum()]
     return letters == letters[::-1]
 """,
-    min_auc_e=0.3,
+    min_auc_e=0.8,
 )
 def test_is_palindrome(candidate):
     assert candidate("Never odd, or even!") is True

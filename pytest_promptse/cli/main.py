@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
 from pytest_promptse.cli import (
+    batch,
     compare,
     csi,
     emotionbench,
+    init,
     merge,
     report,
     show,
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = "Work with variants, the store and records outside a test run."
 _USAGE_ERROR = 2
+# 128 and the number of SIGPIPE, as a shell reports it.
+_READER_LEFT = 141
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -34,7 +39,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="promptse", description=_DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    init.add_parser(commands)
     variants.add_parser(commands)
+    batch.add_parser(commands)
     store.add_parser(commands)
     report.add_parser(commands)
     show.add_parser(commands)
@@ -63,9 +70,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = make_parser().parse_args(arguments)
     try:
         code: int = chosen.func(chosen)
+        sys.stdout.flush()
     except PromptseError as error:
         sys.stderr.write(f"promptse: {error}\n")
         return _USAGE_ERROR
+    except BrokenPipeError:
+        # The reader, such as `head`, has enough. Python would fail again when it flushes at exit:
+        # https://docs.python.org/3/library/signal.html#note-on-sigpipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _READER_LEFT
     return code
 
 

@@ -263,7 +263,8 @@ def _explained(entry: ComparedEntry, variants: Sequence[_EmotionVariant]) -> Ite
         ),
     }
     clusters = ["\x1f".join(one.key) for one in variants]
+    emotions = [one.variant.emotion or "" for one in variants]
     for figure, outcome in outcomes.items():
-        found = increment(np.array(outcome), controls, further, clusters)
+        found = increment(np.array(outcome), controls, further, clusters, units=emotions)
         if found is not None:
             yield Explained(entry=entry, figure=figure, increment=found)

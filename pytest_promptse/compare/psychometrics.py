@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ChangeRecord,
         CsiRecord,
         EmotionBenchRecord,
+        ManipulationRecord,
         PsychometricsRecord,
     )
 
@@ -26,6 +27,8 @@ __all__ = ["psychometric_sections"]
 
 _PANAS = ("Positive Affect", "Negative Affect")
 _FEWEST_FACTORS = 3
+_FEWEST_MODELS = 3
+_CONTROL = "neutral"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,80 @@ def psychometric_sections(runs: Sequence[NamedRecord]) -> tuple[Section, ...]:
         sections.append(_csi_section(csi))
     if benches:
         sections.append(_emotionbench_section(benches))
+    if any(part.manipulation for _, part in _parts(runs)):
+        sections.append(_manipulation_section(runs))
     return tuple(sections)
+
+
+def _manipulation_section(runs: Sequence[NamedRecord]) -> Section:
+    """Show recognition and affect shift of each model, beside its elasticity where it has one."""
+    found = [(run, check) for run, part in _parts(runs) for check in part.manipulation]
+    labels = _labels([(run, check.model) for run, check in found])
+    rows: list[tuple[Cell, ...]] = []
+    pairs: list[tuple[float, float]] = []
+    for label, (run, check) in zip(labels, found, strict=True):
+        emotions = [each for each in check.recognition if each.label != _CONTROL]
+        shift = _mean_shift(check)
+        curves = [
+            suite.auc_e
+            for suite in run.record.suites
+            if suite.model == check.model and suite.auc_e is not None
+        ]
+        auc_e = sum(curves) / len(curves) if curves else None
+        if shift is not None and auc_e is not None:
+            pairs.append((shift, auc_e))
+        rows.append(
+            (
+                label,
+                f"{sum(each.recognised for each in emotions)} of {len(emotions)}",
+                shift,
+                auc_e,
+            )
+        )
+    columns = (
+        text("model", "administration"),
+        text("labels recognised", "recognised"),
+        Column(title="mean shift of own affect", key="mean_shift", kind="statistic"),
+        Column(title="AUC-E", key="auc_e"),
+    )
+    correlation = _spearman(pairs)
+    return Section(
+        name="manipulation",
+        title="Manipulation check",
+        lead=(
+            "Mean absolute shift of the affect that a model reports as its own, over emotions, "
+            "levels and both totals, in points. Exploratory: "
+            + (
+                f"Spearman's correlation with AUC-E over {len(pairs)} models is "
+                f"{correlation:+.2f}. Models are few and differ in much else."
+                if correlation is not None
+                else f"its correlation with AUC-E needs {_FEWEST_MODELS} models that have both."
+            )
+        ),
+        tables=(Table(name="manipulation", title="By model", columns=columns, rows=tuple(rows)),),
+    )
+
+
+def _mean_shift(check: ManipulationRecord) -> float | None:
+    sizes = [
+        abs(shift.delta)
+        for each in check.shifts
+        if each.perspective == "own" and each.emotion != _CONTROL
+        for shift in (each.positive, each.negative)
+        if shift.delta is not None
+    ]
+    return sum(sizes) / len(sizes) if sizes else None
+
+
+def _spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
+    if len(pairs) < _FEWEST_MODELS:
+        return None
+    first, second = zip(*pairs, strict=True)
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        return None
+    from scipy import stats  # noqa: PLC0415 - scipy takes its time
+
+    return float(stats.spearmanr(first, second).statistic)
 
 
 def _parts(runs: Sequence[NamedRecord]) -> list[tuple[NamedRecord, PsychometricsRecord]]:

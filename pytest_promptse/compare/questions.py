@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_promptse.compare.common_subset import CommonSubset
-    from pytest_promptse.compare.entry import ComparedEntry
+    from pytest_promptse.compare.entry import ComparedEntry, TaskKey
     from pytest_promptse.compare.leaderboard import LeaderboardRow
     from pytest_promptse.scoring.association import Agreement, Correlation
     from pytest_promptse.scoring.groups import Overall, Pairwise
@@ -165,7 +165,8 @@ def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> M
             if len(values) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
                 continue
         groups += _groups(factor, values)
-        tests += _tests(factor, values)
+        if factor != "distance":
+            tests += _tests(factor, values)
     if len(subset.distances) < 2:  # noqa: PLR2004 - likewise
         missing.append("an effect of distance needs two distances that all have")
     else:
@@ -267,13 +268,19 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
-    figures: dict[str, dict[str, Floats]] = {
-        "|ΔPass|": {v: np.abs([one.change for one in own]) for v, own in values.items()},
-        "E(d)": {
-            v: np.array([one.elasticity for one in own if one.elasticity is not None])
-            for v, own in values.items()
-        },
-    }
+    """Test a property of models, such as size: the observations are the models.
+
+    The tasks of one model share that model, so they are not independent observations of its size.
+    """
+    figures: dict[str, dict[str, Floats]] = {"|ΔPass|": {}, "E(d)": {}}
+    for value, own in values.items():
+        by_model: dict[str, list[_Seen]] = defaultdict(list)
+        for one in own:
+            by_model[one.row.entry.label].append(one)
+        sizes = [float(np.mean([abs(one.change) for one in seen])) for seen in by_model.values()]
+        stable = [_mean([one.elasticity for one in seen]) for seen in by_model.values()]
+        figures["|ΔPass|"][value] = np.array(sizes)
+        figures["E(d)"][value] = np.array([e for e in stable if e is not None])
     for figure, samples in figures.items():
         overall = kruskal(samples)
         if overall is not None:
@@ -283,16 +290,20 @@ def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
 
 
 def _repeated(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Iterator[Test]:
-    """Test distances within tasks: the same tasks are measured at each of them."""
+    """Test distances within tasks: the same tasks are measured at each of them.
+
+    A task is one block, averaged over the models: models that share tasks are no further blocks.
+    """
     for figure in ("|ΔPass|", "E(d)"):
-        blocks = []
+        blocks: dict[TaskKey, list[Floats]] = defaultdict(list)
         for row in leaderboard:
             for task in row.tasks:
                 curve = task.changes if figure == "|ΔPass|" else task.curve
                 values = [curve[d] for d in subset.distances]
                 if None not in values:
-                    blocks.append(np.abs(np.array(values, dtype=np.float64)))
-        overall = repeated(np.array(blocks)) if blocks else None
+                    blocks[task.key].append(np.abs(np.array(values, dtype=np.float64)))
+        means = [np.mean(own, axis=0) for own in blocks.values()]
+        overall = repeated(np.array(means)) if means else None
         if overall is not None:
             yield Test(factor="distance", figure=figure, overall=overall, pairs=())
 

@@ -19,7 +19,7 @@ Parse: TypeAlias = "Callable[[Any], Any]"
 
 _MIB = 2**20
 _PERCENT = 100.0
-COMPARED = ("auc_e", "elasticity", "pass_at_1", "excess")
+COMPARED = ("auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity")
 
 
 class Margin(NamedTuple):

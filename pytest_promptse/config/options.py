@@ -336,6 +336,57 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
+            "max_loss",
+            option_types.between(0, 1),
+            None,
+            "one-sided loss (what variants score below the original, beyond sampling noise) above "
+            "which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_squared_sensitivity",
+            option_types.between(0, 1),
+            None,
+            "unbiased squared sensitivity above which a suite fails; comparable between numbers "
+            "of samples",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_robust_pass",
+            option_types.between(0, 1),
+            None,
+            "robust pass@1 (the worst case over 5 variants) under which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_shortfall",
+            option_types.between(0, 1),
+            None,
+            "mean loss of the worst tenth of the tasks above which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_flips",
+            option_types.between(0, 1),
+            None,
+            "share of tasks whose majority verdict changes above which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "interval",
+            option_types.choice("tasks", "tasks+emotions"),
+            "tasks",
+            "what 95 %% intervals cover: other tasks with the same emotions (default), or other "
+            "tasks and emotions",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
             "gate",
             option_types.choice("point", "confident"),
             None,
@@ -434,6 +485,13 @@ OPTIONS: Mapping[str, Option] = {
             None,
             "save this run as a baseline in .promptse/baselines/NAME.json",
             metavar="NAME",
+        ),
+        _option(
+            "save_incomplete",
+            option_types.switch,
+            False,
+            "save a baseline although not all variants were measured",
+            flag_only=True,
         ),
         _option(
             "compare",

@@ -64,6 +64,12 @@ class Settings:
     min_pass_rate: float | None
     min_task_auc_e: float | None
     max_excess: float | None
+    max_loss: float | None
+    max_squared_sensitivity: float | None
+    min_robust_pass: float | None
+    max_shortfall: float | None
+    max_flips: float | None
+    interval: Literal["tasks", "tasks+emotions"]
     gate: Literal["point", "confident"]
     inconclusive: Literal["pass", "fail", "skip"]
     aa: bool
@@ -78,6 +84,7 @@ class Settings:
     report: tuple[str, ...]
     record_samples: Literal["outcomes", "all"]
     save: str | None
+    save_incomplete: bool
     compare: str | None
     compare_fail: tuple[Margin, ...]
     compare_missing: Literal["fail", "warn"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import math
 import os
 import re
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ from pytest_promptse._redaction import remember_credentials
 from pytest_promptse.errors import PromptseError, SettingsError
 from pytest_promptse.models.base import (
     Capabilities,
-    Completion,
     Decoding,
     FatalError,
     OneByOneError,
@@ -29,14 +27,14 @@ from pytest_promptse.models.base import (
     unlimited,
 )
 from pytest_promptse.models.openai_errors import classify, no_answer, reason
-from pytest_promptse.models.openai_wire import APIS
+from pytest_promptse.models.openai_wire import APIS, REFUSABLE, completions_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_promptse.errors import ModelError
     from pytest_promptse.models.base import BudgetGuard
-    from pytest_promptse.models.openai_wire import Api, ApiName, Choice, Reply
+    from pytest_promptse.models.openai_wire import Api, ApiName, Reply
 
 _OPENAI = "https://api.openai.com/v1"
 # Sent once at the start to find out what the server supports. No field has its default value,
@@ -51,7 +49,6 @@ _PROBE = Request(
 # The samples of one request with the log-probabilities of their tokens take a few megabytes.
 _MAX_ANSWER = 64 * 2**20
 _ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
-_REFUSABLE = ("temperature", "top_p", "n", "seed", "logprobs")
 _REFUSALS = frozenset({400, 422})
 _WRONG_API = frozenset({400, 404, 405, 422, 501})
 
@@ -75,7 +72,7 @@ class _RequestMode:
             if self.length_name == first and name in reason(error):
                 self.length_name = name
                 return True
-        for name in _REFUSABLE:
+        for name in REFUSABLE:
             if name not in self.refused and _is_about(name, error):
                 self.refused.append(name)
                 return True
@@ -213,7 +210,7 @@ class OpenAIBackend:
             form=mode.api.form,
             logprobs="unknown" if reported else None,
             seeded="seed" not in mode.refused,
-            refused=tuple(name for name in _REFUSABLE if name in mode.refused),
+            refused=tuple(name for name in REFUSABLE if name in mode.refused),
             details={"api": mode.api.name, "server": self._server},
         )
 
@@ -233,10 +230,7 @@ class OpenAIBackend:
         except openai.APIError as error:
             raise self._meaning(error) from None
         return Response(
-            completions=tuple(
-                _completion(choice, request.first + number, reply)
-                for number, choice in enumerate(reply.samples[: request.n])
-            ),
+            completions=completions_of(reply, first=request.first, n=request.n),
             usage=reply.usage,
         )
 
@@ -352,18 +346,3 @@ def _is_about(name: str, error: openai.APIStatusError) -> bool:
     # A single letter occurs in any sentence, so it must be quoted or followed by an operator.
     bare = rf"\b{name}\b" if len(name) > 1 else rf"\b{name}\s*(?:[=<>]|must be)"
     return re.search(f"{quoted}|{bare}", reason(error)) is not None
-
-
-def _completion(choice: Choice, index: int, reply: Reply) -> Completion:
-    n_tokens: int | None = None
-    if choice.logprobs is not None:
-        n_tokens = len(choice.logprobs)
-    elif len(reply.samples) == 1 and reply.usage.completion_tokens:
-        n_tokens = reply.usage.completion_tokens
-    return Completion(
-        index=index,
-        text=choice.text,
-        finish_reason=choice.finish_reason,
-        n_tokens=n_tokens,
-        logprob=None if choice.logprobs is None else math.fsum(choice.logprobs),
-    )

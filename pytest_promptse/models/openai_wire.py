@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from pytest_promptse.models.base import FinishReason, TransientError, Usage
+from pytest_promptse.models.base import Completion, FinishReason, TransientError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Decoding, Prompt
 
 _T = TypeVar("_T")
+REFUSABLE = ("temperature", "top_p", "n", "seed", "logprobs")
+"""Decoding fields that some servers refuse."""
+
 ApiName = Literal["chat", "completions", "responses"]
 
 _FINISH: Mapping[str | None, FinishReason] = {
@@ -73,6 +77,29 @@ class Api(Protocol):
 
     def read(self, body: bytes) -> Reply:
         """Parse `body`. Raise TransientError if it is not a usable response."""
+
+
+def completions_of(reply: Reply, *, first: int, n: int) -> tuple[Completion, ...]:
+    """Return the choices of a response as the samples ``first … first + n - 1`` at most."""
+    return tuple(
+        _completion(choice, first + number, reply)
+        for number, choice in enumerate(reply.samples[:n])
+    )
+
+
+def _completion(choice: Choice, index: int, reply: Reply) -> Completion:
+    n_tokens: int | None = None
+    if choice.logprobs is not None:
+        n_tokens = len(choice.logprobs)
+    elif len(reply.samples) == 1 and reply.usage.completion_tokens:
+        n_tokens = reply.usage.completion_tokens
+    return Completion(
+        index=index,
+        text=choice.text,
+        finish_reason=choice.finish_reason,
+        n_tokens=n_tokens,
+        logprob=None if choice.logprobs is None else math.fsum(choice.logprobs),
+    )
 
 
 class _Usage(msgspec.Struct):

@@ -96,7 +96,8 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
     keywords: dict[str, Any] = {}
     for mark in reversed(marks):
         keywords |= mark.kwargs
-    source = next((mark.args for mark in marks if mark.args), ())
+    with_nodes = item.iter_markers_with_node("promptse")
+    node, source = next(((node, mark.args) for node, mark in with_nodes if mark.args), (item, ()))
     of_task = {name: keywords.pop(name) for name in _TASK_KEYWORDS if name in keywords}
     if not source:
         raise TaskError(
@@ -113,7 +114,8 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
         where=lambda name: f"{where}, promptse mark, {name}",
         folder=item.path.parent,
     )
-    name = getattr(item, "originalname", item.name)
+    # All methods under the mark of a class share its prompt, and so the completions for it.
+    name = node.name if isinstance(node, pytest.Class) else getattr(item, "originalname", item.name)
     return _Mark(
         tasks=lambda: _tasks(source[0], of_task, name=name, where=where),
         single_prompt=isinstance(source[0], str),

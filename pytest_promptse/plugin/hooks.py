@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["candidate", "task"]
 
 _REPORTS = ("json", "html", "md", "github", "csv")
-_PSYCHOMETRIC_SUFFIXES = (".csi.yaml", ".csi.yml", ".emotionbench.yaml", ".emotionbench.yml")
+_PSYCHOMETRIC_SUFFIXES = tuple(
+    f".{kind}.{ending}"
+    for kind in ("csi", "emotionbench", "manipulation")
+    for ending in ("yaml", "yml")
+)
 _VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
 _MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "

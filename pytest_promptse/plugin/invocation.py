@@ -34,6 +34,7 @@ _SETTINGS: pytest.StashKey[GivenSettings] = pytest.StashKey()
 _OF_WHOLE_RUN = {
     "report",
     "save",
+    "save_incomplete",
     "compare",
     "compare_fail",
     "compare_missing",

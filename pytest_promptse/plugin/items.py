@@ -7,11 +7,12 @@ import platform
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
 
 from pytest_promptse.errors import NotScoredError, TaskError
+from pytest_promptse.plugin.baseline_items import ComparisonResult, compare_suite
 from pytest_promptse.plugin.check_digest import source_digest
 from pytest_promptse.plugin.invocation import invocation
 from pytest_promptse.plugin.pytest_private import (
@@ -21,7 +22,7 @@ from pytest_promptse.plugin.pytest_private import (
     set_up_again,
 )
 from pytest_promptse.run.judge import Check, CheckResult
-from pytest_promptse.run.plan import PlannedGate, PlannedVariant
+from pytest_promptse.run.plan import PlannedComparison, PlannedGate, PlannedVariant
 from pytest_promptse.sandbox.candidate import ENTRY_NAMES, ProgramStopped, safe_text
 from pytest_promptse.sandbox.limits import Limits
 from pytest_promptse.tasks.example import shown
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.run.plan import Suite
-    from pytest_promptse.run.run import PromptseRun
+    from pytest_promptse.run.run import PassCount, PromptseRun
     from pytest_promptse.sandbox.candidate import Candidate
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
@@ -50,6 +51,10 @@ _JUDGING = "judging/1"
 # What a candidate has besides the attributes of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
 _OWN_FIXTURES = ("candidate", "task", "request")
+
+
+Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
+"""What an item measures or decides."""
 
 
 class IdParts(NamedTuple):
@@ -77,8 +82,8 @@ class IdParts(NamedTuple):
             task=task,
         )
 
-    def id_of(self, suite: Suite, subject: PlannedVariant | PlannedGate) -> str:
-        """Return the id of the item that measures a variant or decides a gate of `suite`."""
+    def id_of(self, suite: Suite, subject: Subject) -> str:
+        """Return the id of the item of a variant, gate or comparison of `suite`."""
         if isinstance(subject, PlannedVariant):
             task, name = (subject.task if self.task else None), subject.variant.id
         else:
@@ -106,13 +111,13 @@ class ItemTarget:
     id_parts
         The parts that ids of the same suite consist of.
     subject
-        The variant that the item measures, or the gate that it decides.
+        The variant that the item measures, or the gate or comparison that it decides.
     """
 
     id: str
     suite: Suite
     id_parts: IdParts
-    subject: PlannedVariant | PlannedGate
+    subject: Subject
 
     @property
     def task(self) -> Task | None:
@@ -131,8 +136,11 @@ TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
 
 
 def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
-    """Yield a target for each variant and then for each gate of a suite."""
-    subjects: tuple[PlannedVariant | PlannedGate, ...] = (*suite.variants, *suite.gates)
+    """Yield a target for each variant, then for each gate and the comparison of a suite."""
+    comparison = suite.comparison
+    subjects: list[Subject] = [*suite.variants, *suite.gates]
+    if comparison is not None:
+        subjects.append(comparison)
     for subject in subjects:
         own = id_parts.id_of(suite, subject)
         yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
@@ -441,6 +449,10 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
             pytest.skip(f"open in shard {run.settings.shard}; promptse merge decides it")
         elif isinstance(target.subject, PlannedGate):
             gate = run.decide(target.suite, target.subject, check, node_of=node_of)
+        elif isinstance(target.subject, PlannedComparison):
+            run.measure_for(target.suite, target.subject, check, node_of=node_of)
+            _report_comparison(item, compare_suite(item.config, run, target.suite))
+            return
         else:
             _measure(item, run, target, target.subject, check)
             return
@@ -473,12 +485,31 @@ def _measure(
     # A variant without a floor has nothing to pass: its programs may all have failed.
     verb = "MEASURED" if floor is None else "PASSED"
     item.stash[RESULT_WORD] = f"{verb} ({count.passes}/{count.n})"
-    if floor is not None and rate < floor:
+    if floor is None:
+        return
+    gate = _pass_rate_gate(target.suite, count, floor)
+    fails = gate.verdict == "fail" or (
+        gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "fail"
+    )
+    if fails:
         item.stash[_DETAILS] = _details(item, run, target, planned)
-        pytest.fail(
-            f"pass rate {rate:.2f} < {floor:g} ({count.passes} of {count.n} samples pass)",
-            pytrace=False,
-        )
+        pytest.fail(gate.message, pytrace=False)
+    if gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "skip":
+        pytest.skip(gate.message)
+    if gate.verdict == "inconclusive":
+        item.stash[RESULT_WORD] = f"INCONCLUSIVE ({count.passes}/{count.n})"
+
+
+def _pass_rate_gate(suite: Suite, count: PassCount, floor: float) -> Gate:
+    from pytest_promptse.scoring.gate import judge_pass_rate  # noqa: PLC0415 - scipy takes its time
+
+    return judge_pass_rate(
+        count.passes,
+        count.n,
+        floor,
+        kind=suite.settings.gate,
+        comparisons=len(suite.variants),
+    )
 
 
 def _details(
@@ -500,6 +531,12 @@ def _details(
         colours=writer.hasmarkup,
         most=1,
     )
+
+
+def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
+    item.stash[RESULT_WORD] = f"PASSED ({result.word})"
+    if result.losses:
+        pytest.fail("\n".join(result.losses), pytrace=False)
 
 
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:

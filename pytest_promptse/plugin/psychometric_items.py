@@ -15,17 +15,19 @@ from pytest_promptse.psychometrics.suite import Measurement, PlannedGate, Probe,
 from pytest_promptse.record.psychometrics import (
     CsiRecord,
     EmotionBenchRecord,
+    ManipulationRecord,
     PsychometricsRecord,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_promptse.models.base import Completion
     from pytest_promptse.run.run import PromptseRun
     from pytest_promptse.sampling.job import Job
 
 _LOG_KIND = "PsychometricSuite"
+_RESULTS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
 class PsychometricItem(pytest.Item):
@@ -83,9 +85,9 @@ class PsychometricItem(pytest.Item):
         answers = self._run.wait(self.jobs)
         if isinstance(self.subject, Probe):
             word = suite.read(self.subject, answers[self.subject.job.key])
-            self.stash[RESULT_WORD] = f"({word})"
+            self.stash[RESULT_WORD] = f"MEASURED ({word})"
         elif isinstance(self.subject, PlannedGate):
-            gate, _ = suite.decide(self.subject, suite.result(answers))
+            gate, _ = suite.decide(self.subject, self._result(suite, answers))
             report_gate(self, gate, suite.inconclusive)
         else:
             try:
@@ -93,7 +95,16 @@ class PsychometricItem(pytest.Item):
                     answers |= self._run.wait(jobs)
             except SettingsError as error:
                 pytest.fail(str(error), pytrace=False)
-            self.stash[RESULT_WORD] = f"({suite.stage_word(answers)})"
+            self.stash[RESULT_WORD] = f"MEASURED ({suite.stage_word(answers)})"
+
+    def _result(self, suite: Measurement, answers: Mapping[str, Completion]) -> Any:
+        """Return the result of all probes, computed once for all gates of a suite."""
+        if self.parent is None:
+            return suite.result(answers)
+        results = self.parent.stash.setdefault(_RESULTS, {})
+        if suite.model not in results:
+            results[suite.model] = suite.result(answers)
+        return results[suite.model]
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         return self.path, 0 if self.suite is None else self.suite.line - 1, self.name
@@ -130,6 +141,7 @@ def psychometrics_record(run: PromptseRun) -> PsychometricsRecord | msgspec.Unse
     return PsychometricsRecord(
         csi=[each for each in results if isinstance(each, CsiRecord)],
         emotionbench=[each for each in results if isinstance(each, EmotionBenchRecord)],
+        manipulation=[each for each in results if isinstance(each, ManipulationRecord)],
     )
 
 
@@ -155,7 +167,9 @@ def plan_file(path: Path, run: PromptseRun, suite_id: str) -> list[Measurement]:
     )
 
 
-def _result(run: PromptseRun, row: dict[str, Any]) -> CsiRecord | EmotionBenchRecord:
+def _result(
+    run: PromptseRun, row: dict[str, Any]
+) -> CsiRecord | EmotionBenchRecord | ManipulationRecord:
     suite = next(
         each
         for each in plan_file(Path(row["path"]), run, row["suite"])

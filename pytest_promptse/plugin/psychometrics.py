@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PsychometricFile(pytest.File):
-    """A ``*.csi.yaml`` or ``*.emotionbench.yaml`` file."""
+    """A ``*.csi.yaml``, ``*.emotionbench.yaml`` or ``*.manipulation.yaml`` file."""
 
     def collect(self) -> Iterator[pytest.Item]:
         session = promptse_session(self.config)

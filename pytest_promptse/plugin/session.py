@@ -16,7 +16,6 @@ from msgspec.structs import replace as replace_fields
 from pytest_promptse.compare.baseline import Baselines
 from pytest_promptse.errors import (
     ModelError,
-    NoBaselineError,
     PromptseError,
     RecordError,
     SettingsError,
@@ -38,7 +37,7 @@ from pytest_promptse.plugin.psychometric_items import (
 )
 from pytest_promptse.record.files import LAST_RUN
 from pytest_promptse.record.files import write as write_record
-from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
+from pytest_promptse.reports.terminal.comparison import render_comparisons
 from pytest_promptse.reports.terminal.summary import render
 from pytest_promptse.reports.writers import WRITERS
 from pytest_promptse.run.plan import PlannedGate
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import Record
     from pytest_promptse.run.plan import PlannedVariant, Suite
     from pytest_promptse.run.shards import ShardPlan
+    from pytest_promptse.sampling.job import Job
     from pytest_promptse.store.run_log import Progress, SuiteKey
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
@@ -96,6 +96,8 @@ class PromptseSession:
         The settings that the session was given.
     run
         The run of this session.
+    jobs
+        The samples that the selected items need, after collection.
     repeated_errors
         Shortens pytest's section of errors.
     """
@@ -110,11 +112,12 @@ class PromptseSession:
         self._refusal: str | None = None
         # An xdist controller starts no run but reports the one of its workers.
         self._reports = bool(config.getoption("numprocesses", None)) and not self._is_worker
+        self.jobs: list[Job] = []
         self._shard: ShardPlan | None = None
         self._record: Record | None = None
         self._problems: list[str] = []
         self._notices: list[str] = []
-        self._shortfalls: list[str] = []
+        self._failures: list[str] = []
         self._baselines = Baselines(config.rootpath, here=config.invocation_params.dir)
         settings = self.given.settings
         self.run = PromptseRun(
@@ -204,6 +207,8 @@ class PromptseSession:
             for item in session.items
             if isinstance(item, PsychometricItem) and item.suite is not None
         ]
+        self.jobs = [planned.job for _, planned in selected]
+        self.jobs += [job for item in measured for job in item.jobs]
         if not selected and not measured and self._shard is None:
             return
         suites_with_gates = {
@@ -239,14 +244,14 @@ class PromptseSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Compare, write the reports and save the baseline."""
+        """Write the reports, with the comparison, and save the baseline."""
         if not self._reports:
             return
         complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         self._finish(interrupted=session.exitstatus not in complete)
         if self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
-        if self._shortfalls and session.exitstatus == pytest.ExitCode.OK:
+        if self._failures and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -390,19 +395,14 @@ class PromptseSession:
 
         try:
             baseline = self._baselines.load(settings.compare)
-        except NoBaselineError as error:
-            fatal = settings.compare_missing == "fail"
-            (self._shortfalls if fatal else self._notices).append(str(error))
-            return record
         except RecordError as error:
-            self._shortfalls.append(str(error))
+            # The items that compare have failed, unless a missing baseline is allowed.
+            self._notices.append(str(error))
             return record
         found = compare_records(
             record, baseline, name=settings.compare, margins=settings.compare_fail
         )
-        record = replace_fields(record, comparisons=found)
-        self._shortfalls += shortfalls(record, missing=settings.compare_missing)
-        return record
+        return replace_fields(record, comparisons=found)
 
     def _save(self, record: Record, *, interrupted: bool) -> None:
         name = self.run.settings.save
@@ -411,16 +411,22 @@ class PromptseSession:
         if interrupted:
             self._notices.append(f"not saved as baseline {name!r}: the run was interrupted")
             return
+        missing = sum(suite.n_missing for suite in record.suites)
+        planned = sum(suite.n_wordings for suite in record.suites)
+        if missing and not self.run.settings.save_incomplete:
+            self._failures.append(
+                f"not saved as baseline {name!r}: {missing} of {planned} variants were not "
+                "measured; run all tests again, or give --promptse-save-incomplete"
+            )
+            return
         try:
             path = self._baselines.save(name, record)
         except RecordError as error:
-            self._shortfalls.append(str(error))
+            self._failures.append(str(error))
             return
         shown = os.path.relpath(path, self._config.invocation_params.dir)
         notice = f"saved as baseline {name!r} in {shown}"
-        missing = sum(suite.n_missing for suite in record.suites)
         if missing:
-            planned = sum(suite.n_wordings for suite in record.suites)
             notice += f", without {missing} of {planned} variants, which were not measured"
         self._notices.append(notice)
 
@@ -456,7 +462,7 @@ class PromptseSession:
             terminal.write_line(text)
         _write_lines(terminal, self._notices, yellow=True)
         _write_lines(terminal, notes_in(terminal.stats), yellow=True)
-        _write_lines(terminal, self._shortfalls, red=True)
+        _write_lines(terminal, self._failures, red=True)
 
 
 class RepeatedErrors:

@@ -1,4 +1,4 @@
-"""Suite files of psychometric suites: ``*.csi.yaml`` and ``*.emotionbench.yaml``."""
+"""Files of psychometric suites, told by the ends of their names: see `SUFFIXES`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 from pytest_promptse.errors import SettingsError, TaskError, nearest
 from pytest_promptse.psychometrics.csi.suite import CsiSettings, plan_csi
 from pytest_promptse.psychometrics.emotionbench.suite import EmotionBenchSettings, plan_emotionbench
+from pytest_promptse.psychometrics.manipulation.suite import ManipulationSettings, plan_manipulation
 from pytest_promptse.tasks import plainyaml
 
 if TYPE_CHECKING:
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["SUFFIXES", "Settings", "load_settings", "plan"]
 
-Settings = CsiSettings | EmotionBenchSettings
+Settings = CsiSettings | EmotionBenchSettings | ManipulationSettings
 
 SUFFIXES: Mapping[str, type[Settings]] = {
     ".csi.yaml": CsiSettings,
     ".csi.yml": CsiSettings,
     ".emotionbench.yaml": EmotionBenchSettings,
     ".emotionbench.yml": EmotionBenchSettings,
+    ".manipulation.yaml": ManipulationSettings,
+    ".manipulation.yml": ManipulationSettings,
 }
 """The settings of each kind of file, by the end of its name."""
 
@@ -114,7 +117,7 @@ def plan(
                     line=line,
                 )
             )
-        else:
+        elif isinstance(settings, EmotionBenchSettings):
             planned.append(
                 plan_emotionbench(
                     settings,
@@ -123,6 +126,12 @@ def plan(
                     identity=identity,
                     folder=folder,
                     line=line,
+                )
+            )
+        else:
+            planned.append(
+                plan_manipulation(
+                    settings, suite_id=suite_id, model=model, identity=identity, line=line
                 )
             )
     if not any(each.probes for each in planned) and planned:

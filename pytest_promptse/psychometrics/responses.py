@@ -39,12 +39,14 @@ _SEPARATORS = (
     "\u201c\u201d\u2018\u2019\u300a\u300b\u300c\u300d"
 )
 _REFUSALS = re.compile(
-    r"\bas an? (?:ai|artificial|large language|language) |\b(?:i am|i'm) (?:just |only )?an? (?:ai|"
-    r"artificial|language model)|\bi (?:can ?not|can't|do not|don't|am unable|won't|will not|must "
-    r"decline)\b[^.\n]{0,60}\b(?:feel|feelings|emotions?|answer|assist|help|comply|rate|provide|"
-    r"continue|fulfil\w*|do that|respond)|\b(?:i'm|i am) sorry\b|\bunable to (?:answer|assist|rate|"
-    r"provide|comply)|作为(?:一个|一名)?(?:人工智能|AI|语言模型|大型语言模型)|我(?:没有|不具备|无法(?:回答|提供|体验))"
-    r"|抱歉|对不起",
+    r"\bas an? (?:ai|artificial|large language|language)\b"
+    r"|\b(?:i am|i'm) (?:just |only )?an? (?:ai|artificial|language model)"
+    r"|\bi (?:can ?not|can't|do not|don't|am unable|won't|will not|must decline)\b[^.\n]{0,60}"
+    r"\b(?:feel|feelings|emotions?|answer|assist|help|comply|rate|provide|continue|fulfil\w*|"
+    r"do that|respond)"
+    r"|\b(?:i'm|i am) sorry\b|\bunable to (?:answer|assist|rate|provide|comply)"
+    r"|作为(?:一个|一名)?(?:人工智能|AI|语言模型|大型语言模型)"
+    r"|我(?:没有|不具备|无法(?:回答|提供|体验))|抱歉|对不起",
     re.IGNORECASE,
 )
 _SMALLEST_PREFIX = 4

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         AnswerRecord,
         CsiRecord,
         EmotionBenchRecord,
+        ManipulationRecord,
     )
     from pytest_promptse.scoring.gate import Gate
 
@@ -75,7 +76,7 @@ class Measurement(ABC):
 
     @property
     @abstractmethod
-    def kind(self) -> Literal["csi", "emotionbench"]:
+    def kind(self) -> Literal["csi", "emotionbench", "manipulation"]:
         """The kind of suite, which is also the suffix of its files."""
 
     @property
@@ -124,7 +125,9 @@ class Measurement(ABC):
         """Return a word about one response, such as ``29/30 labelled``."""
 
     @abstractmethod
-    def result(self, answers: Mapping[str, Completion]) -> CsiRecord | EmotionBenchRecord:
+    def result(
+        self, answers: Mapping[str, Completion]
+    ) -> CsiRecord | EmotionBenchRecord | ManipulationRecord:
         """Return what the answers come to, without gates."""
 
     @abstractmethod

@@ -221,7 +221,8 @@ def _figures(
 ) -> list[ComparedRecord]:
     asked: list[tuple[Metric, float | None]] = [("pass_at_1", None)]
     asked += [("elasticity", distance) for distance in distances]
-    asked += [("auc_e", None), ("excess", None)] if distances else []
+    further: tuple[Metric, ...] = ("auc_e", "excess", "squared_sensitivity")
+    asked += [(metric, None) for metric in further] if distances else []
     figures = []
     for metric, distance in asked:
         margin = margins.get(metric)
@@ -248,6 +249,7 @@ def _figure(found: Comparison) -> ComparedRecord:
         baseline=found.baseline,
         difference=found.difference,
         ci95=found.ci95,
+        exact=found.exact,
         margin=found.margin,
         verdict=found.verdict,
         message=found.message,
@@ -302,8 +304,8 @@ def _notes(
         yield "variants were generated again: they are paired by distance and index"
     if differences.keys() & {"samples", "original_samples"}:
         yield (
-            "the numbers of samples differ: elasticity and AUC-E are lower with fewer samples, "
-            "excess is not"
+            "sampled differently on both sides: elasticity, AUC-E and excess depend on the number "
+            "of samples and are not judged; squared sensitivity does not"
         )
     changed = sum(
         _reworded(task, theirs.tasks[name])

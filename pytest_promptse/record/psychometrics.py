@@ -9,6 +9,7 @@ import msgspec
 Interval = tuple[float, float]
 
 __all__ = [
+    "AffectShiftRecord",
     "AnswerRecord",
     "BoundsRecord",
     "ChangeRecord",
@@ -16,9 +17,12 @@ __all__ = [
     "EmotionBenchRecord",
     "EstimateRecord",
     "HumanRecord",
+    "ManipulationRecord",
     "PsychometricsRecord",
+    "RecognitionRecord",
     "ReliabilityRecord",
     "ScaleRecord",
+    "ShiftRecord",
     "StoriesRecord",
     "SummaryRecord",
 ]
@@ -189,8 +193,72 @@ class EmotionBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
+class ShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Mean change of a total from the original message, over ``n`` prompts."""
+
+    n: int
+    delta: float | None
+    ci95: Interval | None
+
+
+class AffectShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How affect shifts after variants of one emotion and level.
+
+    ``emotion`` is ``neutral`` for the control. ``perspective`` is ``own`` for the affect that the
+    model reports as its own, ``writer`` for that which it reads in the message.
+    """
+
+    emotion: str
+    distance: float
+    perspective: Literal["own", "writer"]
+    positive: ShiftRecord
+    negative: ShiftRecord
+
+
+class RecognitionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a label was chosen for the messages that carry it.
+
+    ``p_value`` is of a one-sided exact binomial test against guessing (``chance``), ``p_adjusted``
+    that by Benjamini and Hochberg over the labels; ``recognised`` says that it is under 0.05.
+    """
+
+    label: str
+    n: int
+    hits: int
+    chance: float
+    share: float | None
+    ci95: Interval | None
+    p_value: float | None
+    p_adjusted: float | None
+    mistaken_for: str | None
+    recognised: bool
+
+
+class ManipulationRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The manipulation check for one model.
+
+    ``baseline`` has the totals after the original messages, by perspective and category.
+    """
+
+    id: str
+    model: str
+    n_prompts: int
+    n_planned: int
+    n_responses: int
+    n_scored: int
+    baseline: dict[str, dict[str, SummaryRecord]]
+    shifts: list[AffectShiftRecord]
+    recognition: list[RecognitionRecord]
+    problems: dict[str, int]
+    worst: list[AnswerRecord]
+    gates: list[BoundsRecord] = []
+    settings: dict[str, Any] = {}
+    line: int | None = None
+
+
 class PsychometricsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """All psychometric suites of a run."""
 
     csi: list[CsiRecord] = []
     emotionbench: list[EmotionBenchRecord] = []
+    manipulation: list[ManipulationRecord] = []

@@ -12,7 +12,12 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pytest_promptse.record.psychometrics import BoundsRecord
+    from pytest_promptse.record.psychometrics import (
+        BoundsRecord,
+        CsiRecord,
+        EmotionBenchRecord,
+        ManipulationRecord,
+    )
     from pytest_promptse.record.schema import (
         ComparedRecord,
         Figure,
@@ -144,6 +149,7 @@ METRIC_LABELS: Mapping[str, str] = {
     "pass_at_1": "pass@1",
     "auc_e": "AUC-E",
     "excess": "excess",
+    "squared_sensitivity": "squared sensitivity",
 }
 """How reports name the metrics of suites. Elasticity is named by `metric_label`."""
 _ALWAYS_COMPARED = ("pass_at_1", "auc_e")
@@ -186,12 +192,19 @@ def compared(record: Record) -> list[Compared]:
     ]
 
 
+def psychometric_suites(
+    record: Record,
+) -> list[CsiRecord | EmotionBenchRecord | ManipulationRecord]:
+    """Return the psychometric suites of a record, of all kinds."""
+    found = record.psychometrics
+    if isinstance(found, msgspec.UnsetType):
+        return []
+    return [*found.csi, *found.emotionbench, *found.manipulation]
+
+
 def psychometric_gates(record: Record) -> list[BoundsRecord]:
     """Return the gates of all psychometric suites of a record."""
-    if isinstance(record.psychometrics, msgspec.UnsetType):
-        return []
-    of_csi = [gate for suite in record.psychometrics.csi for gate in suite.gates]
-    return of_csi + [gate for suite in record.psychometrics.emotionbench for gate in suite.gates]
+    return [gate for suite in psychometric_suites(record) for gate in suite.gates]
 
 
 def overall(record: Record) -> str | None:

@@ -118,12 +118,29 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     most: int
 
 
+class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure of a suite with its intervals.
+
+    ``ci95`` covers further tasks like those measured, ``exact`` all tasks, those not seen included.
+    """
+
+    value: float | None
+    ci95: Interval | None
+    exact: Interval | None
+
+
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite with one model and one prompt template.
 
     ``n_measured`` of its ``n_wordings`` variants were measured. ``rounds`` is None unless the
     suite was sampled in rounds and ended. ``line`` is the first line of the suite in the file that
     ``id`` starts with. ``template_sha256`` identifies the template in ``Record.templates``.
+
+    Intervals named ``ci95`` cover further tasks like those measured; those named ``exact`` hold
+    whatever the tasks are like that were not seen. ``speaks_for`` says what varies in them:
+    ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
+    ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
+    ``shortfall`` and ``flips`` are explained in the documentation on gates.
     """
 
     id: str
@@ -136,16 +153,27 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     n_measured: int
     pass_at_1: float | None
     pass_at_1_ci95: Interval | None = None
+    pass_at_1_exact: Interval | None = None
     elasticity: Curve
     elasticity_null: Curve
     elasticity_excess: Curve = {}
     elasticity_p_value: Curve = {}
     elasticity_ci95: dict[str, Interval | None]
+    elasticity_exact: dict[str, Interval | None] = {}
     auc_e: float | None
     ci95: Interval | None
+    exact: Interval | None = None
     auc_e_null: float | None
     excess: float | None
     excess_ci95: Interval | None = None
+    excess_exact: Interval | None = None
+    loss: EstimateRecord | None = None
+    squared_sensitivity: EstimateRecord | None = None
+    robust_pass: EstimateRecord | None = None
+    robust_of: int | None = None
+    shortfall: EstimateRecord | None = None
+    flips: EstimateRecord | None = None
+    speaks_for: str | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
     ess_median: float | None
@@ -270,8 +298,9 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
     ``personality`` where one is not made of these three, and ``value`` one of its values.
     ``change`` is the mean of the wordings' pass rates minus their originals';
-    ``p_value`` compares the two within tasks, ``p_adjusted`` is that by Benjamini and Hochberg
-    over all voices of the model.
+    ``p_value`` asks whether the value does as well as the other values of its trait, by shuffling
+    them within task and distance; ``p_adjusted`` is that by Benjamini and Hochberg over all
+    subgroups of the model.
     """
 
     trait: str
@@ -377,9 +406,10 @@ class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of this run and of the baseline, over the variants that both have.
 
-    ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval. ``verdict`` is
-    ``pass`` if the interval excludes a loss of ``margin`` or more, ``fail`` if it excludes every
-    smaller loss, else ``inconclusive``. It is None without a margin or without both values.
+    ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval; ``exact`` is the one
+    that also covers tasks not seen. ``verdict`` is ``pass`` if both exclude a loss of ``margin`` or
+    more, ``fail`` if ``ci95`` excludes every smaller loss, else ``inconclusive``. It
+    is None without a margin or without both values.
     """
 
     metric: str
@@ -388,6 +418,7 @@ class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
     baseline: float | None
     difference: float | None
     ci95: tuple[float, float] | None
+    exact: tuple[float, float] | None = None
     margin: float | None
     verdict: str | None
     message: str

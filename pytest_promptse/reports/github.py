@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record.queries import series_of, unscored
+from pytest_promptse.record.queries import psychometric_suites, series_of, unscored
 from pytest_promptse.reports import markdown
 from pytest_promptse.reports.escaping import escaped
 
@@ -81,11 +81,20 @@ def commands(record: Record) -> Iterator[str]:
         for figure in figures[suite.id, suite.model, suite.template]:
             if figure.verdict in _LEVELS:
                 yield _command(_LEVELS[figure.verdict], figure.message, **_place(suite, folder))
+    yield from _psychometric_commands(record, folder)
     # GitHub shows at most ten annotations of a kind, so equal errors share one.
     for message, places in unscored(record).items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         file = folder + places[0].partition("::")[0]
         yield _command("error", f"{places[0]}{more}: {message}", file=file, title="not scored")
+
+
+def _psychometric_commands(record: Record, folder: str) -> Iterator[str]:
+    for suite in psychometric_suites(record):
+        for gate in suite.gates:
+            if gate.verdict in _LEVELS:
+                place = {"file": folder + suite.id, "title": f"promptse: {suite.model}"}
+                yield _command(_LEVELS[gate.verdict], gate.message, **place)
 
 
 def _place(suite: SuiteRecord, folder: str) -> dict[str, str]:

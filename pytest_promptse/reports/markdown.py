@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_promptse.record.files import write_chunks
+from pytest_promptse.record.psychometrics import CsiRecord, ManipulationRecord
 from pytest_promptse.record.queries import (
     FIGURES,
     METRIC_LABELS,
@@ -17,12 +18,16 @@ from pytest_promptse.record.queries import (
     gap,
     losses,
     overall,
+    psychometric_suites,
     remarks,
     series_of,
     unscored,
     victories,
+    worst_verdict,
 )
+from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import (
     DASH,
     cause_words,
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pytest_promptse.record.psychometrics import EmotionBenchRecord
     from pytest_promptse.record.queries import Gap, Loss
     from pytest_promptse.record.schema import Record, SuiteRecord
 
@@ -93,9 +99,16 @@ def block(text: str, language: str = "") -> str:
 
 def _lines(record: Record) -> Iterator[str]:
     missing = f" ({len(record.errors)} not scored)" if record.errors else ""
-    yield f"### {_HEADLINES[overall(record)]}{missing}"
+    only_psychometric = not record.suites and psychometric_suites(record)
+    headline = "Psychometric suites" if only_psychometric else _HEADLINES[overall(record)]
+    yield f"### {headline}{missing}"
     yield ""
-    yield from _suites(record)
+    for verdict in verdicts_in_words(record):
+        yield f"- {code(verdict.name)} {verdict.text}" if verdict.name else f"- {verdict.text}"
+    yield ""
+    if not only_psychometric:
+        yield from _suites(record)
+    yield from _psychometrics(record)
     yield from _gates(record)
     yield from _templates(record)
     yield from _compared(record)
@@ -119,6 +132,66 @@ def _suites(record: Record) -> Iterator[str]:
         cells += [f"**{exact(suite.auc_e)}**", interval, exact(suite.auc_e_null)]
         cells += [signed(suite.excess), *(short(suite.elasticity.get(d)) for d in distances)]
         yield _row([*cells, exact(suite.pass_at_1)])
+    yield ""
+    yield from (f"{line}.\n" for line in scopes(record.suites))
+    yield from _estimates(record)
+
+
+def _psychometrics(record: Record) -> Iterator[str]:
+    """Yield the scores of psychometric suites and those of their gates that did not pass."""
+    found = psychometric_suites(record)
+    if not found:
+        return
+    yield _row(["psychometric suite", "model", "verdict", "scores"])
+    yield _row([":--", ":--", ":--", ":--"])
+    for suite in found:
+        verdict = worst_verdict(gate.verdict for gate in suite.gates)
+        yield _row([code(suite.id), code(suite.model), _verdict(verdict), _scores(suite)])
+    yield ""
+    for suite in found:
+        for gate in suite.gates:
+            if gate.verdict != "pass":
+                scope = f"{gate.scope}: " if gate.scope else ""
+                yield f"- {_verdict(gate.verdict)} {code(suite.model)} {scope}{gate.message}"
+    yield ""
+
+
+def _scores(suite: CsiRecord | EmotionBenchRecord | ManipulationRecord) -> str:
+    if isinstance(suite, CsiRecord):
+        return (
+            f"optimism {exact(suite.optimism.value)}, pessimism {exact(suite.pessimism.value)}, "
+            f"neutrality {exact(suite.neutrality.value)}, consistency "
+            f"{exact(suite.consistency.value)}, reluctancy {exact(suite.reluctancy.value)}, "
+            f"coverage {exact(suite.coverage.value)}"
+        )
+    if isinstance(suite, ManipulationRecord):
+        recognised = sum(each.recognised for each in suite.recognition)
+        return f"{recognised} of {len(suite.recognition)} labels recognised above chance"
+    overall_changes = [
+        f"{category} {signed(change.delta)}"
+        for scale in suite.scales
+        for category, changes in scale.changes.items()
+        for change in changes
+        if change.name == "Overall"
+    ]
+    scored = f"{suite.n_scored} of {suite.n_responses} responses scored"
+    return ", ".join([*overall_changes, scored])
+
+
+def _estimates(record: Record) -> Iterator[str]:
+    """Yield the figures that a mean hides, folded away."""
+    scored = [suite for suite in record.suites if suite.loss is not None]
+    if not scored:
+        return
+    yield "<details><summary>figures with their intervals</summary>"
+    yield ""
+    yield _row(["suite", "figure", "value", "95 %", "with tasks not seen"])
+    yield _row([":--", ":--", "--:", "--:", "--:"])
+    for suite in scored:
+        for one in estimates(suite):
+            yield _row([code(suite.id), *one])
+    yield ""
+    yield "</details>"
     yield ""
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_promptse.scoring.gate import Direction, Gate
-    from pytest_promptse.scoring.scores import Interval, SuiteScore
+    from pytest_promptse.scoring.scores import Estimate, Interval, SuiteScore
     from pytest_promptse.store.run_log import GatePlanRow, RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
@@ -66,12 +66,15 @@ class Scores:
     def of_task(self, suite: SuiteRow, task: str) -> SuiteScore | None:
         """Return the score of one task, computed like that of a suite with this task only.
 
+        All tasks of a suite are judged together, so its intervals are at a level divided by the
+        number of tasks: the probability of any false failure is that of one interval.
+
         Raises
         ------
         NotScoredError
             As `of`.
         """
-        return _score(replace(suite, tasks=[task]), self._run_log)
+        return _score(replace(suite, tasks=[task]), self._run_log, comparisons=len(suite.tasks))
 
     def decide(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
         """Compare the figure of a gate with its threshold, from what was measured so far.
@@ -93,9 +96,11 @@ class Scores:
             figure.value,
             planned.threshold,
             ci95=figure.ci95,
+            exact=figure.exact,
             kind=suite.settings["gate"],
             null=figure.null,
             samples=suite.settings["samples"],
+            original_samples=suite.settings["original_samples"],
             direction=figure.direction,
         )
         gate = replaced(gate, excess=figure.excess)
@@ -174,22 +179,46 @@ def to_samples(
 class _Figure(NamedTuple):
     value: float | None
     ci95: Interval | None
-    null: float | None
-    excess: float | None
+    exact: Interval | None
     direction: Direction = "at least"
+    null: float | None = None
+    excess: float | None = None
 
 
 def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
-    if planned.name == "auc-e":
-        return _Figure(score.auc_e, score.ci95, score.auc_e_null, score.excess)
-    if planned.name == "excess":
-        return _Figure(score.excess, score.excess_ci95, None, score.excess, "at most")
+    match planned.name:
+        case "auc-e":
+            return _Figure(
+                score.auc_e,
+                score.ci95,
+                score.exact,
+                null=score.auc_e_null,
+                excess=score.excess,
+            )
+        case "excess":
+            return _Figure(
+                score.excess,
+                score.excess_ci95,
+                score.excess_exact,
+                "at most",
+                excess=score.excess,
+            )
+        case "loss" | "shortfall" | "flips":
+            found: Estimate = getattr(score, planned.name)
+            return _Figure(found.value, found.ci95, found.exact, "at most")
+        case "squared-sensitivity":
+            found = score.squared_sensitivity
+            return _Figure(found.value, found.ci95, found.exact, "at most")
+        case "robust-pass":
+            found = score.robust_pass
+            return _Figure(found.value, found.ci95, found.exact)
     [distance] = planned.distances
     return _Figure(
         score.elasticity[distance],
         score.elasticity_ci95[distance],
-        score.elasticity_null[distance],
-        score.elasticity_excess[distance],
+        score.elasticity_exact[distance],
+        null=score.elasticity_null[distance],
+        excess=score.elasticity_excess[distance],
     )
 
 
@@ -209,7 +238,7 @@ def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> 
     return replaced(gate, verdict="inconclusive", message=message)
 
 
-def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
+def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteScore | None:
     # One task at a time, so that memory does not grow with the number of tasks.
     tasks = (
         _to_task(rows, suite.distances)
@@ -226,20 +255,32 @@ def _score(suite: SuiteRow, run_log: RunLog) -> SuiteScore | None:
         mode=_mode_of(all_rows, suite.mode),
         weighting=suite.weighting,
         seed=suite.seed,
-        looks=len(suite.looks),
+        over_emotions=suite.settings.get("interval") == "tasks+emotions",
+        looks=len(suite.looks) * comparisons,
         planned=suite.looks[-1] if len(suite.looks) > 1 else None,
     )
 
 
 def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamples:
     variants: dict[float, list[Samples]] = {distance: [] for distance in distances}
+    emotions: dict[float, list[str]] = {distance: [] for distance in variants}
     for row in rows[1:]:
         variants[row.distance].append(_samples_of(row))
-    return TaskSamples(task_id=rows[0].task, original=_samples_of(rows[0]), variants=variants)
+        emotions[row.distance].append(row.emotion or "")
+    return TaskSamples(
+        task_id=rows[0].task,
+        original=_samples_of(rows[0]),
+        variants=variants,
+        emotions=emotions,
+    )
 
 
 def _samples_of(row: OutcomeRow) -> Samples:
-    return to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
+    try:
+        return to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
+    except ValueError as error:
+        # Such as a log-probability above 0, which only the model can have returned.
+        raise NotScoredError(f"{row.task} {row.variant} ({row.model}): {error}") from None
 
 
 def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import TaskError
@@ -63,7 +64,8 @@ class PlannedGate:
     Attributes
     ----------
     name
-        ``auc-e``, ``elasticity-d0.3`` or ``excess``.
+        ``auc-e``, ``elasticity-d0.3``, ``excess``, ``loss``, ``squared-sensitivity``,
+        ``robust-pass``, ``shortfall`` or ``flips``.
     threshold
         None if the gate only reports its figure.
     distances
@@ -76,6 +78,25 @@ class PlannedGate:
     threshold: float | None
     distances: tuple[float, ...]
     task: Task | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedComparison:
+    """The comparison of a suite with a baseline.
+
+    Attributes
+    ----------
+    baseline
+        The name or path of the baseline.
+    """
+
+    baseline: str
+    task: None = None
+
+    @property
+    def name(self) -> str:
+        """``compare-`` and the name of the baseline, or of its file without the suffix."""
+        return f"compare-{PurePath(self.baseline).stem}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,10 +190,19 @@ class Suite:
             for distance in chosen.distances
         )
         whole = [PlannedGate(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
-        if chosen.max_excess is not None:
-            whole.append(
-                PlannedGate(name="excess", threshold=chosen.max_excess, distances=chosen.distances)
-            )
+        further = {
+            "excess": chosen.max_excess,
+            "loss": chosen.max_loss,
+            "squared-sensitivity": chosen.max_squared_sensitivity,
+            "robust-pass": chosen.min_robust_pass,
+            "shortfall": chosen.max_shortfall,
+            "flips": chosen.max_flips,
+        }
+        whole += [
+            PlannedGate(name=name, threshold=threshold, distances=chosen.distances)
+            for name, threshold in further.items()
+            if threshold is not None
+        ]
         return (*per_task, *per_distance, *whole)
 
     @cached_property
@@ -201,12 +231,19 @@ class Suite:
         """Return the variants of all rounds up to and including that of `look`."""
         return tuple(planned for planned in self.variants if self.round_of(planned) <= look)
 
-    def needed_by(self, gate: PlannedGate) -> tuple[PlannedVariant, ...]:
-        """Return the variants that `gate` needs measured, originals included.
+    @property
+    def comparison(self) -> PlannedComparison | None:
+        """The comparison with a baseline, if there is one; shards leave it to the merge."""
+        if self.settings.compare is None or self.settings.shard is not None:
+            return None
+        return PlannedComparison(baseline=self.settings.compare)
+
+    def needed_by(self, gate: PlannedGate | PlannedComparison) -> tuple[PlannedVariant, ...]:
+        """Return the variants that a gate or comparison needs measured, originals included.
 
         A suite in rounds stops as a whole, so each of its gates needs all variants.
         """
-        if self.in_rounds:
+        if self.in_rounds or isinstance(gate, PlannedComparison):
             return self.variants
         distances = {0.0, *gate.distances}
         return tuple(

@@ -23,6 +23,7 @@ from pytest_promptse.record.schema import (
     DrawRecord,
     EmotionRecord,
     ErrorRecord,
+    EstimateRecord,
     GateRecord,
     LightRecord,
     LossRecord,
@@ -115,8 +116,20 @@ class RunFacts:
     usage: Usage
 
 
-def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts) -> Record:
-    """Return the record of what all processes of a run have measured so far."""
+def build_record(
+    run_log: RunLog, scores: Scores, store: Store, facts: RunFacts, *, suite_id: str | None = None
+) -> Record:
+    """Return the record of what all processes of a run have measured so far.
+
+    Parameters
+    ----------
+    run_log, scores, store
+        Those of the run.
+    facts
+        What the record says of the run apart from its run log.
+    suite_id
+        The only suite to include, or None for all.
+    """
     # The first process to count saw the fewest samples that this run itself has added.
     cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
     cached += sum(row.cached for row in run_log.rows(LookRow))
@@ -142,7 +155,7 @@ def build_record(run_log: RunLog, scores: Scores, store: Store, facts: RunFacts)
         },
         shard=next(run_log.rows(ShardRow), msgspec.UNSET),
     )
-    return fill_record(head, run_log, scores)
+    return fill_record(head, run_log, scores, suite_id=suite_id)
 
 
 def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
@@ -164,7 +177,9 @@ def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
     ]
 
 
-def fill_record(head: Record, run_log: RunLog, scores: Scores) -> Record:
+def fill_record(
+    head: Record, run_log: RunLog, scores: Scores, *, suite_id: str | None = None
+) -> Record:
     """Return `head` with suites, tasks, subgroups, templates, errors and rankings from a run log.
 
     Parameters
@@ -173,12 +188,14 @@ def fill_record(head: Record, run_log: RunLog, scores: Scores) -> Record:
         A record without them.
     run_log, scores
         The log of the run and the scores of its suites.
+    suite_id
+        The only suite to include, or None for all.
     """
     quadrants = {
         name: quadrant(emotion.valence, emotion.arousal) for name, emotion in head.emotions.items()
     }
     suites, tasks, subgroups = _suites(
-        run_log, scores, quadrants, all_draws=head.shard is not msgspec.UNSET
+        run_log, scores, quadrants, all_draws=head.shard is not msgspec.UNSET, suite_id=suite_id
     )
     record = replace(
         head,
@@ -214,7 +231,12 @@ def _model(spec: str, backend: Backend, store: Store) -> ModelRecord:
 
 
 def _suites(
-    run_log: RunLog, scores: Scores, quadrants: Mapping[str, str], *, all_draws: bool
+    run_log: RunLog,
+    scores: Scores,
+    quadrants: Mapping[str, str],
+    *,
+    all_draws: bool,
+    suite_id: str | None,
 ) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
     """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
 
@@ -228,6 +250,8 @@ def _suites(
     tasks = CompressedTasks()
     by_model: dict[tuple[str, str | None], list[MeasuredPrompt]] = defaultdict(list)
     for suite in run_log.rows(SuiteRow):
+        if suite_id not in (None, suite.id):
+            continue
         try:
             scored = scores.of(suite)
         except NotScoredError:
@@ -312,13 +336,18 @@ def _suite(
         n_measured=len(measured),
         pass_at_1=score.pass_at_1 if score else None,
         pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
+        pass_at_1_exact=score.pass_at_1_exact if score else None,
         **_curve_fields(suite, score),
         elasticity_ci95=_by_distance(score.elasticity_ci95) if score else _no_values(suite),
+        elasticity_exact=_by_distance(score.elasticity_exact) if score else _no_values(suite),
         auc_e=score.auc_e if score else None,
         ci95=score.ci95 if score else None,
+        exact=score.exact if score else None,
         auc_e_null=score.auc_e_null if score else None,
         excess=score.excess if score else None,
         excess_ci95=score.excess_ci95 if score else None,
+        excess_exact=score.excess_exact if score else None,
+        **(_estimates(score) if score else {}),
         p_value=score.p_value if score else None,
         p_adjusted=None,
         ess_median=score.ess_median if score else None,
@@ -334,6 +363,20 @@ def _suite(
         line=suite.line,
         template_sha256=text_hash(suite.template_source[1]) if suite.template_source else None,
     )
+
+
+def _estimates(score: SuiteScore) -> dict[str, Any]:
+    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips")
+    found = {name: getattr(score, name) for name in names}
+    return {
+        "robust_of": score.robust_of,
+        "speaks_for": score.speaks_for,
+        **{
+            name: EstimateRecord(value=one.value, ci95=one.ci95, exact=one.exact)
+            for name, one in found.items()
+            if one.value is not None
+        },
+    }
 
 
 def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import InvocationRecord, PromptRecord, Record
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
-    from pytest_promptse.run.plan import PlannedGate, PlannedVariant, Suite
+    from pytest_promptse.run.plan import PlannedComparison, PlannedGate, PlannedVariant, Suite
     from pytest_promptse.run.shards import ShardPlan
     from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
@@ -398,16 +398,26 @@ class PromptseRun:
         NotScoredError
             As `measure`, and if the gate has a threshold but no original is solved.
         """
-        if self._stops_early(suite):
-            decided = partial(self._all_decided, suite, check, node_of)
-            needed = suite.sampled_by(self._rounds.end(suite, decided=decided).look)
-        else:
-            needed = suite.needed_by(gate)
-        self._measure_missing(suite, needed, check, node_of)
+        self._measure_missing(suite, self._needed(suite, gate, check, node_of), check, node_of)
         plan = suite.gate_row(gate)
         found = self.scores.decide_measured(suite.row, plan)
         self.run_log.add(decided_gate(suite.row, plan, found))
         return found
+
+    def measure_for(
+        self, suite: Suite, comparison: PlannedComparison, check: Check, *, node_of: NodeOf
+    ) -> None:
+        """Measure what a comparison needs, as far as no process has.
+
+        The parameters are those of `measure`.
+
+        Raises
+        ------
+        NotScoredError
+            As `measure`.
+        """
+        needed = self._needed(suite, comparison, check, node_of)
+        self._measure_missing(suite, needed, check, node_of)
 
     def measure_share(
         self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf
@@ -431,10 +441,6 @@ class PromptseRun:
         Raises
         ------
         NotScoredError
-
-        Raises
-        ------
-        NotScoredError
             If a completion is missing.
         """
         self.sampler.request(jobs)
@@ -445,8 +451,16 @@ class PromptseRun:
         """Log that the item `where` could not be measured."""
         self.run_log.add(ErrorRow(where=where, message=str(error)))
 
-    def record(self, invocation: InvocationRecord) -> Record:
-        """Return the record of what all processes of this run have measured so far."""
+    def record(self, invocation: InvocationRecord, *, suite_id: str | None = None) -> Record:
+        """Return the record of what all processes of this run have measured so far.
+
+        Parameters
+        ----------
+        invocation
+            How pytest was called.
+        suite_id
+            The only suite to include, or None for all.
+        """
         from pytest_promptse.run.record_builder import (  # noqa: PLC0415 - scipy takes its time
             RunFacts,
             build_record,
@@ -462,7 +476,7 @@ class PromptseRun:
             emotions=self._variant_maker.library.emotions,
             usage=self.store.usage(self.id),
         )
-        return build_record(self.run_log, self.scores, self.store, facts)
+        return build_record(self.run_log, self.scores, self.store, facts, suite_id=suite_id)
 
     def forget(self) -> None:
         """Remove the run log and the lock of this run; completions and verdicts stay."""
@@ -493,6 +507,18 @@ class PromptseRun:
     @property
     def _leader_lock(self) -> Path:
         return self.store.folder / f"run-{self.id}.lock"
+
+    def _needed(
+        self,
+        suite: Suite,
+        subject: PlannedGate | PlannedComparison,
+        check: Check,
+        node_of: NodeOf,
+    ) -> Sequence[PlannedVariant]:
+        if not self._stops_early(suite):
+            return suite.needed_by(subject)
+        decided = partial(self._all_decided, suite, check, node_of)
+        return suite.sampled_by(self._rounds.end(suite, decided=decided).look)
 
     # -- texts that a model writes ----------------------------------------------------------------
 

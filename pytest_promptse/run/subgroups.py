@@ -18,7 +18,8 @@ from pytest_promptse.record.schema import (
     SubgroupsRecord,
 )
 from pytest_promptse.scoring.calibration import calibration_by_group, confidence
-from pytest_promptse.scoring.stratified import Stratum, stratified_p_value
+from pytest_promptse.scoring.intervals import generator
+from pytest_promptse.scoring.label_shuffling import LabelledVariant, label_p_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,11 +98,12 @@ class MeasuredPrompt:
 def compare_subgroups(
     model: str, template: str | None, rows: Sequence[MeasuredPrompt], quadrants: Mapping[str, str]
 ) -> SubgroupsRecord:
-    """Compare each subgroup of variants with its originals, over all suites of one model.
+    """Compare the subgroups of variants with each other, over all suites of one model.
 
     A subgroup has one value of a trait, at one distance or at all distances. The p-value is that
-    of a test stratified by task; it is adjusted over all subgroups (Benjamini and Hochberg 1995,
-    doi:10.1111/j.2517-6161.1995.tb02031.x).
+    of a test which shuffles the values of the trait among the variants of one task and distance:
+    it asks whether the subgroup does as well as the other values of its trait. It is adjusted over
+    all subgroups (Benjamini and Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x).
 
     Parameters
     ----------
@@ -120,7 +122,19 @@ def compare_subgroups(
         if row.distance and (row.suite, row.task) in originals:
             for subgroup in _subgroups_of(row):
                 by_subgroup[subgroup].append(row)
-    p_values = [stratified_p_value(_strata(own, originals)) for own in by_subgroup.values()]
+    by_trait: dict[tuple[str, float | None], list[LabelledVariant]] = defaultdict(list)
+    for (trait, value, distance), own in by_subgroup.items():
+        by_trait[trait, distance] += [
+            LabelledVariant(
+                block=(row.suite, row.task, row.distance), label=value, rate=row.passes / row.n
+            )
+            for row in own
+        ]
+    found = {
+        key: label_p_values(own, generator(0, "subgroups", key[0], f"{key[1]}"))
+        for key, own in by_trait.items()
+    }
+    p_values = [found[trait, distance][value] for trait, value, distance in by_subgroup]
     adjusted = false_discovery_control(p_values) if p_values else ()
     return SubgroupsRecord(
         model=model,
@@ -208,20 +222,3 @@ def _subgroups_of(row: MeasuredPrompt) -> Iterator[_Subgroup]:
 def _change(row: MeasuredPrompt, originals: Mapping[tuple[str, str], MeasuredPrompt]) -> float:
     original = originals[row.suite, row.task]
     return row.passes / row.n - original.passes / original.n
-
-
-def _strata(
-    rows: Iterable[MeasuredPrompt], originals: Mapping[tuple[str, str], MeasuredPrompt]
-) -> list[Stratum]:
-    by_task: dict[tuple[str, str], list[MeasuredPrompt]] = defaultdict(list)
-    for row in rows:
-        by_task[row.suite, row.task].append(row)
-    return [
-        Stratum(
-            m_p=originals[task].n,
-            passed_p=originals[task].passes,
-            m_v=sum(row.n for row in own),
-            passed_v=sum(row.passes for row in own),
-        )
-        for task, own in by_task.items()
-    ]

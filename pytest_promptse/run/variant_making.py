@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import json
+import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from pytest_promptse import variants as variants_package
+from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import Prompt
 from pytest_promptse.run.model_variants import Rewrite, rewrites
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import frozen
+from pytest_promptse.variants.files import folder_of, load_frozen, write
 from pytest_promptse.variants.generate import generate
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
+from pytest_promptse.variants.registry import REWRITERS
+from pytest_promptse.variants.rewriter import label
 from pytest_promptse.variants.templated import View, distance_of_all
 from pytest_promptse.variants.variant import original, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.tasks.task import Task
@@ -138,7 +148,7 @@ class VariantMaker:
         if settings.variants_dir and not settings.aa:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
-        return self._make(rewriter, task, settings)
+        return self._make_once(rewriter, task, settings)
 
     def prompts_of(
         self,
@@ -178,7 +188,7 @@ class VariantMaker:
                 "reworded (perturb 'task' or 'both'), or say something around it"
             )
         rewriter = self._rewriter(settings.rewriter)
-        reworded = self._make(rewriter, view.task, settings, view=view, within=task.prompt)
+        reworded = self._make_once(rewriter, view.task, settings, view=view, within=task.prompt)
         task_variants = variants if settings.perturb == "both" else [plain] * len(reworded)
         return (
             _prompt_of_template_variant(task, plain, view, None),
@@ -225,6 +235,56 @@ class VariantMaker:
         if isinstance(rewriter, LlmRewriter):
             return rewrites(task, rewriter, **drawn)
         return generate(task, rewriter=rewriter, **drawn).variants
+
+    def _make_once(
+        self,
+        rewriter: Rewriter | LlmRewriter,
+        task: Task,
+        settings: Settings,
+        *,
+        view: View | None = None,
+        within: str = "",
+    ) -> Sequence[Variant | Rewrite]:
+        """Make variants, or read them from the store if the package's own rewriters made them.
+
+        They are made again if the code of the package or the library has changed. What a model is
+        to write is only planned here.
+        """
+        make = partial(self._make, rewriter, task, settings, view=view, within=within)
+        if isinstance(rewriter, LlmRewriter) or rewriter.name not in REWRITERS:
+            # Nothing is known of the code of other packages' rewriters.
+            return make()
+        identity = [
+            label(rewriter),
+            settings.distances,
+            settings.variants,
+            settings.emotions,
+            settings.personalities,
+            settings.seed,
+            within + task.prompt,
+            view.template.digest if view else "",
+            self._code_digest,
+        ]
+        kept = self._root / self._settings.store / "variants"
+        folder = kept / text_hash(json.dumps(identity))[:16]
+        with _locked(kept):
+            if not folder_of(folder, task.id).is_dir():
+                made = [each for each in make() if not isinstance(each, Rewrite)]
+                _write_whole(folder, task, made)
+        return load_frozen(folder, task)
+
+    @cached_property
+    def _code_digest(self) -> str:
+        """A hash of all files that the variants of the package's own rewriters depend on."""
+        own = self._settings.library_dir
+        folders = [Path(variants_package.__file__).parent, templates_dir()]
+        folders += [self._root / own] if own else []
+        digest = hashlib.sha256()
+        for folder in folders:
+            for path in sorted(folder.rglob("*")):
+                if path.suffix in (".py", ".yaml", ".yml", ".txt", ".json"):
+                    digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+        return digest.hexdigest()
 
 
 def _with_task(task: Task, variant: Variant | Rewrite, template: Template | None) -> VariantPrompt:
@@ -292,3 +352,23 @@ def _prompt_of_template_variant(
 def _whole_text(made: VariantPrompt) -> str:
     system, user = made.prompt.system, made.prompt.user
     return user if system is None else f"{system}\n\n{user}"
+
+
+def _write_whole(folder: Path, task: Task, made: Sequence[Variant]) -> None:
+    """Write the variants of a task so that a run that is killed leaves none or all of them."""
+    unfinished = folder.with_name(f"{folder.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    write(unfinished, task, made)
+    target = folder_of(folder, task.id)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder_of(unfinished, task.id).rename(target)
+    shutil.rmtree(unfinished)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from making the same variants at the same time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

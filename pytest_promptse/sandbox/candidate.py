@@ -292,6 +292,9 @@ class Candidate:
         if self._execution is None and not self._was_run and self._failure is None:
             with contextlib.suppress(ProgramStopped):
                 self._need_execution()
+        if self._execution is not None and self._failure is None:
+            # The program may have been ended while the check was at work, and not asked again.
+            self._failure = self._execution.exceeded
 
     def close(self) -> None:
         """End the program and all it started; restore the arguments that it changed."""
@@ -551,7 +554,9 @@ class Candidate:
             self._originals.save_attribute(owner, str(args[0]))
             self._originals.save(getattr(owner, "__dict__", {}).get(args[0]))
         try:
-            message = self._encode(("return", self._lent.use(number, operation, args, kwargs)))
+            with execution.callback():
+                result = self._lent.use(number, operation, args, kwargs)
+            message = self._encode(("return", result))
         except wire.WireError:
             raise
         except BaseException as error:  # the check's own; told to the program

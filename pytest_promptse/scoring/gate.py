@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pytest_promptse.scoring.intervals import share_interval
+
+if TYPE_CHECKING:
+    from pytest_promptse.scoring.scores import Interval
 
 Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 GateKind: TypeAlias = Literal["point", "confident"]
 Direction: TypeAlias = Literal["at least", "at most"]
+
+_LABELS = {
+    "auc-e": "AUC-E",
+    "excess": "excess sensitivity",
+    "loss": "loss",
+    "squared-sensitivity": "squared sensitivity",
+    "robust-pass": "robust pass@1",
+    "shortfall": "shortfall of the worst tenth",
+    "flips": "share of tasks that flip",
+    "odds-ratio": "odds ratio",
+    "pass-rate": "pass rate",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,14 +33,16 @@ class Gate:
     """One decision.
 
     ``verdict`` is None where there was nothing to decide: no threshold was set, or the figure
-    was not measured. ``excess`` is the excess sensitivity of the same figure. ``message`` is one
-    line; ``warnings`` are plain one-liners.
+    was not measured. ``exact`` is the interval that also covers tasks not seen. ``excess`` is the
+    excess sensitivity of the same figure. ``message`` is one line; ``warnings`` are plain
+    one-liners.
     """
 
     name: str
     threshold: float | None
     value: float | None
-    ci95: tuple[float, float] | None = None
+    ci95: Interval | None = None
+    exact: Interval | None = None
     excess: float | None = None
     verdict: Verdict | None
     message: str
@@ -35,7 +54,8 @@ def judge_gate(
     value: float | None,
     threshold: float | None,
     *,
-    ci95: tuple[float, float] | None = None,
+    ci95: Interval | None = None,
+    exact: Interval | None = None,
     kind: GateKind = "point",
     null: float | None = None,
     samples: int | None = None,
@@ -47,17 +67,19 @@ def judge_gate(
     Parameters
     ----------
     name
-        As in item ids: ``"auc-e"``, ``"elasticity-d0.3"``, ``"excess"``, ``"pass-rate"``.
+        As in item ids, such as ``"auc-e"``, ``"elasticity-d0.3"`` or ``"robust-pass"``.
     value
         The point estimate, or None where it was not measured.
     threshold
         What is asked for, or None for a figure that is only shown.
     ci95
         The figure's 95 % interval; needed by ``kind="confident"``.
+    exact
+        The 95 % interval that holds for every population of tasks, None where there is none.
     kind
         ``"point"`` compares `value`; a value equal to the threshold passes. ``"confident"``
-        fails only if the whole interval lies on the wrong side, passes only if all of it lies
-        on the right side or on the threshold, and is inconclusive otherwise.
+        fails only if both intervals lie on the wrong side, passes only if both lie on the right
+        side or on the threshold, and is inconclusive otherwise.
     null
         The noise ceiling: the figure expected of a model to which wording does not matter. A
         threshold above it gets a warning.
@@ -93,18 +115,58 @@ def judge_gate(
         verdict = "inconclusive"
         text = f"{label} {_shown(value)} has no interval, so {_shown(threshold)} is not decided"
     else:
-        holds = [_holds(bound, threshold, direction) for bound in ci95]
-        verdict = "pass" if all(holds) else "inconclusive" if any(holds) else "fail"
+        plain = _side(ci95, threshold, direction)
+        sure = plain if exact is None else _side(exact, threshold, direction)
+        verdict = plain if plain == sure else "inconclusive"
         text = _confident_message(label, value, threshold, ci95, verdict)
+        if exact is not None and plain != "inconclusive" and verdict == "inconclusive":
+            text = (
+                f"{label} {_shown(value)}, 95 % interval [{_shown(ci95[0])}, {_shown(ci95[1])}] "
+                f"for tasks like these, does not decide {_shown(threshold)}: with tasks not seen "
+                f"it is [{_shown(exact[0])}, {_shown(exact[1])}]"
+            )
     return Gate(
         name=name,
         threshold=threshold,
         value=value,
         ci95=ci95,
+        exact=exact,
         verdict=verdict,
         message=text,
         warnings=_ceiling_warning(label, threshold, null, (samples, original_samples), direction),
     )
+
+
+def judge_pass_rate(
+    passes: int,
+    n: int,
+    floor: float,
+    *,
+    kind: GateKind = "point",
+    comparisons: int = 1,
+) -> Gate:
+    """Compare the pass rate of one prompt with its floor.
+
+    Parameters
+    ----------
+    passes, n
+        How many of the n >= 1 samples passed.
+    floor
+        The least pass rate, in [0, 1].
+    kind
+        ``"point"`` compares the rate. ``"confident"`` compares Clopper and Pearson's exact
+        interval, as `judge_gate` does.
+    comparisons
+        How many prompts are judged together. The level of the interval is divided by it, so that
+        the probability of any false failure among them is at most 2.5 % (Bonferroni).
+    """
+    value = passes / n
+    ci95 = share_interval(passes, n, comparisons=comparisons)
+    gate = judge_gate("pass-rate", value, floor, ci95=ci95, kind=kind)
+    text = f"{gate.message} ({passes} of {n} samples pass)"
+    if kind == "confident" and comparisons > 1:
+        text += f", judged together with {comparisons - 1} other prompts"
+    return replace(gate, message=text)
 
 
 def samples_needed(null: float, threshold: float, samples: int) -> int | None:
@@ -149,12 +211,15 @@ def _holds(value: float, threshold: float, direction: Direction) -> bool:
     return value <= threshold + slack
 
 
+def _side(interval: Interval, threshold: float, direction: Direction) -> Verdict:
+    holds = [_holds(bound, threshold, direction) for bound in interval]
+    return "pass" if all(holds) else "inconclusive" if any(holds) else "fail"
+
+
 def _label(name: str) -> str:
     if name.startswith("elasticity-d"):
         return f"E({name.removeprefix('elasticity-d')})"
-    return {"auc-e": "AUC-E", "excess": "excess sensitivity", "pass-rate": "pass rate"}.get(
-        name, name
-    )
+    return _LABELS.get(name, name)
 
 
 def _shown(value: float, digits: int = 2) -> str:
@@ -177,7 +242,7 @@ def _comparison(label: str, value: float, threshold: float) -> str:
 
 
 def _confident_message(
-    label: str, value: float, threshold: float, ci95: tuple[float, float], verdict: Verdict
+    label: str, value: float, threshold: float, ci95: Interval, verdict: Verdict
 ) -> str:
     interval = f"[{_shown(ci95[0])}, {_shown(ci95[1])}]"
     if verdict == "inconclusive":

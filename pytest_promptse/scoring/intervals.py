@@ -19,7 +19,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 from scipy.stats import binomtest, bootstrap
 
 from pytest_promptse.scoring.elasticity import area_weights
@@ -80,6 +80,8 @@ def task_values(curves: Sequence[Curve], distances: Sequence[float]) -> Floats |
 
 # Resampled values held in memory at once; how many changes nothing but the room they take.
 _HELD = 200_000
+# Draws that a quantile needs beyond it.
+_IN_TAIL = 5
 # Weights drawn in all for an exact interval, which bounds the time that large suites take.
 _CELLS = 20_000_000
 
@@ -352,7 +354,12 @@ def shifted_interval(
     `looks` as in `mean_interval`.
     """
     tail = 0.0075 / looks
-    low, high = np.quantile(draws - draws.mean(), (tail, 1.0 - tail))
+    spread = draws - draws.mean()
+    low, high = np.quantile(spread, (tail, 1.0 - tail))
+    if tail * draws.size < _IN_TAIL:
+        # So far out there are hardly any draws: a normal tail of their variance goes on.
+        half = float(-ndtri(tail) * spread.std())
+        low, high = min(low, -half), max(high, half)
     return (max(bounds[0], value + float(low)), min(bounds[1], value + float(high)))
 
 

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_promptse.scoring.intervals import generator
+from pytest_promptse.scoring.noise_floor import p_value
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.scoring.samples import Floats
+    from pytest_promptse.scoring.samples import Floats, Ints
 
-LEAST_CLUSTERS = 10
-"""With fewer tasks the clustered covariance is far too small."""
+LEAST_CLUSTERS = 30
+"""With fewer tasks the clustered covariance is too small."""
+_DEALS = 1999
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +37,11 @@ class Term:
 class Increment:
     """A least-squares regression with further terms against the one with controls alone.
 
-    ``r2`` are of the two models, in [0, 1]; ``gain`` is their difference. ``f`` with ``df`` and
-    ``p_value`` is the Wald test that all further terms are 0, with a covariance clustered on
-    ``clusters`` tasks. ``dropped`` are controls that do not vary.
+    ``r2`` are of the two models, in [0, 1]; ``gain`` is their difference. ``f`` with ``df`` is the
+    Wald statistic of all further terms, with a covariance clustered on ``clusters`` tasks.
+    ``p_value`` is that of ``f``, or where the further terms belong to ``units`` such as emotions,
+    the share of assignments of terms to units with at least this gain. ``dropped`` are controls
+    that do not vary.
     """
 
     n: int
@@ -55,6 +61,8 @@ def increment(
     controls: Mapping[str, Floats],
     further: Mapping[str, Floats],
     clusters: Sequence[str],
+    *,
+    units: Sequence[str] | None = None,
 ) -> Increment | None:
     """Fit both models by least squares, with an intercept.
 
@@ -66,6 +74,10 @@ def increment(
         Terms by name, each of shape (n,).
     clusters
         Shape (n,): what each observation belongs to; those of one cluster may depend on another.
+    units
+        Shape (n,): what the further terms are properties of, such as the emotion. With eight
+        emotions there are eight values of valence, however many observations there are: the
+        test then shuffles the terms among the units. None takes observations as units.
 
     Returns
     -------
@@ -96,7 +108,11 @@ def increment(
         gain=float(after.rsquared - before.rsquared),
         f=float(wald.statistic),
         df=(len(further), int(wald.df_denom)),
-        p_value=float(wald.pvalue),
+        p_value=(
+            float(wald.pvalue)
+            if units is None
+            else _unit_p_value(outcome, plain, np.column_stack([*further.values()]), units)
+        ),
         terms=tuple(
             Term(name=name, value=float(value), error=float(error), p_value=float(p))
             for name, value, error, p in zip(
@@ -105,3 +121,30 @@ def increment(
         ),
         dropped=tuple(name for name in controls if name not in kept),
     )
+
+
+def _unit_p_value(outcome: Floats, plain: Floats, further: Floats, units: Sequence[str]) -> float:
+    """Return the p-value of the gain when the further terms are dealt out anew to the units.
+
+    By Frisch, Waugh and Lovell, the gain of any assignment follows from the units' indicators
+    with the controls projected out: with A = G'G and b = G'y of these, and the terms V of the
+    units, it is proportional to b'V (V'AV)^-1 V'b.
+    """
+    names, index = np.unique(np.asarray(units), return_inverse=True)
+    basis = np.linalg.qr(plain)[0]
+    indicators = np.eye(names.size)[index]
+    indicators -= basis @ (basis.T @ indicators)
+    rest = outcome - basis @ (basis.T @ outcome)
+    gram, moment = indicators.T @ indicators, indicators.T @ rest
+    first = np.array([int(np.flatnonzero(index == unit)[0]) for unit in range(names.size)])
+    terms = further[first]
+
+    def gain(order: Ints) -> float:
+        dealt = terms[order]
+        solution = np.linalg.lstsq(dealt.T @ gram @ dealt, dealt.T @ moment, rcond=None)[0]
+        return float(moment @ dealt @ solution)
+
+    observed = gain(np.arange(names.size))
+    rng = generator(0, "units")
+    draws = np.array([gain(rng.permutation(names.size)) for _ in range(_DEALS)])
+    return p_value(observed, draws)

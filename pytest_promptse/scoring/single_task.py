@@ -70,7 +70,8 @@ class SingleTaskIntervals:
             ci95 = self.pass_at_1 if name == "pass_at_1" else None
             if name == "flips":
                 draws = self.further[name]
-                ci95 = (min(estimate.value, draws.min()), max(estimate.value, draws.max()))
+                ends = (float(draws.min()), float(draws.max()))
+                ci95 = (min(estimate.value, ends[0]), max(estimate.value, ends[1]))
             elif name in self.further:
                 bounds = UNIT if name == "robust_pass" else SIGNED
                 ci95 = shifted_interval(

@@ -362,7 +362,7 @@ def _prose(prompt: str) -> Document:
     for line in lines:
         if line.start < head or line.kind == "blank":
             continue
-        if line.kind == "greeting":
+        if line.kind == "greeting" and line.end < len(prompt.rstrip()):
             body = line.end
         break
     return Document(text=prompt, spans=spans, head=head, body=body, tail=_tail(prompt, lines))

@@ -113,13 +113,13 @@ class Style:
 
     ``lower`` writes them without capitals. A full stop is replaced by one of ``ends``, and where
     that leaves no mark, ``run_on`` stands before the next sentence. Each of ``joints`` joins
-    three clauses to sentences: ``{0}`` as it is, ``{0^}`` with a capital.
+    the two clauses of a persona: ``{0}`` as it is, ``{0^}`` with a capital.
     """
 
     lower: bool = False
     run_on: str = ","
     ends: tuple[str, ...] = (".",)
-    joints: tuple[str, ...] = ("{0^}. {1^}. {2^}.",)
+    joints: tuple[str, ...] = ("{0^}. {1^}.",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +182,9 @@ class Requests:
 class Language:
     """The phrases of one language.
 
-    ``blank`` stands between two sentences, ``stop`` ends a statement, and
+    ``roles`` are clauses that show a technical orientation and a level of experience, by
+    ``technical.experience``; those of ``collaboration`` follow them. ``blank`` stands between
+    two sentences, ``stop`` ends a statement, and
     ``words_each`` says how many measured words make up one word of a budget.
     """
 
@@ -192,7 +194,8 @@ class Language:
     words_each: float
     feelings: Mapping[str, Feeling]
     controls: Mapping[str, Feeling]
-    clauses: Mapping[str, Mapping[str, tuple[str, ...]]]
+    roles: Mapping[str, tuple[str, ...]]
+    collaboration: Mapping[str, tuple[str, ...]]
     requests: Requests
 
     @cached_property
@@ -201,9 +204,8 @@ class Language:
         found: list[str] = []
         for feeling in (*self.feelings.values(), *self.controls.values()):
             found += [*feeling.cues, *feeling.sentences, *feeling.closings]
-        for traits in self.clauses.values():
-            for clauses in traits.values():
-                found += clauses
+        for clauses in (*self.roles.values(), *self.collaboration.values()):
+            found += clauses
         asked = self.requests
         return (*found, *asked.greetings, *asked.asks, *asked.intros)
 
@@ -350,9 +352,8 @@ class _Draft:
     lint: Lint | None = None
     feelings: dict[str, Feeling] = field(default_factory=dict)
     controls: dict[str, Feeling] = field(default_factory=dict)
-    clauses: dict[str, dict[str, tuple[str, ...]]] = field(
-        default_factory=lambda: {dimension: {} for dimension in DIMENSIONS}
-    )
+    roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    collaboration: dict[str, tuple[str, ...]] = field(default_factory=dict)
     requests: dict[str, Any] = field(default_factory=dict)
 
 
@@ -526,9 +527,10 @@ def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
         draft.feelings[name] = _feeling(name, entry, lint)
     for name, entry in _entries(folder / "controls.yaml"):
         draft.controls[name] = _feeling(name, entry, lint)
-    for dimension, place in _entries(folder / "personas.yaml", DIMENSIONS):
-        for slug, entry in place.fields(dimension).items():
-            draft.clauses[dimension][slug] = _snippets(entry, "clause", lint)
+    for section, place in _entries(folder / "personas.yaml", ("roles", "collaboration")):
+        known = draft.roles if section == "roles" else draft.collaboration
+        for slug, entry in place.fields(section).items():
+            known[slug] = _snippets(entry, "clause", lint)
     for name, entry in _entries(folder / "requests.yaml", tuple(_REQUEST_FIELDS)):
         kind = _REQUEST_FIELDS[name]
         draft.requests[name] = (
@@ -547,7 +549,8 @@ def _language(draft: _Draft) -> Language:
         code=draft.code,
         feelings=draft.feelings,
         controls=draft.controls,
-        clauses=draft.clauses,
+        roles=draft.roles,
+        collaboration=draft.collaboration,
         requests=Requests(**draft.requests),
         **draft.marks,
     )

@@ -45,7 +45,9 @@ def described(library: Library) -> dict[str, dict[str, str]]:
             + "\n".join(
                 f"{language.code}: clause: {clause}"
                 for language in library.languages.values()
-                for clause in language.clauses[dimension].get(slug, ())
+                for name, clauses in {**language.roles, **language.collaboration}.items()
+                if slug in name.split(".")
+                for clause in clauses
             )
             for slug, trait in traits.items()
         }

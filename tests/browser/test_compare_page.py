@@ -96,6 +96,11 @@ def test_tasks_are_found_by_words(paper, open_page):
 
 def test_every_plot_has_a_name(paper, open_page):
     page = open_page(paper)
+    # The research questions are folded away until somebody opens them.
+    hidden = page.locator("details#research figure")
+    assert hidden.count() > 0
+    assert not hidden.first.is_visible()
+    page.locator("details#research > summary").click()
     assert page.locator("figure").count() == 10
     assert page.locator("figure").count() == page.get_by_role("img").count()
     assert page.get_by_role("img", name="AUC-E against pass@1").count() == 1

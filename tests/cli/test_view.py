@@ -30,14 +30,14 @@ def server():
 
 def test_the_page_is_served_until_the_command_is_interrupted(server):
     process, address = server
-    with urllib.request.urlopen(address, timeout=20) as answer:
+    with urllib.request.urlopen(address, timeout=60) as answer:
         page = answer.read().decode()
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.startswith("<!doctype html>")
     with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(f"{address}etc/passwd", timeout=20)
+        urllib.request.urlopen(f"{address}etc/passwd", timeout=60)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
 
 
 @pytest.mark.parametrize(

@@ -64,24 +64,24 @@ def test_rq2_groups_sensitivity_by_distance_size_and_family():
 
 
 def test_rq2_tests_each_factor_together_and_by_pairs():
-    # |ΔPass| of the tiny model 0.2 0.4 0.6 in each of two tasks, of the large one 0.
-    # All 12 ranked: six 0 share rank 3.5, then 7.5, 9.5 and 11.5 twice each. Rank sums 21 and 57:
-    # H = 12 / (12 * 13) * (441 / 6 + 3249 / 6) - 39 = 108 / 13, over 1 - (6^3 - 6 + 3 * (2^3 - 2))
-    # / (12^3 - 12) = 1 - 228 / 1716 for ties. Cliff's delta is 1.
+    # The models are the units: mean |ΔPass| 0.4 and 0.2 of the two tiny ones, 0 of the large one.
+    # Ranks 3, 2 and 1: H = 12 / (3 * 4) * (25 / 2 + 1) - 12 = 1.5. Cliff's delta is 1.
     runs = [
         make_run("qwen-1.5b", {n: falling(0.8, 0.6, 0.4) for n in ("one", "two")}),
+        make_run("llama-1b", {n: falling(0.9, 0.8, 0.7) for n in ("one", "two")}),
         make_run("qwen-34b", {n: flat(1.0) for n in ("one", "two")}),
     ]
     tests = {(t.factor, t.figure, t.overall.test): t for t in study_of(runs).moderation.tests}
     found = tests["size", "|ΔPass|", "Kruskal-Wallis"]
-    assert found.overall.statistic == pytest.approx(108 / 13 / (1 - 228 / 1716))
-    assert found.overall.effect == pytest.approx(found.overall.statistic / 11)
+    assert found.overall.n == 3
+    assert found.overall.statistic == pytest.approx(1.5)
     [pair] = found.pairs
     assert (pair.one, pair.other, pair.effect) == ("tiny", "large", 1.0)
-    # Four tasks of entries; two rank the distances 1 2 3, two not at all (2 2 2): rank sums 6, 8
-    # and 10. Q = 12 / (4 * 3 * 4) * 200 - 48 = 2, over 1 - 2 * 24 / (4 * 24) = 0.5 for ties.
+    # The tasks are the units, averaged over models: both rank the distances 1 2 3, so that
+    # Q = 12 / (2 * 3 * 4) * (2^2 + 4^2 + 6^2) - 3 * 2 * 4 = 4.
     within = tests["distance", "|ΔPass|", "Friedman"].overall
-    assert within.statistic == pytest.approx(2 / (1 - 0.5))
+    assert (within.n, within.statistic) == (2, pytest.approx(4.0))
+    assert ("distance", "|ΔPass|", "Kruskal-Wallis") not in tests
 
 
 def test_rq2_says_which_sizes_and_families_are_missing_and_takes_them():
@@ -181,7 +181,7 @@ def test_rq4_regresses_on_emotion_where_tasks_suffice():
     pytest.importorskip("statsmodels")
     tasks = {
         f"t{n}": (1.0, {d: [(n * k + k) % 8 / 8 for k in (1, 3, 4, 6)] for d in (0.1, 0.2, 0.3)})
-        for n in range(12)
+        for n in range(36)
     }
     found = study_of([make_run("a", tasks), make_run("b", tasks)]).emotions
     assert [(e.entry.label, e.figure) for e in found.explained] == [
@@ -189,7 +189,7 @@ def test_rq4_regresses_on_emotion_where_tasks_suffice():
         ("b", "change of the pass rate"),
     ]
     one = found.explained[0].increment
-    assert (one.n, one.clusters) == (144, 12)
+    assert (one.n, one.clusters) == (432, 36)
     assert 0 <= one.r2_controls <= one.r2 <= 1
     assert [term.name for term in one.terms][-3:] == ["valence", "arousal", "valence by arousal"]
 
@@ -198,7 +198,7 @@ def test_rq4_says_what_is_missing(monkeypatch):
     runs = [make_run(name, {"one": flat(1.0)}, confidence=None) for name in ("a", "b")]
     missing = study_of(runs).emotions.missing
     assert "confidence and calibration need log-probabilities: a, b has none" in missing
-    assert any(line.startswith("the regression needs 10 tasks") for line in missing)
+    assert any(line.startswith("the regression needs 30 tasks") for line in missing)
     plain = [replace_record(run, emotions={}) for run in runs]
     assert study_of(plain).emotions.missing == ("no wordings in a known emotion: a, b",)
     monkeypatch.setitem(sys.modules, "statsmodels", None)

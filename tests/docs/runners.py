@@ -40,7 +40,7 @@ class GitHub:
 
     def __init__(self, shell: Callable[..., Any], folder: Path, api: str) -> None:
         self._shell, self._folder, self._api = shell, folder, api
-        self._cache = folder / "cache.db"
+        self._cache = folder / "cache"
         self._workflow = yaml.safe_load(GITHUB.read_text())
         self._runs = 0
 
@@ -92,13 +92,23 @@ class GitHub:
 
     def _use(self, action: str, given: Mapping[str, str], checkout: Path) -> None:
         if action == "actions/cache/restore" and self._cache.exists():
-            store = checkout / given["path"]
-            store.parent.mkdir(exist_ok=True)
-            shutil.copy(self._cache, store)
+            _restore(self._cache, checkout)
         elif action == "actions/cache/save":
-            shutil.copy(checkout / given["path"], self._cache)
+            _keep(checkout, given["path"], self._cache)
         elif action == "actions/upload-artifact":
             assert list((checkout / given["path"]).iterdir())
+
+
+def _keep(checkout: Path, pattern: str, cache: Path) -> None:
+    """Copy the files that a job's cache names, which may be a pattern."""
+    for file in checkout.glob(pattern):
+        kept = cache / file.relative_to(checkout)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, kept)
+
+
+def _restore(cache: Path, checkout: Path) -> None:
+    shutil.copytree(cache, checkout, dirs_exist_ok=True)
 
 
 _REPOSITORY = {"full_name": "team/project"}
@@ -126,7 +136,7 @@ class GitLab:
 
     def __init__(self, shell: Callable[..., Any], folder: Path, api: str) -> None:
         self._shell, self._folder, self._api = shell, folder, api
-        self._cache = folder / "cache.db"
+        self._cache = folder / "cache"
         self._pipeline = yaml.safe_load(GITLAB.read_text())
         self._runs = 0
 
@@ -151,8 +161,7 @@ class GitLab:
         assert eval(sides)
         [kept] = job["cache"]["paths"]
         if self._cache.exists():
-            (checkout / kept).parent.mkdir(exist_ok=True)
-            shutil.copy(self._cache, checkout / kept)
+            _restore(self._cache, checkout)
         variables |= job["variables"]
         done = Job()
         begin = [*job["before_script"], *job["script"]]
@@ -163,7 +172,7 @@ class GitLab:
             done.output += found.stdout + found.stderr
             done.ran.append("after_script")
         assert job["cache"]["when"] == "always"
-        shutil.copy(checkout / kept, self._cache)
+        _keep(checkout, kept, self._cache)
         artifacts = job.get("artifacts", {})
         for path in [*artifacts.get("paths", []), *artifacts.get("reports", {}).values()]:
             assert (checkout / path).exists()

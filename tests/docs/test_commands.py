@@ -16,6 +16,9 @@ NOT_RUN = {
     "ct2-transformers-converter": "downloads a model of a gigabyte",
     "sphinx-build": "tests/docs/test_site.py runs it",
     "promptse view": "serves until it is interrupted; tests/cli/test_view.py runs it",
+    "promptse batch submit": "tests/plugin/test_batch.py runs it",
+    "vllm run-batch": "needs vllm and downloads a model",
+    "promptse store import": "tests/store/test_transfer.py runs it on two stores",
     "replay:samples.jsonl": "tests/plugin/test_humaneval_samples.py runs it on such a file",
 }
 # Added to pytest's options where a page asks for more than a test should take.

@@ -54,6 +54,9 @@ class SurveyBackend:
     def _answer(self, prompt, seed):
         if _number("refuse", prompt, below=100) < self.refuse:
             return "I'm sorry, but as an AI I have no feelings about this."
+        if "one word only" in prompt:
+            labels = re.search(r"mood best: (.*)\. Answer", prompt)[1].split(", ")
+            return labels[_number(self.name, prompt.rpartition("<message>")[2], below=len(labels))]
         if '"tragedy"' in prompt:
             story = prompt.rpartition(":")[2]
             return json.dumps({"tragedy": 1 + min(9, 2 * story.count("sad")), "comedy": 3})

@@ -74,6 +74,41 @@ def callback_secret(candidate):
     assert candidate(lambda: answer_of_the_check) == "answer"
 
 
+def callback_fails(candidate):
+    def use(*given):
+        assert given == (answer_of_the_check,), f"expected {answer_of_the_check}"
+
+    assert candidate(use) == answer_of_the_check
+
+
+def callback_recursion(candidate):
+    def use(function):
+        return function(use)
+
+    assert candidate(use) == "answer"
+
+
+def large(candidate):
+    for _ in range(3):
+        assert candidate("x" * 4_000_000) == 4_000_001
+
+
+def many(candidate):
+    assert [candidate(n) for n in range(2000)] == list(range(1, 2001))
+
+
+def pausing(candidate):
+    """Works for a while; what the program leaves running meanwhile is held to its limits."""
+    for _ in range(200):
+        assert candidate(1) == 2
+        time.sleep(0.1)
+
+
+def calling_back(candidate):
+    for _ in range(200):
+        assert candidate(1, lambda: time.sleep(0.1)) == 2
+
+
 def twice(candidate):
     successor(candidate)
 
@@ -90,7 +125,8 @@ CHECKS = {
     function.__name__: function
     for function in (
         successor, close, listed, mapped, as_set, as_list, as_int, unchanged_argument,
-        callback_secret, twice, script, arguments,
+        callback_secret, callback_fails, callback_recursion, large, many, pausing,
+        calling_back, twice, script, arguments,
     )
 }  # fmt: skip
 

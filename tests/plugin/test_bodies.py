@@ -69,6 +69,23 @@ class TestDouble:
     run(*REFERENCE).assert_outcomes(passed=8)
 
 
+def test_methods_under_one_mark_share_its_completions(project, run, pytester):
+    project("""
+@quick
+class TestDouble:
+    def test_small(self, candidate):
+        assert candidate(2) == 4
+
+    def test_large(self, candidate):
+        assert candidate(200) == 400
+""")
+    run(*REFERENCE, "--promptse-report", "json:run.json").assert_outcomes(passed=16)
+    record = json.loads((pytester.path / "run.json").read_text())
+    assert {suite["n_measured"] for suite in record["suites"]} == {4}
+    # Four prompts with one sample each, though two methods check every completion.
+    assert record["usage"]["requests"] == 4
+
+
 def test_a_users_own_parameters_make_suites_of_their_own(project, run):
     project("""
 @pytest.mark.parametrize("x", [1, 2])

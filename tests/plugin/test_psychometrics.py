@@ -59,16 +59,16 @@ def test_prompts_stages_and_gates_are_items(project, run):
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            "words.csi.yaml::batch?run1-01? PASSED (30/30 labelled)*",
-            "words.csi.yaml::big-five?run2? PASSED (50/50 rated)*",
-            "words.csi.yaml::stories?all? PASSED (r = * over 6 stories)*",
+            "words.csi.yaml::batch?run1-01? MEASURED (30/30 labelled)*",
+            "words.csi.yaml::big-five?run2? MEASURED (50/50 rated)*",
+            "words.csi.yaml::stories?all? MEASURED (r = * over 6 stories)*",
             "words.csi.yaml::suite?consistency? PASSED (consistency *)*",
         ]
     )
     result.stdout.fnmatch_lines(
         [
-            "fear.emotionbench.yaml::default?run1? PASSED (Positive *, Negative *)*",
-            "fear.emotionbench.yaml::Fear-4?counterpart-2-run2? PASSED *",
+            "fear.emotionbench.yaml::default?run1? MEASURED (Positive *, Negative *)*",
+            "fear.emotionbench.yaml::Fear-4?counterpart-2-run2? MEASURED *",
             "fear.emotionbench.yaml::suite?negative-affect? PASSED (negative-affect *)*",
         ]
     )
@@ -226,3 +226,29 @@ def test_settings_of_emotionbench_are_checked(pytester, run, settings, said):
     result = run("--promptse-model", "survey:even")
     assert result.ret == 2
     assert said in result.stdout.str()
+
+
+def test_the_manipulation_check_says_which_labels_are_not_recognised(pytester, run):
+    pytester.makeconftest(CONFTEST)
+    (pytester.path / "mood.manipulation.yaml").write_text(
+        "promptse: 1\nsettings: {emotions: [calm, frustrated], distances: [0.2], "
+        "min_recognised: 1, min_coverage: 0.9}\n",
+        encoding="utf-8",
+    )
+    result = run("--promptse-model", "survey:even", "-v", "--promptse-report", "json:r.json")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "mood.manipulation.yaml::writer?prompt1-original? MEASURED (Positive *",
+            "mood.manipulation.yaml::label?prompt4-neutral-d0.2? MEASURED (*)*",
+        ]
+    )
+    result.stdout.fnmatch_lines(["label frustrated: chosen for * not recognised above chance*"])
+    (check,) = Record.load(pytester.path / "r.json").psychometrics.manipulation
+    assert check.n_scored == check.n_responses == 4 * 4 * 3
+    assert {(each.emotion, each.perspective) for each in check.shifts} == {
+        (emotion, perspective)
+        for emotion in ("calm", "frustrated", "neutral")
+        for perspective in ("own", "writer")
+    }
+    assert all(each.positive.n == 4 for each in check.shifts)

@@ -149,6 +149,7 @@ def test_every_figure_is_compared():
         ("elasticity", 0.3),
         ("auc_e", None),
         ("excess", None),
+        ("squared_sensitivity", None),
     ]
     assert figure(comparison, "auc_e").difference == pytest.approx(-0.25)
     assert figure(comparison, "excess").difference == pytest.approx(0.25)
@@ -158,7 +159,7 @@ def test_every_figure_is_compared():
 
 def test_a_margin_on_elasticity_is_one_on_every_distance():
     comparison = compared(run(0.5), run(0.75), Margin(metric="elasticity", loss=0.1))
-    assert [one.verdict for one in comparison.figures] == [None, "fail", "fail", "fail", None, None]
+    assert [one.verdict for one in comparison.figures] == [None, *["fail"] * 3, *[None] * 3]
 
 
 def test_a_loss_beyond_the_margin_fails_in_one_line():
@@ -295,7 +296,7 @@ def test_runs_in_another_mode_are_compared_by_pass_rates():
 
 def test_other_numbers_of_samples_come_with_a_caution():
     here = run(0.5, suites=[suite(settings=SETTINGS | {"samples": 2})])
-    assert any("lower with fewer samples" in note for note in compared(here, run(0.5)).notes)
+    assert any("squared sensitivity does not" in note for note in compared(here, run(0.5)).notes)
 
 
 def test_only_shared_distances_are_compared():

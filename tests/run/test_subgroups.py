@@ -62,17 +62,28 @@ def test_the_change_is_against_each_tasks_own_original():
     assert tired.p_adjusted == pytest.approx(1.0)
 
 
-def test_a_loss_in_every_task_is_significant_and_calm_stays_calm():
+def test_an_emotion_that_loses_in_every_task_stands_out_from_the_others():
     rows = []
-    for task in "abcd":
+    for task in map(str, range(40)):
+        rows.append(row(8, distance=0.0, task=task))
+        rows.append(row(2, task=task, personality=None))
         rows += [
-            row(8, distance=0.0, task=task),
-            row(2, task=task),
-            row(8, task=task, emotion="excited", personality=None),
+            row(8 - int(task) % 2, task=task, emotion=emotion, personality=None)
+            for emotion in ("excited", "calm", "focused")
         ]
     found = voices(*rows)
-    assert found["emotion", "tired", 0.3].p_adjusted < 1e-6
-    assert found["emotion", "excited", 0.3].p_adjusted == 1.0
+    assert found["emotion", "tired", 0.3].p_adjusted < 0.01
+    assert found["emotion", "tired", 0.3].change == pytest.approx(-0.75)
+
+
+def test_a_loss_that_all_emotions_share_stars_none():
+    rows = []
+    for task in map(str, range(40)):
+        rows.append(row(8, distance=0.0, task=task))
+        rows += [row(2, task=task, emotion=e, personality=None) for e in ("tired", "excited")]
+    found = voices(*rows)
+    assert {one.p_adjusted for one in found.values()} == {1.0}
+    assert {one.change for one in found.values()} == {-0.75}
 
 
 def test_a_wording_without_its_original_says_nothing():

@@ -10,6 +10,7 @@ import pytest
 from pytest_promptse.config.options import OPTIONS
 from pytest_promptse.config.settings import resolve
 from pytest_promptse.errors import VariantError
+from pytest_promptse.run import variant_making
 from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.tasks.template import load_templates
@@ -40,7 +41,27 @@ def reworded(tmp_path, backend=None, **values):
 
 def test_rules_make_them_by_default(tmp_path):
     assert reworded(tmp_path) == generate(TASK, per_distance=2).variants
-    assert list(tmp_path.iterdir()) == []
+
+
+def test_variants_by_rules_are_made_once(tmp_path, monkeypatch):
+    first = reworded(tmp_path)
+    monkeypatch.setattr(variant_making, "generate", None)
+    assert reworded(tmp_path) == first
+    with pytest.raises(TypeError):
+        reworded(tmp_path, seed=1)
+
+
+def test_variants_by_rules_are_made_again_after_the_library_changed(tmp_path, monkeypatch):
+    library = tmp_path / "library"
+    library.mkdir()
+    first = reworded(tmp_path, library_dir="library")
+    (library / "notes.txt").write_text("changed")
+    made = []
+    monkeypatch.setattr(
+        variant_making, "generate", lambda *a, **k: made.append(1) or generate(*a, **k)
+    )
+    assert reworded(tmp_path, library_dir="library") == first
+    assert made == [1]
 
 
 def test_an_aa_run_asks_the_original_again(tmp_path):

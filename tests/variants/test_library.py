@@ -11,7 +11,7 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.plainyaml import parse
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.library import DIMENSIONS, Library
+from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.lint import Lint
 from pytest_promptse.variants.rules import RulesRewriter
 
@@ -69,8 +69,9 @@ def test_every_language_speaks_for_every_emotion_and_trait():
     for language in library.languages.values():
         assert set(language.feelings) == set(library.emotions)
         assert set(language.controls) == {"neutral", "polite"}
-        for dimension in DIMENSIONS:
-            assert set(language.clauses[dimension]) == set(library.traits[dimension])
+        technical, experience = library.traits["technical"], library.traits["experience"]
+        assert set(language.roles) == {f"{t}.{e}" for t in technical for e in experience}
+        assert set(language.collaboration) == set(library.traits["collaboration"])
         assert len(language.snippets) == len(set(language.snippets))
         assert len(language.snippets) >= 400
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pytest_promptse.record.files import write_chunks
 from pytest_promptse.record.queries import (
     FIGURES,
@@ -20,7 +22,9 @@ from pytest_promptse.record.queries import (
     victories,
     worst_change,
 )
+from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import cost_unit, per_solved
 from pytest_promptse.reports.html import standalone_page
 from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
@@ -73,6 +77,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         series=series,
         labels=[one.label for one in series] or [model.spec for model in record.models],
         verdict=overall(record),
+        in_words=verdicts_in_words(record),
         unscored=unscored(record),
         compared=compared(record),
         distances=sorted({d for suite in record.suites for d in suite.elasticity}, key=float),
@@ -82,11 +87,13 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         voices=figures.voices(record),
         affect=affect,
         # A run without any suite is shown as one of stability that measured nothing.
-        stability=bool(record.suites) or not (affect["csi"] or affect["emotionbench"]),
+        stability=bool(record.suites) or isinstance(record.psychometrics, msgspec.UnsetType),
         causes=_causes(record),
         harmful=harmful,
         n_harmful=n_harmful,
         worst=worst_change,
+        estimates=estimates,
+        scopes=scopes,
         payload=embed(record, limit=limit),
     )
 

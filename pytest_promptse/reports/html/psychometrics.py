@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ChangeRecord,
         CsiRecord,
         EmotionBenchRecord,
+        ManipulationRecord,
         ScaleRecord,
     )
     from pytest_promptse.record.schema import Record
@@ -26,7 +27,13 @@ _ARROWS = {"up": "↑", "down": "↓", "none": "—"}
 def sections(record: Record) -> dict[str, Any]:
     """Return the values of the psychometric sections; empty lists in a record without them."""
     if isinstance(record.psychometrics, msgspec.UnsetType):
-        return {"csi": [], "csi_shares": "", "emotionbench": [], "arrows": _ARROWS}
+        return {
+            "csi": [],
+            "csi_shares": "",
+            "emotionbench": [],
+            "manipulation": [],
+            "arrows": _ARROWS,
+        }
     csi = record.psychometrics.csi
     return {
         "csi": csi,
@@ -35,8 +42,32 @@ def sections(record: Record) -> dict[str, Any]:
             {"of": found, "scales": [_scale(found, place, scale) for scale in found.scales]}
             for place, found in enumerate(record.psychometrics.emotionbench)
         ],
+        "manipulation": [_manipulation(found) for found in record.psychometrics.manipulation],
         "arrows": _ARROWS,
     }
+
+
+def _manipulation(found: ManipulationRecord) -> dict[str, Any]:
+    tables = []
+    for perspective, heading in (
+        ("own", "Affect that the model reports as its own"),
+        ("writer", "Affect that the model reads in the writer"),
+    ):
+        cells = {
+            (each.emotion, each.distance): each
+            for each in found.shifts
+            if each.perspective == perspective
+        }
+        tables.append(
+            {
+                "heading": heading,
+                "emotions": list(dict.fromkeys(emotion for emotion, _ in cells)),
+                "levels": sorted({distance for _, distance in cells}),
+                "cells": cells,
+                "baseline": found.baseline[perspective],
+            }
+        )
+    return {"of": found, "tables": tables}
 
 
 def _csi_shares(csi: Sequence[CsiRecord]) -> str:

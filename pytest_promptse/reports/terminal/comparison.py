@@ -24,8 +24,13 @@ if TYPE_CHECKING:
     )
 
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
-_LABELS = {"auc_e": "AUC-E", "pass_at_1": "pass@1", "excess": "excess sensitivity"}
-_SHORT = {**_LABELS, "excess": "excess"}
+_LABELS = {
+    "auc_e": "AUC-E",
+    "pass_at_1": "pass@1",
+    "excess": "excess sensitivity",
+    "squared_sensitivity": "squared sensitivity",
+}
+_SHORT = {**_LABELS, "excess": "excess", "squared_sensitivity": "squared"}
 # Shown even without a margin.
 _ALWAYS = ("pass_at_1", "auc_e")
 _NAMES_SHOWN = 4

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pytest_promptse.record.queries import Series
+from pytest_promptse.reports.estimates import Estimate, estimates
 from pytest_promptse.reports.formatting import (
     DASH,
     MINUS,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 _LEAST_NAME, _MOST_NAME = 12, 48
 _Cells = list[tuple[str, str]]
+_FURTHER = Estimate("figure", "value", "95 %", "with tasks not seen")
 _CAUSES_SHOWN = 4
 _CAUSE_BAR = 12
 _LEAST_SHOWN = 0.005
@@ -73,6 +75,19 @@ def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
     yield Text(shortened("besides", room), "bold").append_text(columns(head, widths))
     for name, row in zip(names, rows, strict=True):
         yield Text(shortened(name, room)).append_text(columns(row, widths))
+
+
+def further(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
+    """Yield each suite's figures with their intervals, those that a mean hides included."""
+    for suite in suites:
+        rows = estimates(suite)
+        widths = [max(len(row[at]) for row in [_FURTHER, *rows]) for at in range(len(_FURTHER))]
+        for number, row in enumerate([_FURTHER, *rows]):
+            name = label(suite) if number == 0 and len(suites) > 1 else row.label
+            cells = "  ".join(
+                f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)
+            )
+            yield Text(f"{name:<{widths[0]}}  {cells}".rstrip(), "dim" if number == 0 else "")
 
 
 def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.record.psychometrics import (
+        AffectShiftRecord,
         BoundsRecord,
         ChangeRecord,
         CsiRecord,
         EmotionBenchRecord,
         EstimateRecord,
+        ManipulationRecord,
         ScaleRecord,
         SummaryRecord,
     )
@@ -51,6 +53,70 @@ def psychometric_lines(record: Record, *, verbosity: int) -> Iterator[Iterable[T
             if verbosity < 0
             else _emotionbench(bench, verbose=verbosity > 0)
         )
+    for check in record.psychometrics.manipulation:
+        yield (
+            _brief_manipulation(check)
+            if verbosity < 0
+            else _manipulation(check, verbose=verbosity > 0)
+        )
+
+
+def _brief_manipulation(found: ManipulationRecord) -> Iterator[Text]:
+    recognised = [each.label for each in found.recognition if each.recognised]
+    yield Text(
+        f"{found.model}, manipulation check: {len(recognised)} of {len(found.recognition)} labels "
+        "recognised above chance"
+    )
+    yield from _gates(found.gates, failed_only=True)
+
+
+def _manipulation(found: ManipulationRecord, *, verbose: bool) -> Iterator[Text]:
+    yield Text(
+        f"{found.model} · Manipulation check: {found.n_prompts} prompts, {found.n_scored} of "
+        f"{found.n_responses} responses readable",
+        "bold",
+    )
+    if found.n_responses < found.n_planned:
+        yield Text(f"{found.n_responses} of {found.n_planned} prompts answered", "yellow")
+    for perspective, what in (("own", "its own affect"), ("writer", "the writer's affect")):
+        rows = [each for each in found.shifts if each.perspective == perspective]
+        if not any(each.positive.n for each in rows):
+            continue
+        levels = sorted({each.distance for each in rows})
+        yield Text(f"shift of {what}, positive / negative, by level", "underline")
+        yield Text(f"{'':14}" + "".join(f"{level:>20g}" for level in levels))
+        for emotion in dict.fromkeys(each.emotion for each in rows):
+            cells = {each.distance: each for each in rows if each.emotion == emotion}
+            line = "".join(f"{_shift_cell(cells.get(level)):>20}" for level in levels)
+            yield Text(f"{emotion:14}{line}")
+            if verbose:
+                intervals = "".join(f"{_shift_interval(cells.get(level)):>20}" for level in levels)
+                yield Text(f"{'':14}{intervals}", "dim")
+    for each in found.recognition:
+        if each.share is None:
+            continue
+        text = f"label {each.label}: chosen for {each.hits} of {each.n}"
+        if not each.recognised:
+            other = f", most often as {each.mistaken_for}" if each.mistaken_for else ""
+            yield Text(f"{text}, not recognised above chance{other}", "yellow")
+        elif verbose:
+            yield Text(text)
+    yield from _problems(found.problems)
+    yield from _gates(found.gates)
+
+
+def _shift_cell(shift: AffectShiftRecord | None) -> str:
+    if shift is None or shift.positive.delta is None or shift.negative.delta is None:
+        return NOT_MEASURED
+    return f"{shift.positive.delta:+.1f} / {shift.negative.delta:+.1f}"
+
+
+def _shift_interval(shift: AffectShiftRecord | None) -> str:
+    """Return half the width of both intervals."""
+    if shift is None or shift.positive.ci95 is None or shift.negative.ci95 is None:
+        return ""
+    first, second = ((high - low) / 2 for low, high in (shift.positive.ci95, shift.negative.ci95))
+    return f"±{first:.1f} / ±{second:.1f}"
 
 
 def _brief_csi(found: CsiRecord) -> Iterator[Text]:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pytest_promptse.record.queries import asked, losses, series_of
+from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.reports.estimates import scopes
 from pytest_promptse.reports.formatting import WIDE, console, label, printed
 from pytest_promptse.reports.terminal.harmful import SHOWN, harmful
 from pytest_promptse.reports.terminal.heatmap import heatmap
 from pytest_promptse.reports.terminal.overview import (
     besides,
+    further,
     loss_by_cause,
     one_line,
     overview,
@@ -50,6 +53,7 @@ def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> 
         sections += psychometric_lines(record, verbosity=verbosity)
     else:
         sections = [
+            [Text(str(verdict), "bold") for verdict in verdicts_in_words(record)],
             *_sections(record, out, verbose=verbosity > 0),
             *psychometric_lines(record, verbosity=verbosity),
             [_cost(record)],
@@ -125,6 +129,7 @@ def _each(
         yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
         if verbose:
             yield besides(suites, width=width)
+            yield further(suites)
             for own in voices:
                 yield calibration(own.calibration or {})
             yield variant_lines(asked(record, one), width=width)
@@ -152,6 +157,7 @@ def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
     if any(suite.verdict == "inconclusive" for suite in suites) and width < WIDE:
         yield Text("open: inconclusive, the interval contains the threshold", "dim")
     yield from saved(suites)
+    yield from (Text(line, "dim") for line in scopes(suites))
     about: dict[str, list[str]] = {}
     for suite in suites:
         for warning in suite.warnings:

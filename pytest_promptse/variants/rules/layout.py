@@ -52,7 +52,7 @@ def set_apart(document: Document, block: Block) -> str:
     text = document.text[document.head :]
     if block == "paste":
         return text
-    stripped = text.strip()
+    stripped = text.strip("\r\n").rstrip()
     newline = _newline(document)
     if block == "rule":
         return f"---{newline}{newline}{stripped}{newline}{newline}---"
@@ -83,19 +83,19 @@ def beside(
     before: Sequence[str],
     after: Sequence[str],
     *,
-    inline: bool,
+    inline: str | None = None,
 ) -> str:
     """Return the prompt with `edits` and the writer's paragraphs inside its own frame.
 
     Text goes after a greeting and before the closing of an e-mail. With `inline` the last
-    paragraph of `before` stands in the line of the first sentence.
+    paragraph of `before` stands in the line of the first sentence, parted by `inline`.
     """
     newline = _newline(document)
     gap = newline * 2
     text, made = document.text, list(edits)
-    if before and inline:
+    if before and inline is not None:
         first = next(s for s in document.spans if s.start >= document.body and s.kind != "blank")
-        opening = gap.join(before) + " "
+        opening = gap.join(before) + inline
         made = _merged(made, first.start, opening)
     elif before:
         opening = gap.join(before)

@@ -32,11 +32,14 @@ class RequestAct:
 def find_request(document: Document, language: Language) -> RequestAct | None:
     """Return the request act among the first sentences of `document`, None in doubt.
 
-    Only sentences of paragraphs count: a list item or a docstring is specification.
+    A prompt with several requests is left alone, and so are list items and docstrings.
     """
     asked = language.requests
     text = document.text
     sentences = [span for span in document.sentences if span.kind != "item"]
+    contents = [document.content(span) for span in sentences]
+    if sum(any(act.find.match(content) for act in asked.acts) for content in contents) > 1:
+        return None
     for span in sentences[:_FIRST]:
         content = document.content(span)
         start = span.start + text[span.start : span.end].index(content) if content else span.start

@@ -15,15 +15,16 @@ from pytest_promptse.variants.language import main_language
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules import layout
 from pytest_promptse.variants.rules.requests import RequestAct, find_request, put
-from pytest_promptse.variants.rules.sentences import Said, Writer
+from pytest_promptse.variants.rules.sentences import Said, Writer, role_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from pytest_promptse.variants.library import Form, Language, Level, Library
     from pytest_promptse.variants.rewriter import RewriteRequest
     from pytest_promptse.variants.rules.layout import Edit
 
+_STANDING_IN = 12
 _T = TypeVar("_T")
 
 VERSION = "2"
@@ -97,11 +98,25 @@ class RulesRewriter:
         number = 0
         while True:
             seed = derive_seed(request.seed, "candidate", number)
-            composer = self._composer(request, source, seed)
-            draft = composer.draft()
+            number += 1
+            if self.stands_for:
+                yield from self._standing_in(request, source, seed)
+                continue
+            draft = self._composer(request, source, seed, self.control, seed).draft()
+            if draft is not None:
+                yield draft
+
+    def _standing_in(self, request: RewriteRequest, source: _Source, seed: int) -> Iterator[Draft]:
+        """Yield neutral drafts with the decisions of the voiced one, if that one is valid."""
+        if self._composer(request, source, seed, "", seed).draft() is None:
+            return
+        for other in range(_STANDING_IN):
+            marks = derive_seed(seed, "neutral", other)
+            draft = self._composer(request, source, seed, self.control, marks).draft(
+                any_length=True
+            )
             if draft is not None:
                 yield self._marked(draft, request)
-            number += 1
 
     def _marked(self, draft: Draft, request: RewriteRequest) -> Draft:
         if not self.stands_for or request.emotion is None or request.personality is None:
@@ -109,19 +124,22 @@ class RulesRewriter:
         mark = f"{STANDS_FOR}{request.emotion.name}-{request.personality.slug}"
         return replace(draft, operations=(*draft.operations, mark))
 
-    def _composer(self, request: RewriteRequest, source: _Source, seed: int) -> _Composer:
+    def _composer(
+        self, request: RewriteRequest, source: _Source, seed: int, control: str, marks: int
+    ) -> _Composer:
         language = source.language
         emotion, personality = request.emotion, request.personality
         neutral = None
         if emotion is not None:
             feeling = _phrases(language.feelings, emotion.name, "emotion", language)
-            if self.control:
-                neutral = _phrases(language.controls, self.control, "control", language)
+            if control:
+                neutral = _phrases(language.controls, control, "control", language)
         else:
-            feeling = _phrases(language.controls, self.control, "control", language)
+            feeling = _phrases(language.controls, control, "control", language)
         if personality is not None:
-            for trait in personality.traits:
-                _phrases(language.clauses[trait.dimension], trait.slug, "trait", language)
+            role, style = role_of(personality), personality.collaboration.slug
+            _phrases(language.roles, role, "role", language)
+            _phrases(language.collaboration, style, "style of collaboration", language)
         writer = Writer(
             language=language,
             feeling=feeling,
@@ -129,7 +147,7 @@ class RulesRewriter:
             personality=personality,
             neutral=neutral,
             draws=Random(seed),  # noqa: S311 - no secret
-            marks=Random(derive_seed(seed, "marks")),  # noqa: S311 - no secret
+            marks=Random(derive_seed(marks, "marks")),  # noqa: S311 - no secret
         )
         return _Composer(
             source=source,
@@ -192,12 +210,15 @@ class _Composer:
     level: Level
     feelings: int
 
-    def draft(self) -> Draft | None:
-        """Return a draft within the budget of the level, None if this try misses it."""
+    def draft(self, *, any_length: bool = False) -> Draft | None:
+        """Return a draft within the budget of the level, None if this try misses it.
+
+        With `any_length` the budget does not count.
+        """
         compose = {"light": self._light, "style": self._style, "transform": self._transform}
         draft = compose[self.level.operation]()
         cost = changed(self.source.words, words(draft.text)) / self.source.language.words_each
-        return draft if self.level.fewest <= round(cost) <= self.level.most else None
+        return draft if any_length or self.level.fewest <= round(cost) <= self.level.most else None
 
     # -- 0.1 -----------------------------------------------------------------------------------
 
@@ -214,10 +235,10 @@ class _Composer:
             spent += cost
             operations.append(f"request:{form.kind}")
         left = most - spent
-        if draws.random() < 0.25 and left >= self._words(5):  # noqa: PLR2004
-            trait = writer.trait(left)
-            if trait is not None:
-                said.append(trait)
+        if draws.random() < 0.2 and left >= self._words(7):  # noqa: PLR2004
+            role = writer.role(left)
+            if role is not None:
+                said.append(role)
                 operations.append("persona")
         return self._place(said, edits, operations)
 
@@ -230,13 +251,15 @@ class _Composer:
             made = layout.commented(document, [] if inside else [text], [text] if inside else [])
             place = "docstring" if inside else "comment"
         elif document.starts_in_prose and roll < 0.5:  # noqa: PLR2004
-            made = layout.beside(document, edits, [self._ended(text)], [], inline=True)
+            made = layout.beside(
+                document, edits, [self._ended(text)], [], inline=self.source.language.blank
+            )
             place = "inline"
         elif document.tail is not None and roll > 0.75:  # noqa: PLR2004
-            made = layout.beside(document, edits, [], [text], inline=False)
+            made = layout.beside(document, edits, [], [text])
             place = "after"
         else:
-            made = layout.beside(document, edits, [text], [], inline=False)
+            made = layout.beside(document, edits, [text], [])
             place = "before"
         return self._drafted(made, said, [*operations, f"place:{place}"])
 
@@ -295,7 +318,7 @@ class _Composer:
         if document.is_stub:
             made = layout.commented(document, *paragraphs)
         else:
-            made = layout.beside(document, edits, *paragraphs, inline=False)
+            made = layout.beside(document, edits, *paragraphs)
         return self._drafted(made, [*first, *last], operations)
 
     # -- 0.3 -----------------------------------------------------------------------------------
@@ -421,9 +444,9 @@ class _Composer:
             cues=cues,
             operations=tuple(operations),
             sentences=tuple(each.text for each in said),
-            snippets=tuple(each.snippet for each in said),
+            snippets=tuple(snippet for each in said for snippet in each.snippets),
         )
 
 
 def _cost(said: Sequence[Said]) -> int:
-    return sum(len(words(each.text)) for each in said)
+    return sum(each.length for each in said)

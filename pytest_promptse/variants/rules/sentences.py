@@ -20,18 +20,19 @@ _PLACES = re.compile(r"\{\d\^?\}")
 _PRONOUN = re.compile(r"\bI\b")
 _AFTER_STOP = re.compile(r"([.!?] )([A-Z])")
 _FEWEST_TO_CHOOSE = 7
-_EXPERIENCE_FIRST = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """A sentence of the writer's own, or several.
 
-    ``snippet`` is what it was made from; ``cues`` is what it shows, by dimension.
+    ``length`` is the number of its measured words, or of those that it stands for. ``snippets``
+    are what it was made from; ``cues`` is what it shows, by dimension.
     """
 
     text: str
-    snippet: str
+    snippets: tuple[str, ...]
+    length: int
     cues: dict[str, str] = field(default_factory=dict)
 
 
@@ -70,7 +71,7 @@ class Writer:
 
     def feel(self, most: int, *, but: Sequence[Said] = ()) -> Said:
         """Return a sentence of emotion, other than those in `but`."""
-        taken = {said.snippet for said in but}
+        taken = {snippet for said in but for snippet in said.snippets}
         snippet = self._draw(self.feeling.sentences, most)
         while snippet in taken:
             snippet = self._draw(self.feeling.sentences, most)
@@ -83,8 +84,8 @@ class Writer:
     def _felt(self, snippet: str) -> Said:
         text = self._resolved(snippet)
         if self.neutral is not None:
-            return Said(self._matched(text), snippet)
-        return Said(text, snippet, {"emotion": text} if self.emotion else {})
+            return Said(self._matched(text), (snippet,), len(words(text)))
+        return Said(text, (snippet,), len(words(text)), {"emotion": text} if self.emotion else {})
 
     def persona(self, most: int) -> Said | None:
         """Return sentences that show the three traits, of about `most` words at most.
@@ -93,37 +94,38 @@ class Writer:
         """
         if self.personality is None:
             return None
-        share = most // len(self.personality.traits)
-        chosen = [
-            (trait.dimension, self._clause(trait.dimension, trait.slug, share))
-            for trait in self.personality.traits
-        ]
-        self.draws.shuffle(chosen)
-        if self.draws.random() < _EXPERIENCE_FIRST:
-            chosen.sort(key=lambda pair: pair[0] != "experience")
-        left = most - sum(count(snippet) for _, snippet in chosen)
+        role = self._clause_of_role(most)
+        clause = self._clause_of_collaboration(most - count(role))
+        left = most - count(role) - count(clause)
         text = self.draws.choice(_joints(self.feeling.style.joints, left))
-        shown: dict[str, str] = {}
-        for number, (dimension, snippet) in enumerate(chosen):
-            clause = self._resolved(snippet)
-            shown[dimension] = clause
-            text = text.replace(f"{{{number}}}", clause)
-            text = text.replace(f"{{{number}^}}", clause[:1].upper() + clause[1:])
+        for number, part in enumerate((role, clause)):
+            text = text.replace(f"{{{number}}}", part)
+            text = text.replace(f"{{{number}^}}", part[:1].upper() + part[1:])
         if self.neutral is not None:
-            return Said(self._matched(text), text)
-        return Said(self._styled(text), text, shown)
+            return Said(self._matched(text), (role, clause), len(words(text)))
+        shown = {"technical": role, "experience": role, "collaboration": clause}
+        return Said(self._styled(text), (role, clause), len(words(text)), shown)
 
-    def trait(self, most: int) -> Said | None:
-        """Return a clause of one trait as a sentence, None without a persona."""
+    def role(self, most: int) -> Said | None:
+        """Return the role of the persona as a sentence, None without one."""
         if self.personality is None:
             return None
-        trait = self.draws.choice(self.personality.traits)
-        snippet = self._clause(trait.dimension, trait.slug, most)
-        clause = self._resolved(snippet)
+        clause = self._clause_of_role(most)
         if self.neutral is not None:
-            return Said(self._matched(clause), snippet)
+            return Said(self._matched(clause), (clause,), len(words(clause)))
         text = clause[:1].upper() + clause[1:] + self.language.stop
-        return Said(self._styled(text), snippet, {trait.dimension: clause})
+        shown = {"technical": clause, "experience": clause}
+        return Said(self._styled(text), (clause,), len(words(clause)), shown)
+
+    def _clause_of_role(self, most: int) -> str:
+        if self.personality is None:
+            return ""
+        return self._draw(self.language.roles[role_of(self.personality)], most)
+
+    def _clause_of_collaboration(self, most: int) -> str:
+        if self.personality is None:
+            return ""
+        return self._draw(self.language.collaboration[self.personality.collaboration.slug], most)
 
     def ask(self, most: int) -> Said:
         """Return a request that stands for itself, such as *Can you take this one*."""
@@ -153,10 +155,8 @@ class Writer:
 
     def _shared(self, snippets: Sequence[str], most: int) -> Said:
         snippet = self._draw(snippets, most)
-        return Said(self._styled(self._resolved(snippet)), snippet)
-
-    def _clause(self, dimension: str, slug: str, most: int) -> str:
-        return self._draw(self.language.clauses[dimension][slug], most)
+        text = self._resolved(snippet)
+        return Said(self._styled(text), (snippet,), len(words(text)))
 
     def _draw(self, snippets: Sequence[str], most: int) -> str:
         """Return one of the snippets of at most `most` words, or of the shortest ones."""
@@ -178,6 +178,11 @@ class Writer:
         """Return neutral sentences with as many words as `text`, as far as there are any."""
         sentences = self.neutral.sentences if self.neutral else ()
         return neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
+
+
+def role_of(personality: Personality) -> str:
+    """Return the name of a persona's role, ``technical.experience``."""
+    return f"{personality.technical.slug}.{personality.experience.slug}"
 
 
 @lru_cache(maxsize=2048)

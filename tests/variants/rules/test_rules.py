@@ -34,6 +34,13 @@ def all_variants(task):
     return _variants(task.prompt)
 
 
+def tokens(text):
+    """Words between blanks; signs that stand without blanks one by one."""
+    return re.findall(
+        r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+", QUOTES.sub(" ", text)
+    )
+
+
 def is_revoiced(variant):
     return any(
         operation.startswith("request:") and operation not in ("request:own", "request:please")
@@ -59,8 +66,8 @@ def in_order(wanted, found):
 class TestAnyPrompt:
     def test_no_word_of_the_specification_is_lost_or_moved(self, task):
         for variant in all_variants(task):
-            original = QUOTES.sub(" ", task.prompt).split()
-            text = QUOTES.sub(" ", "\n".join(unquoted(variant))).split()
+            original = tokens(task.prompt)
+            text = tokens("\n".join(unquoted(variant)))
             if "request:please" in variant.operations:
                 original, text = ([word.casefold() for word in part] for part in (original, text))
             if "request:please" in variant.operations and task.prompt.startswith("Your task"):
@@ -87,7 +94,7 @@ class TestAnyPrompt:
             inline = "place:inline" in variant.operations
             for line in filter(str.strip, lines):
                 assert any(
-                    other == line or (inline and other.endswith(f" {line}")) for other in remaining
+                    other == line or (inline and other.endswith(line)) for other in remaining
                 ), variant.text
 
     def test_the_budget_of_words_is_kept_and_levels_do_not_overlap(self, task):

@@ -1,0 +1,238 @@
+"""``promptse batch``: sample through batch files instead of single requests."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_promptse.sampling.batch_files import ImportReport
+    from pytest_promptse.sampling.batch_service import BatchService
+    from pytest_promptse.store.store import Store
+
+_SESSION = "promptse-session"
+_BATCH_PRICE = 0.5
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``batch`` commands. Each sets ``func``, which returns the exit code."""
+    batch = subparsers.add_parser(
+        "batch", help="sample through batch files: OpenAI Batch API, vllm run-batch"
+    )
+    commands = batch.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_export(commands)
+
+    import_ = commands.add_parser(
+        "import",
+        help="store the completions in result files",
+        description="Store the completions in result files. The exit code is 1 while completions "
+        "of the batch are missing.",
+    )
+    import_.add_argument("results", nargs="+", type=Path, metavar="FILE", help="a result file")
+    import_.add_argument(
+        "--batch",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the batch (default: that of the first file)",
+    )
+    _add_store(import_)
+    import_.set_defaults(func=_import)
+
+    for name, function, text in (
+        ("submit", _submit, "upload the request files and start the batches"),
+        ("status", _status, "show the progress of the batches"),
+        ("fetch", _fetch, "download results of ended batches and store them"),
+        ("cancel", _cancel, "cancel the batches; finished requests can be fetched"),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the batch")
+        command.add_argument(
+            "--base-url",
+            metavar="URL",
+            help="service with the OpenAI Batch API (default: OPENAI_BASE_URL, else OpenAI)",
+        )
+        if name == "fetch":
+            _add_store(command)
+        command.set_defaults(func=function)
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store",
+        type=Path,
+        default=Path(".promptse"),
+        metavar="FOLDER",
+        help="folder of the store (default: %(default)s)",
+    )
+
+
+def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    export = commands.add_parser(
+        "export",
+        help="write what the store lacks as batch files",
+        usage="promptse batch export --into FOLDER [options] -- PYTEST-ARGUMENTS",
+        description="Write the samples that the store lacks as batch files. Give the tests and "
+        "options of the later run after --, including --promptse-model.",
+    )
+    export.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="new folder")
+    export.add_argument(
+        "--omit",
+        action="append",
+        default=[],
+        metavar="FIELD",
+        help="decoding field that the model refuses: temperature, top_p, n, seed or logprobs; "
+        "repeatable",
+    )
+    export.add_argument(
+        "--length-name",
+        metavar="NAME",
+        help="name of the token limit, for example max_completion_tokens",
+    )
+    export.add_argument(
+        "--discount",
+        type=float,
+        default=_BATCH_PRICE,
+        metavar="X",
+        help="price of a batch relative to --promptse-price (default: %(default)s)",
+    )
+    export.add_argument("pytest", nargs="*", metavar="PYTEST-ARGUMENTS", help="after --")
+    export.set_defaults(func=_export)
+
+
+class _PlanReader:
+    """A pytest plugin that takes the plan of a dry run."""
+
+    def __init__(self) -> None:
+        self.session: Any = None
+
+    def pytest_sessionfinish(self, session: Any) -> None:
+        self.session = session.config.pluginmanager.get_plugin(_SESSION)
+
+
+def _export(chosen: argparse.Namespace) -> int:
+    import pytest  # noqa: PLC0415 - only this command needs it
+
+    from pytest_promptse.sampling.batch_files import BatchOptions, export_batch  # noqa: PLC0415
+    from pytest_promptse.sampling.cost_estimate import estimate_cost  # noqa: PLC0415
+
+    reader = _PlanReader()
+    code = pytest.main(["-q", "--promptse-dry-run", *chosen.pytest], plugins=[reader])
+    session = reader.session
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) or session is None:
+        raise SettingsError("batch export: pytest could not plan the run; see its message above")
+    settings = session.run.settings
+    [model, *others] = settings.model or ("",)
+    if others or not model or session.run.settings.shard is not None:
+        raise SettingsError("batch export: give one --promptse-model and no --promptse-shard")
+    options = BatchOptions(
+        api=settings.api or "chat", omit=tuple(chosen.omit), length_name=chosen.length_name
+    )
+    with closing(_store(session.run.root / settings.store)) as store:
+        price = settings.price and tuple(chosen.discount * each for each in settings.price)
+        estimates = estimate_cost(session.jobs, store, price=price)
+        cost = sum(each.cost or 0.0 for each in estimates)
+        if settings.max_cost is not None and cost > settings.max_cost:
+            raise SettingsError(
+                f"batch export: may cost up to {cost:.4g} at the batch price, more than "
+                f"--promptse-max-cost {settings.max_cost:g}"
+            )
+        found = export_batch(
+            session.jobs,
+            store,
+            chosen.into,
+            model=model,
+            identity=session.run.backend(model).identity,
+            options=options,
+        )
+    for line in (each.line() for each in estimates):
+        sys.stdout.write(f"promptse: at the batch price: {line}\n")
+    sys.stdout.write(
+        f"{chosen.into}: {found.requests:,} requests for {found.samples:,} completions in "
+        f"{len(found.files)} files\n"
+    )
+    return 0
+
+
+def _import(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.sampling.batch_files import import_batch  # noqa: PLC0415
+
+    folder = chosen.batch or chosen.results[0].parent
+    with closing(_store(chosen.store)) as store:
+        return _report(import_batch(folder, chosen.results, store))
+
+
+def _report(report: ImportReport) -> int:
+    sys.stdout.write(f"stored {report.completions:,} completions\n")
+    for reason, count in report.problems.items():
+        sys.stdout.write(f"{count:,} lines not usable: {reason}\n")
+    if report.missing:
+        sys.stdout.write(f"{report.missing:,} completions are missing; export them again\n")
+    return 1 if report.missing else 0
+
+
+def _service(chosen: argparse.Namespace) -> BatchService:
+    from importlib.util import find_spec  # noqa: PLC0415 - only these commands need it
+
+    if find_spec("openai") is None:
+        raise SettingsError(
+            "batch: the package openai is missing; run `pip install 'pytest-promptse[openai]'`"
+        )
+    from pytest_promptse.sampling.batch_service import BatchService  # noqa: PLC0415
+
+    return BatchService(chosen.folder, base_url=chosen.base_url)
+
+
+def _submit(chosen: argparse.Namespace) -> int:
+    service = _service(chosen)
+    submitted = service.submit()
+    sys.stdout.write(f"submitted {len(submitted)} of {len(service.files)} files\n")
+    return _show(service)
+
+
+def _status(chosen: argparse.Namespace) -> int:
+    service = _service(chosen)
+    service.refresh()
+    return _show(service)
+
+
+def _cancel(chosen: argparse.Namespace) -> int:
+    service = _service(chosen)
+    service.cancel()
+    return _show(service)
+
+
+def _fetch(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.sampling.batch_files import import_batch  # noqa: PLC0415
+
+    service = _service(chosen)
+    results = service.fetch()
+    _show(service)
+    if not results:
+        sys.stdout.write("no batch has ended\n")
+        return 1
+    with closing(_store(chosen.store)) as store:
+        return _report(import_batch(chosen.folder, results, store))
+
+
+def _show(service: BatchService) -> int:
+    for name, state in service.files.items():
+        problem = f": {state.problem}" if state.problem else ""
+        sys.stdout.write(
+            f"{name}: {state.status}, {state.completed} of {state.total} requests completed, "
+            f"{state.failed} failed{problem}\n"
+        )
+    return 1 if any(state.status == "failed" for state in service.files.values()) else 0
+
+
+def _store(folder: Path) -> Store:
+    from pytest_promptse.store.store import Store  # noqa: PLC0415 - `promptse --help` is quick
+
+    return Store(folder)

@@ -1,0 +1,1 @@
+"""The manipulation check: whether variants carry the emotion that their label says."""

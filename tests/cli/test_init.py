@@ -1,0 +1,100 @@
+"""``promptse init`` writes a test that passes, a CI job and the settings."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+import yaml
+
+from pytest_promptse.cli.main import main
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_without_questions_the_defaults_are_written(project, capsys):
+    assert main(["init", "--yes"]) == 0
+    assert sorted(str(path.relative_to(project)) for path in project.rglob("*.*")) == [
+        "pytest.ini",
+        "tests/test_promptse.py",
+    ]
+    assert (project / "pytest.ini").read_text() == (
+        "[pytest]\npromptse_model = tiny\npromptse_preset = ci\n"
+    )
+    assert "pip install 'pytest-promptse[tiny]'" in capsys.readouterr().out
+
+
+def test_the_first_test_passes_with_its_reference(pytester, monkeypatch):
+    monkeypatch.chdir(pytester.path)
+    assert main(["init", "--yes"]) == 0
+    arguments = ("-p", "no:asyncio", "-p", "no:randomly", "-p", "no:django")
+    result = pytester.runpytest_subprocess(
+        *arguments, "--promptse-model", "reference", "--promptse-preset", "smoke"
+    )
+    assert result.ret == 0
+    assert result.parseoutcomes() == {"passed": 8}
+
+
+def test_a_github_job_requires_the_model_and_has_its_key(project):
+    assert main(["init", "--model", "openai:m", "--ci", "github", "--yes"]) == 0
+    job = yaml.safe_load((project / ".github/workflows/promptse.yml").read_text())
+    steps = job["jobs"]["promptse"]["steps"]
+    assert "--promptse-model openai:m --promptse-require-model" in steps[-1]["run"]
+    assert steps[-1]["env"] == {"OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"}
+    assert "pip install 'pytest-promptse[openai]'" in steps[2]["run"]
+    assert steps[3]["with"]["key"] == "promptse-${{ github.run_id }}-${{ github.run_attempt }}"
+
+
+def test_a_gitlab_job_is_a_file_to_include(project, capsys):
+    assert main(["init", "--model", "tiny", "--ci", "gitlab", "--yes"]) == 0
+    job = yaml.safe_load((project / "promptse.gitlab-ci.yml").read_text())["promptse"]
+    assert job["artifacts"]["reports"] == {"junit": "report/junit.xml"}
+    assert "include: promptse.gitlab-ci.yml" in capsys.readouterr().out
+
+
+def test_no_file_is_overwritten(project, capsys):
+    (project / "tests").mkdir()
+    (project / "tests/test_promptse.py").write_text("mine")
+    assert main(["init", "--yes"]) == 2
+    assert "'tests/test_promptse.py' exists" in capsys.readouterr().err
+    assert [path.name for path in project.iterdir()] == ["tests"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "line"),
+    [
+        ("pytest.ini", "[pytest]\n", "promptse_model = tiny\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\n", 'promptse_model = ["tiny"]\n'),
+        ("tox.ini", "[pytest]\n", "promptse_model = tiny\n"),
+        ("setup.cfg", "[tool:pytest]\n", "promptse_model = tiny\n"),
+    ],
+)
+def test_an_existing_configuration_is_left_to_its_owner(project, capsys, file, content, line):
+    (project / file).write_text(content)
+    assert main(["init", "--yes"]) == 0
+    out = capsys.readouterr().out
+    assert f"Add to {file}:" in out
+    assert line in out
+    assert (project / file).read_text() == content
+
+
+def test_questions_are_asked_on_a_terminal(project, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal("openai:m\ngithub\n\n"))
+    assert main(["init"]) == 0
+    assert (project / ".github/workflows/promptse.yml").exists()
+    assert (project / "tests/test_promptse.py").exists()
+
+
+def test_a_wrong_model_writes_nothing(project, capsys):
+    assert main(["init", "--model", "opnai:m", "--yes"]) == 2
+    assert "did you mean 'openai'" in capsys.readouterr().err
+    assert list(project.iterdir()) == []

@@ -1,0 +1,7 @@
+# Trick: messages that nobody asked for
+# Expected: fail
+# Check: many
+# Limits: wall=1 cpu=1
+import os
+def successor(n):
+    while True: os.write(3, b'\0\0\0\2[]')

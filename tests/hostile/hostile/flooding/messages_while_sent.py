@@ -1,0 +1,6 @@
+# Trick: messages that nobody asked for, sent a large argument
+# Expected: fail
+# Check: large
+# Limits: wall=1 cpu=1
+import os
+while True: os.write(3, b'\0\0\xff\xfb' + b'x' * 65531)

@@ -1,0 +1,14 @@
+# Trick: a pipe of a megabyte
+# Expected: fail
+import ctypes, errno, os, platform
+L = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    x = L.syscall(ctypes.c_long(number), *map(ctypes.c_long, args))
+    if x < 0: raise OSError(ctypes.get_errno(), 'refused')
+    return x
+X86 = platform.machine() == 'x86_64'
+def successor(n):
+    import fcntl
+    r, w = os.pipe()
+    fcntl.fcntl(w, 1031, 2**20)
+    return n + 1

@@ -1,0 +1,13 @@
+# Trick: a pipe copied into another
+# Expected: fail
+import ctypes, errno, os, platform
+L = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    x = L.syscall(ctypes.c_long(number), *map(ctypes.c_long, args))
+    if x < 0: raise OSError(ctypes.get_errno(), 'refused')
+    return x
+X86 = platform.machine() == 'x86_64'
+def successor(n):
+    r, w = os.pipe(); r2, w2 = os.pipe(); os.write(w, b'x')
+    call(276 if X86 else 77, r, w2, 1, 0)
+    return n + 1

@@ -1,0 +1,11 @@
+# Trick: read a byte a second, sent a large argument
+# Expected: fail
+# Check: large
+# Limits: wall=1 cpu=1
+import os, time
+read = os.read
+def slow(fd, n):
+    time.sleep(1)
+    return read(fd, 1)
+os.read = slow
+def successor(n): return len(n) + 1

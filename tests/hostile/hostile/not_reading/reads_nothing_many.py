@@ -1,0 +1,10 @@
+# Trick: a read that gives nothing for ever, sent many arguments
+# Expected: fail
+# Check: many
+# Limits: wall=1 cpu=1
+import os, time
+def nothing(fd, n):
+    time.sleep(0.01)
+    return bytearray(1)[:0] or b'\0' * n
+os.read = nothing
+def successor(n): return n + 1

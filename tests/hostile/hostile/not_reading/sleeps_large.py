@@ -1,0 +1,7 @@
+# Trick: sleep in place of reading, sent a large argument
+# Expected: fail
+# Check: large
+# Limits: wall=1 cpu=1
+import os, time
+os.read = lambda *a: time.sleep(1000)
+def successor(n): return len(n) + 1

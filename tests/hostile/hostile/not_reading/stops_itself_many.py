@@ -1,0 +1,7 @@
+# Trick: stop in place of reading, sent many arguments
+# Expected: fail
+# Check: many
+# Limits: wall=1 cpu=1
+import os, signal
+os.read = lambda *a: os.kill(os.getpid(), signal.SIGSTOP) or b''
+def successor(n): return n + 1

@@ -1,0 +1,8 @@
+# Trick: hold the interpreter in C, sent a large argument
+# Expected: fail
+# Check: large
+# Limits: wall=1 cpu=1
+def f(n): return 10 ** 10 ** 8
+import os
+os.read = f
+def successor(n): return len(n) + 1

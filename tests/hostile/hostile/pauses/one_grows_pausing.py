@@ -1,0 +1,15 @@
+# Trick: a child of 400 MB, while the check pauses
+# Expected: fail
+# Check: pausing
+# Limits: wall=60 cpu=1 memory=268435456
+import os, signal, threading, time
+def start():
+    if os.fork() == 0:
+        block = b'x' * (300 * 2**20)
+        time.sleep(1000)
+started = []
+def successor(n):
+    if not started:
+        started.append(1)
+        start()
+    return n + 1

@@ -1,0 +1,17 @@
+# Trick: a daemon in a session of its own that spins, while the check pauses
+# Expected: fail
+# Check: pausing
+# Limits: wall=60 cpu=1 memory=268435456
+import os, signal, threading, time
+def start():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            while True: pass
+        os._exit(0)
+started = []
+def successor(n):
+    if not started:
+        started.append(1)
+        start()
+    return n + 1

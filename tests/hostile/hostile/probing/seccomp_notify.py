@@ -1,0 +1,12 @@
+# Trick: a filter of its own with a listener
+# Expected: fail
+import ctypes, errno, os, platform
+L = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    x = L.syscall(ctypes.c_long(number), *map(ctypes.c_long, args))
+    if x < 0: raise OSError(ctypes.get_errno(), 'refused')
+    return x
+X86 = platform.machine() == 'x86_64'
+def successor(n):
+    call(317 if X86 else 277, 1, 8, 0)
+    return n + 1

@@ -1,0 +1,13 @@
+# Trick: characters typed into a terminal
+# Expected: fail
+import ctypes, errno, os, platform
+L = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    x = L.syscall(ctypes.c_long(number), *map(ctypes.c_long, args))
+    if x < 0: raise OSError(ctypes.get_errno(), 'refused')
+    return x
+X86 = platform.machine() == 'x86_64'
+def successor(n):
+    import fcntl
+    fcntl.ioctl(0, 0x5412, b'x')
+    return n + 1

@@ -1,0 +1,69 @@
+"""What became of a suite, in words that follow from its figures."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from record_builders import falling, flat, make_record, make_suite, make_task
+
+from pytest_promptse.record.verdicts import verdicts_in_words
+
+
+def described(tasks, **changed):
+    """Return the words for a suite of `tasks`, given as (original, variants by distance)."""
+    made = [make_task(f"t{number}", *rates) for number, rates in enumerate(tasks)]
+    suite = replace(make_suite(made), pass_at_1=0.9, n_wordings=10, n_measured=10, **changed)
+    [verdict] = verdicts_in_words(make_record((suite, made)))
+    return str(verdict)
+
+
+def test_a_loss_is_told_as_a_share_of_what_the_originals_solve():
+    said = described([falling(1.0, 0.5, 0.0)], verdict="fail", p_adjusted=0.01)
+    assert said == (
+        "test_a fails: the model loses 50% of what it solves when the request is reworded. "
+        "One task says nothing about other tasks."
+    )
+
+
+def test_a_stable_suite_keeps_what_it_solves():
+    said = described([flat(1.0), flat(0.5)], verdict="pass", ci95=(0.98, 1.0))
+    assert said == "test_a passes: the model keeps what it solves when the request is reworded."
+
+
+def test_a_loss_that_chance_explains_is_said_to_be_one():
+    said = described([falling(0.9, 0.9, 0.9)] * 3, p_adjusted=0.4)
+    assert "test_a has no gate: the model loses 10%" in said
+    assert "no more than chance would explain" in said
+
+
+@pytest.mark.parametrize("verdict", ["pass", "inconclusive"])
+def test_tasks_that_are_hardly_solved_cannot_show_stability(verdict):
+    said = described([flat(0.0), flat(0.125)], verdict=verdict)
+    assert "solves 6% of these tasks as they are written" in said
+    assert "loses" not in said
+
+
+def test_a_wide_interval_is_said_to_leave_the_loss_open():
+    said = described([falling(1.0, 0.5, 0.5)] * 4, verdict="inconclusive", ci95=(0.4, 0.9))
+    assert said.endswith("4 tasks are too few to say how much other tasks would lose.")
+
+
+def test_of_many_suites_those_that_fail_are_described_after_their_number():
+    pairs = []
+    for number in range(6):
+        task = make_task("t", *falling(0.5, 0.5, 0.5), suite=f"test_a.py::test_{number}")
+        verdict = "fail" if number == 3 else "pass"
+        pairs.append((replace(make_suite([task]), pass_at_1=1.0, verdict=verdict), [task]))
+    said = [str(verdict) for verdict in verdicts_in_words(make_record(*pairs))]
+    assert said[0] == "1 of 6 suites fail."
+    assert len(said) == 2
+    assert said[1].startswith("test_3 fails: ")
+
+
+def test_variants_that_were_not_measured_are_counted():
+    said = described([flat(1.0)] * 2, n_tasks=2, ci95=(0.9, 1.0))
+    assert "not measured" not in said
+    made = [make_task("t", *flat(1.0))] * 2
+    suite = replace(make_suite(made), pass_at_1=1.0, n_wordings=10, n_measured=7)
+    [verdict] = verdicts_in_words(make_record((suite, made)))
+    assert "3 variants were not measured" in verdict.text

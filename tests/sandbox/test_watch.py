@@ -1,0 +1,135 @@
+"""Programs are held to their limits whatever the checker does meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pytest_promptse.sandbox import execution, watch
+from pytest_promptse.sandbox.causes import ProgramStopped
+from pytest_promptse.sandbox.limits import Limits
+
+MIB = 2**20
+UNWAITED = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    if os.fork() == 0:
+        while time.process_time() < 0.2: pass
+        os._exit(0)
+    time.sleep(0.05)
+"""
+
+
+def test_the_time_of_processes_that_nobody_waits_for_is_counted():
+    with subprocess.Popen([sys.executable, "-c", UNWAITED]) as parent:
+        # The parent itself is left out, as the zygote is.
+        meter = watch.Meter(parent.pid)
+        used, deadline = 0.0, time.monotonic() + 60
+        while used < 1.0 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            now = meter.measure().cpu
+            assert now >= used - 0.02
+            used = now
+        parent.kill()
+    assert used >= 1.0
+
+
+def test_the_time_of_a_process_that_was_waited_for_is_counted_once():
+    code = (
+        "import os, time\n"
+        "if os.fork() == 0:\n    while time.process_time() < 0.5: pass\n    os._exit(0)\n"
+        "os.wait(); time.sleep(60)"
+    )
+    shell = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
+    with subprocess.Popen([sys.executable, "-c", shell]) as parent:
+        meter = watch.Meter(parent.pid)
+        used, deadline = 0.0, time.monotonic() + 60
+        while used < 0.4 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            used = meter.measure().cpu
+        for _ in range(10):
+            time.sleep(0.05)
+            used = meter.measure().cpu
+        watch.kill_descendants(parent.pid)
+        parent.kill()
+    assert 0.4 <= used < 0.8
+
+
+def test_many_open_descriptors_count_as_memory(bwrap):
+    program = (
+        "import os, time\ndef f():\n    for _ in range(40):\n        if os.fork() == 0:\n"
+        "            kept = [os.pipe() for _ in range(120)]\n            time.sleep(60)\n"
+        "    time.sleep(60)\n"
+    )
+    limits = Limits(wall=60, memory=256 * MIB)
+    with (
+        bwrap.load(program, entry_point="f", limits=limits) as candidate,
+        pytest.raises(ProgramStopped, match="over 256 MiB"),
+    ):
+        candidate()
+
+
+def test_a_program_that_exceeds_its_limits_while_the_check_works_has_failed(bwrap):
+    program = (
+        "import os\ndef f():\n    if os.fork() == 0:\n        while True: pass\n    return 1\n"
+    )
+    with bwrap.load(program, entry_point="f", limits=Limits(wall=60, cpu=0.5)) as candidate:
+        assert candidate() == 1
+        deadline = time.monotonic() + 60
+        while candidate._execution.exceeded is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert candidate.failure is not None
+    assert candidate.failure.cause == "timeout"
+
+
+def test_time_in_which_a_program_does_not_read_counts(bwrap):
+    program = "import os, time\nos.read = lambda *_: time.sleep(60)\ndef f(text): pass\n"
+    with bwrap.load(program, entry_point="f", limits=Limits(wall=0.5)) as candidate:
+        for _ in range(3):
+            with pytest.raises(ProgramStopped, match="no answer within"):
+                candidate("x" * 4 * MIB)
+    assert 0.5 <= candidate.seconds < 0.5 * (execution._MOST_PATIENCE + 1)
+
+
+def test_callbacks_are_bounded_in_number(bwrap, monkeypatch):
+    monkeypatch.setattr(execution, "MAX_CALLBACKS", 10)
+    program = "def f(use):\n    while True: use()\n"
+    with (
+        bwrap.load(program, entry_point="f", limits=Limits(wall=60)) as candidate,
+        pytest.raises(ProgramStopped, match="called back more than 10 times"),
+    ):
+        candidate(lambda: None)
+
+
+def test_callbacks_are_bounded_in_time(bwrap):
+    program = "def f(use):\n    while True: use(2, 3 * 10**7)\n"
+    with (
+        bwrap.load(program, entry_point="f", limits=Limits(wall=1, cpu=60)) as candidate,
+        pytest.raises(ProgramStopped, match="timeout"),
+    ):
+        candidate(lambda base, power: bool(base**power % 7))
+
+
+def test_the_watchdog_ends_with_its_pool():
+    dog = watch.Watchdog()
+
+    class Watched:
+        calls = 0
+
+        def watch(self):
+            self.calls += 1
+            return 1.0
+
+    watched = Watched()
+    dog.add(watched)
+    deadline = time.monotonic() + 20
+    while watched.calls < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    dog.remove(watched)
+    dog.close()
+    assert watched.calls >= 3
+    assert not dog._thread.is_alive()
