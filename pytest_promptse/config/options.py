@@ -518,6 +518,35 @@ OPTIONS: Mapping[str, Option] = {
             metavar="NAME",
         ),
         _option(
+            "fresh",
+            option_types.switch,
+            False,
+            "request every completion again, as a check for drift of a model behind the same name; "
+            "the new completions replace those in the store",
+            flag_only=True,
+        ),
+        _option(
+            "max_age",
+            option_types.above(0),
+            None,
+            "maximum age in days of completions in the store; older ones are requested again",
+            metavar="DAYS",
+        ),
+        _option(
+            "request_timeout",
+            option_types.above(0),
+            120.0,
+            "seconds that a server has to answer one request",
+            metavar="S",
+        ),
+        _option(
+            "retries",
+            option_types.whole(0),
+            5,
+            "how often a request is sent again after an error that may pass",
+            metavar="N",
+        ),
+        _option(
             "shard",
             option_types.shard,
             None,

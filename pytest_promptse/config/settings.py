@@ -88,6 +88,10 @@ class Settings:
     compare: str | None
     compare_fail: tuple[Margin, ...]
     compare_missing: Literal["fail", "warn"]
+    fresh: bool
+    max_age: float | None
+    request_timeout: float
+    retries: int
     shard: Shard | None
     dry_run: bool
 

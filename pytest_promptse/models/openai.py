@@ -217,7 +217,8 @@ class OpenAIBackend:
     async def complete(self, request: Request) -> Response:
         """Answer one request with one HTTP request."""
         mode = self._mode
-        assert mode is not None, "start() comes first"
+        if mode is None:
+            raise RuntimeError("complete() is called before start()")
         try:
             reply = await self._request(mode, request)
         except openai.APIStatusError as error:
@@ -273,7 +274,8 @@ class OpenAIBackend:
                     return reply
 
     async def _request(self, mode: _RequestMode, request: Request) -> Reply:
-        assert self._client is not None, "start() comes first"
+        if self._client is None:
+            raise RuntimeError("a request is sent before start()")
         parameters: dict[str, Any] = {"model": self._model}
         parameters[mode.length_name] = request.decoding.max_tokens
         fields = mode.api.fields(request.prompt, request.decoding, n=request.n, seed=request.seed)

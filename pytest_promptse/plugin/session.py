@@ -309,7 +309,10 @@ class PromptseSession:
     def _create_backend(self, spec: str) -> Backend:
         settings = self.run.settings
         options = ModelOptions(
-            base_url=settings.base_url, api=settings.api, vllm_args=settings.vllm_args
+            base_url=settings.base_url,
+            api=settings.api,
+            timeout=settings.request_timeout,
+            vllm_args=settings.vllm_args,
         )
         name, _, model = spec.partition(":")
         found: Backend | None = self._config.hook.pytest_promptse_backend(

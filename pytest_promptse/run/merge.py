@@ -266,12 +266,14 @@ def _joined_rewriting(
 
 def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
     costs = [cost for cost in (ours.cost, theirs.cost) if cost is not None]
+    times = [each.oldest for each in (ours, theirs) if each.oldest is not msgspec.UNSET]
     return UsageRecord(
         requests=ours.requests + theirs.requests,
         prompt_tokens=ours.prompt_tokens + theirs.prompt_tokens,
         completion_tokens=ours.completion_tokens + theirs.completion_tokens,
         cost=sum(costs) if costs else None,
         cached=ours.cached + theirs.cached,
+        oldest=min(times) if times else msgspec.UNSET,
     )
 
 

@@ -18,6 +18,7 @@ from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.sampling.cost_estimate import estimate_cost
 from pytest_promptse.sampling.job import Job
+from pytest_promptse.sampling.retry import RetryPolicy
 from pytest_promptse.sampling.sampler import Sampler
 from pytest_promptse.sandbox.isolation import open_sandbox
 from pytest_promptse.scoring.sequential import may_stop
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.library import Library
     from pytest_promptse.variants.llm import LlmRewriter
     from pytest_promptse.variants.variant import Variant
+
+
+_DAY_SECONDS = 24 * 3600.0
 
 
 class PassCount(NamedTuple):
@@ -287,6 +291,7 @@ class PromptseRun:
         else:
             self._shard_tasks = shard.own_tasks
             self.run_log.add(shard.row)
+        planned_all = tuple(selected)
         selected = [
             (suite, planned)
             for suite, planned in selected
@@ -296,6 +301,9 @@ class PromptseRun:
             self.sandbox  # noqa: B018 - opened before any request, since it may not be available
         for suite in {id(suite): suite for suite, _ in selected}.values():
             self.run_log.add(suite.row)
+        keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
+        self._expire(keys)
+        oldest = self.store.oldest(keys)
         self._sampler = Sampler(
             self.store,
             [*(job for pair in selected for job in self._next_jobs(*pair)), *jobs],
@@ -311,9 +319,22 @@ class PromptseRun:
                 price=self.settings.price,
             ),
             leader_lock=None if only_process else self._leader_lock,
+            retry_policy=RetryPolicy(attempts=self.settings.retries + 1),
         )
         self._sampler.start()
-        self.run_log.add(CachedRow(process=os.getpid(), cached=self._sampler.progress().cached))
+        cached = self._sampler.progress().cached
+        self.run_log.add(CachedRow(process=os.getpid(), cached=cached, oldest=oldest))
+
+    def _expire(self, keys: Collection[str]) -> None:
+        """Delete planned completions that are older than the settings allow."""
+        settings = self.settings
+        if not settings.fresh and settings.max_age is None:
+            return
+        # The first process of the run sets the time, so that no other deletes what it has sampled.
+        now = repr(time.time()).encode()
+        began = float(self.store.put_if_absent(self.id, "began", "", now))
+        age = 0.0 if settings.fresh else (settings.max_age or 0.0) * _DAY_SECONDS
+        self.store.expire(keys, before=began - age)
 
     def measure(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf

@@ -1,4 +1,4 @@
-"""Carries a worker's socket and its descriptors over the two streams of a container engine.
+"""Forwards a worker's socket and descriptors over the two streams of a container engine.
 
 Descriptors cannot enter a container that is reached by ``docker run -i`` alone (on macOS it is in
 a virtual machine). So the near end, run as a script here, takes the zygote's place for the worker;
@@ -38,7 +38,7 @@ _PENDING = 16 * 2**20
 
 
 class _Pump:
-    """Moves bytes between local descriptors and the stream of frames; never waits for either."""
+    """Moves bytes between local descriptors and the stream of frames without blocking on either."""
 
     def __init__(
         self, control: socket.socket, incoming: int, send: Callable[[bytes], None]
@@ -84,7 +84,7 @@ class _Pump:
             self.drain(number)
 
     def drain(self, number: int) -> bool:
-        """Send on what one read gives; False when there is no more now."""
+        """Forward the bytes of one read. Return False if there are no more now."""
         try:
             data = os.read(self.files[number], _CHUNK)
         except BlockingIOError:
@@ -158,7 +158,7 @@ class _Pump:
                 self.flush(number)
 
     def end(self, number: int) -> None:
-        """Pass on that nothing more comes: for a socket's direction, or for the descriptor."""
+        """Close a descriptor, or the writing direction of a socket, after the end of its data."""
         self.finished.discard(number)
         if number % _PER_EXECUTION == 0:
             with (
@@ -248,8 +248,8 @@ def near_end() -> None:
     control = socket.socket(fileno=os.dup(0))
     command: list[str] = json.loads(sys.argv[1])
     engine = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
-    assert engine.stdin is not None
-    assert engine.stdout is not None
+    if engine.stdin is None or engine.stdout is None:
+        raise OSError("the engine was started without pipes")
     to_write: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     into = engine.stdin.fileno()
 

@@ -35,7 +35,7 @@ _HEADER = 4
 
 
 class _Output:
-    """What the program writes to one stream: the first bytes are kept, the rest dropped."""
+    """Output of the program on one stream. The first bytes are kept, the rest is dropped."""
 
     def __init__(self, limit: int) -> None:
         self.read_end, self.write_end = os.pipe()
@@ -44,7 +44,7 @@ class _Output:
         self.kept = bytearray()
 
     def drain(self) -> bool:
-        """Read what is there; False at the end of the stream."""
+        """Read available data. Return False at the end of the stream."""
         try:
             data = os.read(self.read_end, _CHUNK)
         except BlockingIOError:
@@ -139,9 +139,10 @@ class Execution:
                 os.close(stream.write_end)
 
     def adopt(self, limits: Limits) -> bool:
-        """Take other limits before the program is there; False where that cannot be.
+        """Replace the limits before the program is loaded.
 
-        The process is bound already, by all of them but the times, which are kept from outside.
+        Return False if the process is already bound to other ones. Only the times are enforced
+        from outside and can still change.
         """
         times = replace(self.limits, wall=limits.wall, cpu=limits.cpu)
         if times != limits or int(self.limits.cpu) != int(limits.cpu):
@@ -240,7 +241,7 @@ class Execution:
             self.seconds += time.monotonic() - start
 
     def returncode(self) -> int:
-        """Return how a script that ran to its end left; negative for a signal.
+        """Return the exit status of a script, or the negative number of the signal that ended it.
 
         Raises
         ------
@@ -268,7 +269,7 @@ class Execution:
                 return None
 
     def _handle(self, events: list[tuple[int, int]]) -> bool:
-        """Move what can be moved; False when the program's end of the channel is closed."""
+        """Handle the events of a poll. Return False if the program has closed the channel."""
         open_ = True
         for number, _ in events:
             if number == self._channel.fileno():
@@ -406,7 +407,7 @@ class Execution:
         return Failure(cause="exception", detail=f"the program ended its process (status {code})")
 
     def _end(self) -> int:
-        """End the program and all it started; its wait status."""
+        """End the program and everything that it started. Return its wait status."""
         with self._lock:
             if self._ended:
                 raise SandboxError("the execution is over")
@@ -422,13 +423,13 @@ class Execution:
             return int(ending["status"])
 
     def drain_output(self) -> None:
-        """Read what the program has written so far."""
+        """Read the output that the program has written so far."""
         for stream in {self.output, self.errors}:
             while stream.read_end >= 0 and _has_data(stream.read_end) and stream.drain():
                 pass
 
     def close(self) -> None:
-        """End the execution, if it has not ended, and close every descriptor."""
+        """End the execution if it has not ended, and close every descriptor."""
         try:
             if not self._ended:
                 self._end()

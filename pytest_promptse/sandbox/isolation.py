@@ -1,4 +1,4 @@
-"""The strongest level of isolation that works here, opened as a sandbox."""
+"""Open a sandbox at an isolation level, or at the strongest one that works here."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def open_sandbox(
 
 
 def _open(sandbox: SandboxPool) -> SandboxPool:
-    """Return `sandbox` after one program ran in it, so that what fails does so now."""
+    """Return `sandbox` after a trial program ran in it, so that errors occur at the start."""
     try:
         with sandbox.load("def probe(): return 7", entry_point="probe") as candidate:
             answer = candidate()

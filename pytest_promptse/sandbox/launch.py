@@ -1,8 +1,8 @@
-"""Run as a script by root: give up root for good, then become bubblewrap.
+"""A script that root runs: it gives up root and executes bubblewrap.
 
-An unprivileged user may not be able to reach what the jail shows (an interpreter under ``/root``,
-say), so that is first bound to places that everybody can reach, in a mount namespace of this
-process alone.
+An unprivileged user may not be able to reach the mounts of the jail, for instance an interpreter
+under ``/root``. So they are first bound to places that every user can reach, in a mount namespace
+of this process alone.
 
 Argument: a JSON object with ``uid`` and ``command``.
 """
@@ -28,7 +28,7 @@ def _check(result: int, what: str) -> None:
 
 
 def _stage(libc: ctypes.CDLL, command: list[str]) -> list[str]:
-    """Bind every source of ``--ro-bind`` into a private ``/tmp``; the command, changed to fit."""
+    """Bind every source of ``--ro-bind`` into a private ``/tmp`` and return the changed command."""
     if libc.unshare(_CLONE_NEWNS) < 0:
         return command  # root of a container without the right; what it shows may still do
     _check(libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount")
@@ -52,7 +52,7 @@ def _stage(libc: ctypes.CDLL, command: list[str]) -> list[str]:
 
 
 def main() -> None:
-    """Stage, drop, become."""
+    """Bind the mounts, drop privileges and execute the command."""
     order = json.loads(sys.argv[1])
     command = _stage(ctypes.CDLL(None, use_errno=True), order["command"])
     os.setgroups([])

@@ -1,19 +1,14 @@
-"""What one program may use, and how the limits are fitted to the task."""
+"""Limits of one program, and how they are fitted to a task."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-
     from pytest_promptse.sandbox.causes import Failure
 
 MIB = 2**20
-
-_Item = TypeVar("_Item")
-_Key = TypeVar("_Key", bound="Hashable")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +72,9 @@ def fit(limits: Limits, *, reference_seconds: float | None) -> Limits:
 
 
 def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: Limits) -> bool:
-    """Return whether a failure may be the crowd's fault and must be seen again alone to count.
+    """Return whether a failure must be confirmed with no other program running.
 
-    Only a time-out on the wall clock may be: who used up its CPU time did so alone.
+    Only a time-out on the wall clock must: other programs can cause it. A program that used up
+    its CPU time did so itself.
     """
     return failure is not None and failure.cause == "timeout" and cpu_seconds < limits.cpu
-
-
-def group_equal(items: Iterable[_Item], *, key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """Group `items` by `key` in the order of first sight, so that equals are judged once."""
-    groups: dict[_Key, list[_Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups

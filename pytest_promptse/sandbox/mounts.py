@@ -1,4 +1,4 @@
-"""What the file system inside the jail shows: the system's libraries, the interpreter, packages."""
+"""The file system in the jail: the system's libraries, the interpreter and packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Mounts:
     Attributes
     ----------
     binds : tuple of (source, target)
-        What is shown, and where.
+        Paths of the host, and where they are mounted.
     links : tuple of (text, target)
         Symbolic links.
     hidden : tuple of str
@@ -68,7 +68,7 @@ def _packages(names: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def build_mounts(packages: tuple[str, ...]) -> Mounts:
-    """Return what a jail for this interpreter shows, with those of `packages` that are here."""
+    """Return the mounts of a jail for this interpreter and the installed ones of `packages`."""
     system, links = _system()
     interpreter, python = _interpreter()
     hidden = [

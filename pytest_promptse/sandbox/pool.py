@@ -24,7 +24,7 @@ _WORTH_ANOTHER_JAIL = 100
 
 
 class SandboxPool:
-    """Workers to run programs in; made by `isolation.open_sandbox`, closed by `close` or ``with``.
+    """Workers to run programs in. `isolation.open_sandbox` creates it; close it or use ``with``.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class SandboxPool:
     description : str
         One line that says what this isolation level protects.
 
-    With ``ahead`` an idle worker makes a process ready for the program after the one that runs.
+    With ``ahead`` an idle worker starts a process for the program after the one that is running.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SandboxPool:
     ) -> Iterator[Candidate]:
         """Load `program` and run it until the end of the ``with``.
 
-        Threads may load at once, as many as there are workers; more wait.
+        As many threads as there are workers can load at the same time; others wait.
 
         Parameters
         ----------
@@ -92,13 +92,13 @@ class SandboxPool:
         limits : Limits
             What the program may use in this execution.
         alone : bool
-            Wait until no other program runs, and let none start meanwhile: for a time-out seen
-            while the machine was crowded.
+            Wait until no other program runs, and let none start meanwhile. Used to confirm a
+            time-out that occurred while other programs were running.
 
         Raises
         ------
         SandboxError
-            When the jail fails. What the program does never raises here.
+            If the jail fails. Failures of the program are not raised here.
         """
         with self._worker(alone=alone) as worker:
 
@@ -162,7 +162,7 @@ class SandboxPool:
             return worker
 
     def _prefork_next(self, limits: Limits) -> None:
-        """Make a process ready for the program after this one, where a worker is idle."""
+        """Start a process for the program after this one, if a worker is idle."""
         with self._changed:
             if not self._ahead or self._alone or self._prefork.among(self._free):
                 return
@@ -180,7 +180,7 @@ class SandboxPool:
             self._release_worker(worker)
 
     def close(self) -> None:
-        """End every jail; safe to call twice."""
+        """End every jail. Calling it twice is allowed."""
         with self._changed:
             if self._closed:
                 return

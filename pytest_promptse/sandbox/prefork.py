@@ -20,17 +20,20 @@ if TYPE_CHECKING:
 
 
 class PreforkPool:
-    """The executions that wait, at most one to a worker; a worker is asked for by who holds it."""
+    """Executions without a program yet, at most one for each worker.
+
+    Only the thread that has acquired a worker may ask for its execution.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[Worker, Execution] = {}
 
     def among(self, workers: Iterable[Worker]) -> Worker | None:
-        """Return one of `workers` in which an execution waits, if there is any."""
+        """Return one of `workers` that has a spare process, or None."""
         return next((worker for worker in workers if worker in self._waiting), None)
 
     def make(self, worker: Worker, limits: Limits, *, folder: str) -> None:
-        """Make an execution ready in `worker`; one that cannot be is missed by nobody."""
+        """Start a spare process in `worker`. If that fails, the pool continues without it."""
         with contextlib.suppress(SandboxError):
             self._waiting[worker] = Execution(worker, limits, folder=folder)
 
@@ -42,13 +45,13 @@ class PreforkPool:
         return self._waiting.pop(worker)
 
     def drop(self, worker: Worker) -> None:
-        """End the execution that waits in `worker`, if there is one."""
+        """End the spare process of `worker`, if there is one."""
         execution = self._waiting.pop(worker, None)
         if execution is not None:
             with contextlib.suppress(SandboxError):
                 execution.close()
 
     def close(self) -> None:
-        """End every execution that waits."""
+        """End all spare processes."""
         for worker in [*self._waiting]:
             self.drop(worker)

@@ -1,4 +1,4 @@
-"""How long processes of this machine had to wait for a processor, whoever they belong to."""
+"""How long processes of this machine, of any user, had to wait for a processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which system calls a program may not make, compiled by libseccomp.
+"""The system calls that a program may not make, compiled by libseccomp.
 
 The list names what widens the kernel's attack surface or escapes the accounting of an execution.
 Ordinary programs use none of it, nor do process pools and sockets on the loopback interface.
@@ -50,8 +50,8 @@ _REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
 class Filters:
     """BPF instructions of this machine.
 
-    Two, since the kernel tries a new filter on every system call there is: the long one is put on
-    the warm interpreter once and inherited, the short one on each program.
+    There are two filters, since installing one takes time in proportion to its length. The long
+    one is installed on the warm interpreter once and inherited, the short one on each program.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Filters:
 
 
 def compile_filters() -> Filters:
-    """Return the filters that together refuse a program all that it may not do.
+    """Return the two filters.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""One worker: a warm interpreter that forks per program, replaced when it does not obey."""
+"""A worker: one jail with a warm interpreter, which forks a process for each program.
+
+A worker whose interpreter does not answer is restarted.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ Isolation = Literal["namespaces", "user", "none"]
 
 _START_SECONDS = 60.0
 _ANSWER_SECONDS = 60.0
+_OWN_PROCESSES = 4
 _CHUNK = 32768
 # What half of the programs import; loading them once saves each of them milliseconds.
 WARM_MODULES = [
@@ -57,7 +61,7 @@ WARM_MODULES = [
 
 
 class Worker:
-    """A zygote and the control socket to it; used by one thread at a time.
+    """A zygote and the control socket to it. One thread at a time may use it.
 
     Parameters
     ----------
@@ -67,7 +71,7 @@ class Worker:
         Runs a function in a thread that outlives the worker: the jail dies with the thread that
         started it (``PR_SET_PDEATHSIG``).
     isolation : {"namespaces", "user", "none"}
-        What the zygote puts around each program: namespaces of its own, another user, nothing.
+        How the zygote isolates each program: in namespaces of its own, as another user, not at all.
     filters : Filters
         The system-call filters.
     packages : str
@@ -99,12 +103,12 @@ class Worker:
         self.zygote = 0
 
     def start(self) -> None:
-        """Start the zygote, if it does not run.
+        """Start the zygote if it is not running.
 
         Raises
         ------
         SandboxError
-            When it does not come up; with what the jail's command had to say.
+            If it does not start. The message ends with the last line that the command printed.
         """
         if self._process is None:
             self._spawn(self._start)
@@ -145,7 +149,7 @@ class Worker:
         self.zygote = watch.descendants(process.pid)[-1]
 
     def begin(self, limits: Limits, files: Sequence[int], folder: str) -> int:
-        """Fork a program process that holds channel, input, output and errors as `files`.
+        """Fork a process for a program. It gets `files`: channel, input, output and errors.
 
         Returns
         -------
@@ -163,7 +167,8 @@ class Worker:
         message = json.dumps(order).encode()
         for last in (False, True):
             self.start()
-            assert self._control is not None
+            if self._control is None:
+                raise SandboxError("the jail ended while it was started")
             try:
                 socket.send_fds(self._control, [message], files)
             except OSError as error:
@@ -185,16 +190,17 @@ class Worker:
         }
         if self._isolation != "none":
             # Elsewhere the user's other processes count too.
-            bounds["RLIMIT_NPROC"] = limits.processes
+            # The user's own are the warm interpreter and, now and then, a process of the prefork.
+            bounds["RLIMIT_NPROC"] = limits.processes + _OWN_PROCESSES
         return bounds
 
     def end(self, execution: int) -> dict[str, Any]:
-        """Kill the program and all it started; its wait status and CPU seconds.
+        """Kill the program and everything that it started. Return its wait status and CPU seconds.
 
         Raises
         ------
         SandboxError
-            When the jail does not answer (it is replaced) or could not start the program.
+            If the jail does not answer, and is restarted, or if it did not start the program.
         """
         if self._control is None:
             raise SandboxError("the jail is gone")

@@ -230,6 +230,48 @@ class Store:
                     found[key] = [] if count == n else [i for i in range(n) if i not in samples]
         return found
 
+    def expire(self, keys: Iterable[str], *, before: float) -> int:
+        """Delete the completions of variants that were first stored before a time.
+
+        Parameters
+        ----------
+        keys
+            The keys of the variants.
+        before
+            Seconds since 1970.
+
+        Returns
+        -------
+        int
+            The number of deleted variants.
+        """
+        deleted = 0
+        for batch in _batches(keys, _BATCH):
+            with self.database.write() as connection:
+                deleted += connection.execute(
+                    "DELETE FROM wording WHERE created < ? "
+                    "AND key IN (SELECT value FROM json_each(?))",
+                    (before, json.dumps(batch)),
+                ).rowcount
+        return deleted
+
+    def oldest(self, keys: Iterable[str]) -> float | None:
+        """Return when the oldest of these variants was first stored, in seconds since 1970.
+
+        None if the store has none of them.
+        """
+        found: list[float] = []
+        for batch in _batches(keys, _BATCH):
+            with self.database.read() as connection:
+                (created,) = connection.execute(
+                    "SELECT min(created) FROM wording "
+                    "WHERE key IN (SELECT value FROM json_each(?))",
+                    (json.dumps(batch),),
+                ).fetchone()
+            if created is not None:
+                found.append(created)
+        return min(found, default=None)
+
     # -- capabilities of models ----------------------------------------------------------------
 
     def capabilities(self, identity: Mapping[str, str]) -> Capabilities | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 
 import pytest
 from faulty_server import FaultyServer
@@ -70,10 +71,11 @@ def test_show_prints_the_original_and_every_wording(prompt, capsys):
     assert "d0.3-" in shown
 
 
-def test_stats_print_bands_and_what_was_measured(prompt, capsys):
+def test_stats_print_levels_and_measured_distances(prompt, capsys):
     assert promptse("variants", "stats", prompt) == 0
     shown = capsys.readouterr().out
-    assert "light" in shown
+    assert re.search(r"^0\.1 +light +4 ", shown, re.MULTILINE)
+    assert re.search(r"^0\.3 +\w+ +4 ", shown, re.MULTILINE)
 
 
 def test_a_source_that_is_nothing_is_refused():

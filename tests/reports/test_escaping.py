@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.reports.formatting import console, printed
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,9 @@ def test_what_acts_is_written_out(record, text, shown):
 def test_what_only_looks_like_it_is_left_as_it_is(record, text):
     before = replace(record, tasks=[replace(record.tasks[0], id=text)])
     assert escaped(before) is before
+
+
+def test_no_text_in_a_terminal_report_is_a_command_to_a_runner():
+    out = console(width=60, colours=False)
+    out.print("::error file=a.py::no\n  ##[group]x\na ::b")
+    assert printed(out) == "\\::error file=a.py::no\n  \\##[group]x\na ::b"

@@ -4,7 +4,6 @@ from pytest_promptse.sandbox.causes import Failure
 from pytest_promptse.sandbox.limits import (
     Limits,
     fit,
-    group_equal,
     needs_confirmation,
 )
 
@@ -36,7 +35,3 @@ def test_only_waiting_may_be_the_crowds_fault(cause, cpu, expected):
     limits = Limits(wall=1.0, cpu=1.0)
     assert needs_confirmation(failure, cpu_seconds=cpu, limits=limits) is expected
     assert not needs_confirmation(None, cpu_seconds=cpu, limits=limits)
-
-
-def test_equals_are_grouped_in_order_of_first_sight():
-    assert group_equal("banana", key=str) == {"b": ["b"], "a": ["a"] * 3, "n": ["n"] * 2}

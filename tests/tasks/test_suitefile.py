@@ -231,6 +231,17 @@ def test_two_tasks_of_one_id_are_refused_naming_both_lines(load):
         load("promptse: 1\ntasks:\n" + one + one)
 
 
+def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path):
+    path = tmp_path / "a.promptse.yaml"
+    text = (
+        "promptse: 1\ntasks:\n  - id: one\n    prompt: Write `one()`, which returns 1.\n"
+        "    examples: [{call: one(), expect: 1}]\n"
+    )
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    [task] = load_suite(path).tasks
+    assert task.prompt == "Write `one()`, which returns 1."
+
+
 def test_a_file_that_is_not_text_is_refused(tmp_path):
     path = tmp_path / "a.promptse.yaml"
     path.write_bytes(b"promptse: \xff")

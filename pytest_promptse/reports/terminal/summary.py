@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from rich.text import Text
 
 from pytest_promptse.record.queries import asked, losses, series_of
@@ -185,7 +186,8 @@ def _cost(record: Record) -> Text:
     parts = [
         f"{usage.requests} requests",
         f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
-        f"{usage.cached} completions from the store",
+        f"{usage.cached} completions from the store"
+        + (f" (oldest: {usage.oldest[:10]})" if usage.oldest is not msgspec.UNSET else ""),
     ]
     if usage.cost is not None:
         parts.append(f"cost {usage.cost:.4g}")

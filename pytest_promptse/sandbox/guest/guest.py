@@ -74,8 +74,9 @@ def send(channel: int, message: bytes) -> None:
 class Guest:
     """One program and the requests about it."""
 
-    def __init__(self, channel: int) -> None:
+    def __init__(self, channel: int, used_sockets: Any = None) -> None:
         self.channel = channel
+        self.used_sockets = used_sockets
         self.module = types.ModuleType(MODULE)
         self.objects = objects.Objects(self.module)
         self.lent = Lent(self.ask_check, self.objects.lent)
@@ -121,6 +122,11 @@ class Guest:
         if operation == wire.ARRAY:
             return objects.build_array(parts)
         raise wire.WireError(f"operation {operation} is unknown")
+
+    def note_sockets(self) -> None:
+        """Tell the warm interpreter that ports may stay taken for a while."""
+        if self.used_sockets is not None and "socket" in sys.modules:
+            self.used_sockets[0] = 1
 
     def answer(self, *parts: Any) -> None:
         if self.borrowed:
@@ -170,9 +176,11 @@ class Guest:
             self.changed = None
             value = self.requests[verb](*args)
             self.flush()
+            self.note_sockets()
             self.answer("result", value, self.changed)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             self.flush()
+            self.note_sockets()
             self.report(error)
 
     def report(self, error: BaseException) -> None:
@@ -249,6 +257,7 @@ class Guest:
         self.module.__file__ = FILE
         sys.modules["__main__"] = self.module
         sys.argv = [FILE, *arguments]
+        atexit.register(self.note_sockets)
         run_script(code, self.module)
         return None
 
@@ -476,7 +485,15 @@ def _open_device_names() -> None:
 
 
 def open_streams() -> None:
-    """Give the program fresh standard streams over the descriptors 0, 1 and 2."""
+    """Give the program fresh standard streams over the descriptors 0, 1 and 2.
+
+    A stream remembers whether its descriptor can seek. The program's are pipes, so the streams
+    are made while these descriptors are pipes.
+    """
+    kept = [os.dup(number) for number in range(3)]
+    reading, writing = os.pipe()
+    for number, end in enumerate((reading, writing, writing)):
+        os.dup2(end, number)
     reader = io.BufferedReader(io.FileIO(0, "r", closefd=False))
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(reader, encoding="utf-8")  # type: ignore[misc]
     for number, name in ((1, "stdout"), (2, "stderr")):
@@ -485,4 +502,9 @@ def open_streams() -> None:
         setattr(sys, name, stream)
         # The interpreter holds its streams twice: one that a program replaces is not closed.
         setattr(sys, f"__{name}__", stream)
+    for number, end in enumerate(kept):
+        os.dup2(end, number)
+    for end in (*kept, reading, writing):
+        os.close(end)
+    # Sixty-four threads must fit into the limit on address space.
     threading.stack_size(_THREAD_STACK)

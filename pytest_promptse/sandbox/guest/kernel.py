@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import platform
 import resource
 import signal
+import socket
+import struct
 from typing import Any
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+_SIOCSIFFLAGS = 0x8914
+_LOOPBACK_UP = struct.pack("16sh14x", b"lo", 0x1)  # IFF_UP
 _MS_NOSUID_NODEV = 0x2 | 0x4
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_SECCOMP = 22
@@ -70,6 +76,12 @@ def fork(namespaces: int) -> int:
 def mount_tmpfs(path: bytes, options: bytes) -> None:
     """Mount an empty file system at `path`."""
     _check(_mount(b"tmpfs", path, b"tmpfs", _MS_NOSUID_NODEV, options), "mount")
+
+
+def start_loopback() -> None:
+    """Start the loopback device of a network namespace that is new."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, _LOOPBACK_UP)
 
 
 def drop_capabilities() -> None:

@@ -11,11 +11,13 @@ import contextlib
 import gc
 import importlib
 import json
+import mmap
 import os
 import random
 import signal
 import socket
 import sys
+import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_promptse.sandbox.guest import guest, kernel
@@ -29,6 +31,9 @@ READY = b"+"
 _ORDER_BYTES = 65536
 _FILES = 4
 _NOBODY = 65534
+_REHEARSALS = 12
+# A port is taken for a minute after a connection was closed (TIME_WAIT).
+_PORT_SECONDS = 61.0
 _REHEARSAL = "def inverse(values):\n    return [1 / value for value in values]\n"
 
 
@@ -60,24 +65,33 @@ def serve(control: socket.socket) -> NoReturn:
 
 
 def _rehearse() -> None:
-    """Talk through programs of ours, so that no child has to warm up the same code again."""
-    ours, theirs = socket.socketpair()
-    messages = [encode(["load", text, "inverse"]) for text in ("(", _REHEARSAL)]
-    messages += 20 * [encode(["call", None, [[1, 2.5]], {}, True])]
-    messages += 5 * [encode(["call", None, [[0]], {}, True])]
-    with ours, theirs:
-        for message in messages:
-            guest.send(ours.fileno(), message)
-        ours.shutdown(socket.SHUT_WR)
-        with contextlib.suppress(SystemExit):
-            guest.Guest(theirs.fileno()).serve()
+    """Run programs of our own, so that no child has to warm up the same code again.
+
+    The interpreter rewrites code that runs often. A child that does so copies the code's pages.
+    """
+    for _ in range(_REHEARSALS):
+        ours, theirs = socket.socketpair()
+        messages = [encode(["load", text, "inverse"]) for text in ("(", _REHEARSAL)]
+        messages += 3 * [encode(["call", None, ((1, 2.5),), {}, False])]
+        messages += 3 * [encode(["call", None, ([1, 2.5],), {}, True])]
+        messages += 2 * [encode(["call", None, ([0],), {}, True])]
+        with ours, theirs:
+            for message in messages:
+                guest.send(ours.fileno(), message)
+            ours.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(SystemExit):
+                guest.Guest(theirs.fileno()).serve()
     del sys.modules[guest.MODULE]
 
 
 def _forget_ourselves() -> None:
-    """Take our modules out of what a program can import."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "pytest_promptse"]:
-        del sys.modules[name]
+    """Take our modules out of what a program can import.
+
+    And ``socket``: a program that imports it again may leave ports that are taken.
+    """
+    for name in list(sys.modules):
+        if name.partition(".")[0] in ("pytest_promptse", "socket"):
+            del sys.modules[name]
 
 
 class _Zygote:
@@ -88,6 +102,9 @@ class _Zygote:
         self.namespaces = namespaces if self.isolation == "namespaces" else 0
         self.filter = kernel.SystemCallFilter(bytes.fromhex(config["filters"]["program"]))
         self.children: dict[int, int] = {}
+        # Programs say here that they have imported ``socket``. It is cleared after each.
+        self.used_sockets = mmap.mmap(-1, mmap.PAGESIZE)
+        self.ports_taken_until = 0.0
         self.errors: dict[int, str] = {}
         if self.isolation != "namespaces" and sys.platform == "linux":
             kernel.adopt_orphans()
@@ -98,13 +115,17 @@ class _Zygote:
         folder: str = order["folder"]
         private = f"size={order['file_size']},mode=1777,nr_inodes=16k".encode()
         highest = max(self.control.fileno(), *files)
+        namespaces = self.namespaces
+        if self.ports_taken_until > time.monotonic():
+            namespaces |= kernel.CLONE_NEWNET
         try:
-            child = kernel.fork(self.namespaces)
+            child = kernel.fork(namespaces)
         except OSError as error:
             self.errors[order["execution"]] = str(error)
         else:
             if child == 0:
-                self.become_program(files, highest, folder, private, bounds)
+                is_alone = bool(namespaces & kernel.CLONE_NEWNET)
+                self.become_program(files, highest, folder, private, bounds, is_alone=is_alone)
             self.children[order["execution"]] = child
         for number in files:
             os.close(number)
@@ -123,6 +144,10 @@ class _Zygote:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         _, status, usage = os.wait4(child, 0)
+        if self.used_sockets[0]:
+            self.used_sockets[:] = bytes(mmap.PAGESIZE)
+            if self.namespaces:
+                self.ports_taken_until = time.monotonic() + _PORT_SECONDS
         if self.isolation != "namespaces":
             _kill_orphans(self.children.values())
         if self.isolation == "user":
@@ -136,6 +161,8 @@ class _Zygote:
         folder: str,
         private: bytes,
         bounds: list[tuple[int, tuple[int, int]]],
+        *,
+        is_alone: bool,
     ) -> NoReturn:
         channel, *streams = files
         try:
@@ -147,6 +174,8 @@ class _Zygote:
             os.setsid()
             if self.isolation == "namespaces":
                 kernel.mount_tmpfs(b"/tmp", private)
+            if is_alone:
+                kernel.start_loopback()
             os.chdir(folder)
             kernel.limit_resources(bounds)
             if self.isolation == "user":
@@ -162,7 +191,7 @@ class _Zygote:
             guest.send(channel, str(error).encode())
             os._exit(1)
         guest.send(channel, READY)
-        guest.Guest(channel).serve()
+        guest.Guest(channel, self.used_sockets).serve()
         os._exit(0)
 
 
