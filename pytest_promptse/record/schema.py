@@ -129,6 +129,19 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     exact: Interval | None
 
 
+class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of ``n`` completions differ within their prompts.
+
+    ``equal_pairs`` counts pairs of equal completions of one prompt; ``expected_pairs`` is about the
+    largest number that independent samples explain, None without log-probabilities.
+    """
+
+    n: int
+    distinct: int
+    equal_pairs: int
+    expected_pairs: float | None
+
+
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite with one model and one prompt template.
 
@@ -174,6 +187,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     shortfall: EstimateRecord | None = None
     flips: EstimateRecord | None = None
     speaks_for: str | None = None
+    answers: AnswersRecord | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
     ess_median: float | None

@@ -20,6 +20,7 @@ from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
     SCHEMA,
+    AnswersRecord,
     DrawRecord,
     EmotionRecord,
     ErrorRecord,
@@ -42,6 +43,7 @@ from pytest_promptse.record.schema import (
 from pytest_promptse.run.gates import to_samples
 from pytest_promptse.run.provenance import environment, git_state
 from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
+from pytest_promptse.scoring.copies import PromptAnswers, count_answers
 from pytest_promptse.scoring.robustness import task_robustness
 from pytest_promptse.store.run_log import (
     CachedRow,
@@ -243,6 +245,7 @@ def _suites(
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         measured: list[MeasuredPrompt] = []
+        answered: list[PromptAnswers] = []
         draws = all_draws or suite.settings["record_samples"] == "all"
         for rows in run_log.measured(suite, VariantRow):
             own = [
@@ -257,12 +260,44 @@ def _suites(
                 for row in rows
             ]
             measured += own
+            answered += [
+                PromptAnswers(labels=row.answers, logprobs=row.logprobs, n_tokens=row.n_tokens)
+                for row in rows
+                if row.answers
+            ]
             tasks.append(_task(suite, by_id.get(rows[0].task), rows, own, all_draws=draws))
         decided, end = gates[suite.key], ends.get(suite.key)
-        suites.append(_suite(suite, scored, decided, measured, quadrants, end=end))
+        made = _suite(suite, scored, decided, measured, quadrants, end=end)
+        suites.append(_with_answers(made, answered))
         by_model[suite.model, suite.template] += measured
     subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
     return _adjust_p_values(suites), tasks, subgroups
+
+
+def _with_answers(suite: SuiteRecord, answered: list[PromptAnswers]) -> SuiteRecord:
+    """Add how many completions differ, and a warning where more are equal than chance explains."""
+    if not answered:
+        return suite
+    temperature = float(suite.settings["temperature"])
+    found = count_answers(answered, temperature=temperature)
+    warnings = list(suite.warnings)
+    if found.copied:
+        warnings.append(
+            f"only {found.distinct} of {found.n} answers differ within their prompts: "
+            f"{found.equal_pairs} pairs are equal, and independent samples at temperature "
+            f"{temperature:g} explain about {found.expected_pairs:.0f}; the server may cache "
+            "answers or ignore the seed, and p-values are then too small"
+        )
+    return replace(
+        suite,
+        answers=AnswersRecord(
+            n=found.n,
+            distinct=found.distinct,
+            equal_pairs=found.equal_pairs,
+            expected_pairs=found.expected_pairs,
+        ),
+        warnings=warnings,
+    )
 
 
 def _adjust_p_values(suites: list[SuiteRecord]) -> list[SuiteRecord]:

@@ -97,7 +97,8 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
     """The outcomes of one variant: all that scores are computed from, without texts.
 
     The lists have one entry per sample, in sample order. In ``causes``, ``""`` stands for a sample
-    that passed.
+    that passed. ``answers`` has the place of the first sample with the same completion; it is empty
+    in logs of earlier versions.
     """
 
     suite: str
@@ -112,6 +113,7 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
     causes: list[str]
     logprobs: list[float | None]
     n_tokens: list[int | None]
+    answers: list[int] = []
 
     @property
     def key(self) -> SuiteKey:

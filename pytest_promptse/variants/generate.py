@@ -182,7 +182,8 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
         weights=variant.context or library.weights(task.prompt),
     )
     candidates = rewriter.candidates(request)
-    return any(next(candidates).text == variant.text for _ in range(_MOST_TRIES))
+    made = (next(candidates) for _ in range(_MOST_TRIES))
+    return any((one if isinstance(one, str) else one.text) == variant.text for one in made)
 
 
 def _source_label(rewriter: Rewriter) -> str:
@@ -215,9 +216,10 @@ def _first_valid(
     findings: tuple[Finding, ...] = ()
     for number in range(_MOST_TRIES):
         try:
-            draft = candidates.send(findings) if number else next(candidates)
+            made = candidates.send(findings) if number else next(candidates)
         except StopIteration:
             break
+        draft = Draft(text=made) if isinstance(made, str) else made
         findings = _objections(draft, request, rewriter, judge, taken) or tuple(also(draft.text))
         if not findings:
             candidates.close()
