@@ -81,6 +81,7 @@ class VariantMaker:
         self._settings = settings
         self._create_rewriter = create_rewriter
         self._rewriters: dict[str, Rewriter] = {}
+        self._unkept: dict[Path, tuple[Path, Task, Sequence[Variant]]] = {}
 
     @cached_property
     def library(self) -> Library:
@@ -162,6 +163,19 @@ class VariantMaker:
         paid = (each.usage for each in self._rewriters.values() if isinstance(each, LlmRewriter))
         return sum(paid, start=Usage())
 
+    def keep(self) -> None:
+        """Keep the variants that were made, so that later runs need not make them again.
+
+        Not called while tests are only collected, which leaves nothing behind.
+        """
+        if not self._unkept:
+            return
+        with _locked(self._kept):
+            for target, (folder, task, made) in self._unkept.items():
+                if not target.is_dir():
+                    _write_whole(folder, task, made)
+        self._unkept.clear()
+
     def close(self) -> None:
         """Close the models that reword."""
         for rewriter in self._rewriters.values():
@@ -242,14 +256,21 @@ class VariantMaker:
         ]
         if not paid:
             identity += [template, self._code_digest]
-        kept = self._root / self._settings.store / "variants"
-        folder = kept / text_hash(json.dumps(identity))[:16]
-        with _locked(kept):
-            if not folder_of(folder, task.id).is_dir():
-                _write_whole(folder, task, make())
+        folder = self._kept / text_hash(json.dumps(identity))[:16]
         if paid:
+            with _locked(self._kept):
+                if not folder_of(folder, task.id).is_dir():
+                    _write_whole(folder, task, make())
             return self._read_frozen(folder, task, settings)
-        return load_frozen(folder, task)
+        if folder_of(folder, task.id).is_dir():
+            return load_frozen(folder, task)
+        made = make()
+        self._unkept[folder_of(folder, task.id)] = (folder, task, made)
+        return made
+
+    @property
+    def _kept(self) -> Path:
+        return self._root / self._settings.store / "variants"
 
     @cached_property
     def _code_digest(self) -> str:

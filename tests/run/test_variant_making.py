@@ -38,7 +38,9 @@ def reworded(tmp_path, backend=None, **values):
         lambda name, library: rewriter_named(name, backend=backend, library=library),
     )
     with closing(made):
-        return made.variants_of(TASK, chosen)
+        variants = made.variants_of(TASK, chosen)
+        made.keep()
+        return variants
 
 
 def test_rules_make_them_by_default(tmp_path):
