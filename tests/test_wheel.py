@@ -58,6 +58,13 @@ def test_types_schema_and_page_are_in_it(wheel):
     assert {
         "pytest_promptse/py.typed",
         "pytest_promptse/record/record.schema.json",
+        "pytest_promptse/psychometrics/csi/data/NOTICE",
+        "pytest_promptse/psychometrics/csi/data/ipip_big_five.json",
+        "pytest_promptse/psychometrics/csi/data/words_developer.jsonl",
+        "pytest_promptse/psychometrics/csi/data/words_en.jsonl",
+        "pytest_promptse/psychometrics/csi/data/words_zh.jsonl",
+        "pytest_promptse/psychometrics/emotionbench/data/human_norms.json",
+        "pytest_promptse/psychometrics/emotionbench/data/situations.json",
         "pytest_promptse/reports/html/page/page.html.j2",
     } <= names
 

@@ -129,6 +129,19 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     exact: Interval | None
 
 
+class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of ``n`` completions differ within their prompts.
+
+    ``equal_pairs`` counts pairs of equal completions of one prompt; ``expected_pairs`` is about the
+    largest number that independent samples explain, None without log-probabilities.
+    """
+
+    n: int
+    distinct: int
+    equal_pairs: int
+    expected_pairs: float | None
+
+
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite with one model and one prompt template.
 
@@ -174,6 +187,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     shortfall: EstimateRecord | None = None
     flips: EstimateRecord | None = None
     speaks_for: str | None = None
+    answers: AnswersRecord | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
     ess_median: float | None
@@ -346,6 +360,36 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     oldest: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model wrote as an ``llm:`` rewriter.
+
+    Attributes
+    ----------
+    rewriter
+        Name and version.
+    model
+        The model as ``BACKEND:NAME``.
+    instruction
+        What it was told, before the values of each task were filled in.
+    variants
+        Number of variants whose texts were judged.
+    texts
+        Number of texts, the rejected ones included.
+    accepted
+        Number of accepted texts. ``accepted / texts`` is the acceptance rate.
+    rules
+        In how many rejected texts each rule was broken.
+    """
+
+    rewriter: str
+    model: str
+    instruction: str
+    variants: int
+    texts: int
+    accepted: int
+    rules: dict[str, int]
+
+
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, and why."""
 
@@ -502,8 +546,8 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``rewording`` is the usage of an ``llm:`` rewriter, which ``usage`` excludes. ``shard`` is the
-    plan of a run in shards, which ``promptse merge`` of the same version reads.
+    ``usage`` includes the requests of an ``llm:`` rewriter. ``shard`` is the plan of a run in
+    shards, which ``promptse merge`` of the same version reads.
     """
 
     schema: str
@@ -520,7 +564,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     tasks: Sequence[TaskRecord]
     voices: list[SubgroupsRecord] = []
     usage: UsageRecord
-    rewording: UsageRecord | None = None
+    rewriting: list[RewritingRecord] = []
     errors: list[ErrorRecord]
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []

@@ -266,10 +266,17 @@ def variant_row(
         causes=[sample.cause for sample in judged],
         logprobs=[sample.completion.logprob for sample in judged],
         n_tokens=[sample.completion.n_tokens for sample in judged],
+        answers=_first_equal([sample.completion.text for sample in judged]),
         details=details,
         samples=_frequent_outcomes(judged),
         tokens=tokens,
     )
+
+
+def _first_equal(texts: Sequence[str]) -> list[int]:
+    """Return for each text the place of the first one that is equal."""
+    first: dict[str, int] = {}
+    return [first.setdefault(text, place) for place, text in enumerate(texts)]
 
 
 def _frequent_outcomes(judged: Sequence[JudgedSample]) -> list[SampleRow]:

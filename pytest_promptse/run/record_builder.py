@@ -20,6 +20,7 @@ from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
     SCHEMA,
+    AnswersRecord,
     DrawRecord,
     EmotionRecord,
     ErrorRecord,
@@ -30,6 +31,7 @@ from pytest_promptse.record.schema import (
     ModelRecord,
     PromptRecord,
     Record,
+    RewritingRecord,
     RobustnessRecord,
     RoundsRecord,
     SampleRecord,
@@ -42,12 +44,14 @@ from pytest_promptse.record.schema import (
 from pytest_promptse.run.gates import to_samples
 from pytest_promptse.run.provenance import environment, git_state
 from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
+from pytest_promptse.scoring.copies import PromptAnswers, count_answers
 from pytest_promptse.scoring.robustness import task_robustness
 from pytest_promptse.store.run_log import (
     CachedRow,
     ErrorRow,
     GateRow,
     LookRow,
+    RewriteRow,
     ShardRow,
     SuiteKey,
     SuiteRow,
@@ -100,8 +104,8 @@ class RunFacts:
         The backends of the models of the run, by ``BACKEND:NAME``.
     emotions
         The emotions that variants may have, by name.
-    usage, rewording_usage
-        Requests and tokens spent on sampling and on rewording.
+    usage
+        Requests and tokens spent.
     """
 
     started: datetime
@@ -112,7 +116,6 @@ class RunFacts:
     backends: Mapping[str, Backend]
     emotions: Mapping[str, Emotion]
     usage: Usage
-    rewording_usage: Usage
 
 
 def build_record(
@@ -150,7 +153,7 @@ def build_record(
         suites=[],
         tasks=[],
         usage=replace(_usage(facts.usage, cached=cached, price=price), oldest=oldest),
-        rewording=_usage(facts.rewording_usage, cached=0, price=price),
+        rewriting=_rewriting(run_log),
         errors=[],
         emotions={
             name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
@@ -159,6 +162,25 @@ def build_record(
         shard=next(run_log.rows(ShardRow), msgspec.UNSET),
     )
     return fill_record(head, run_log, scores, suite_id=suite_id)
+
+
+def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
+    """Return what each rewriter wrote."""
+    by_rewriter: dict[str, list[RewriteRow]] = {}
+    for row in run_log.rows(RewriteRow):
+        by_rewriter.setdefault(row.rewriter, []).append(row)
+    return [
+        RewritingRecord(
+            rewriter=rewriter,
+            model=rows[0].model,
+            instruction=rows[0].instruction,
+            variants=len(rows),
+            texts=sum(row.texts for row in rows),
+            accepted=sum(row.accepted for row in rows),
+            rules=dict(sorted(sum((Counter(row.rules) for row in rows), Counter()).items())),
+        )
+        for rewriter, rows in by_rewriter.items()
+    ]
 
 
 def fill_record(
@@ -243,6 +265,7 @@ def _suites(
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         measured: list[MeasuredPrompt] = []
+        answered: list[PromptAnswers] = []
         draws = all_draws or suite.settings["record_samples"] == "all"
         for rows in run_log.measured(suite, VariantRow):
             own = [
@@ -257,12 +280,44 @@ def _suites(
                 for row in rows
             ]
             measured += own
+            answered += [
+                PromptAnswers(labels=row.answers, logprobs=row.logprobs, n_tokens=row.n_tokens)
+                for row in rows
+                if row.answers
+            ]
             tasks.append(_task(suite, by_id.get(rows[0].task), rows, own, all_draws=draws))
         decided, end = gates[suite.key], ends.get(suite.key)
-        suites.append(_suite(suite, scored, decided, measured, quadrants, end=end))
+        made = _suite(suite, scored, decided, measured, quadrants, end=end)
+        suites.append(_with_answers(made, answered))
         by_model[suite.model, suite.template] += measured
     subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
     return _adjust_p_values(suites), tasks, subgroups
+
+
+def _with_answers(suite: SuiteRecord, answered: list[PromptAnswers]) -> SuiteRecord:
+    """Add how many completions differ, and a warning where more are equal than chance explains."""
+    if not answered:
+        return suite
+    temperature = float(suite.settings["temperature"])
+    found = count_answers(answered, temperature=temperature)
+    warnings = list(suite.warnings)
+    if found.copied:
+        warnings.append(
+            f"only {found.distinct} of {found.n} answers differ within their prompts: "
+            f"{found.equal_pairs} pairs are equal, and independent samples at temperature "
+            f"{temperature:g} explain about {found.expected_pairs:.0f}; the server may cache "
+            "answers or ignore the seed, and p-values are then too small"
+        )
+    return replace(
+        suite,
+        answers=AnswersRecord(
+            n=found.n,
+            distinct=found.distinct,
+            equal_pairs=found.equal_pairs,
+            expected_pairs=found.expected_pairs,
+        ),
+        warnings=warnings,
+    )
 
 
 def _adjust_p_values(suites: list[SuiteRecord]) -> list[SuiteRecord]:

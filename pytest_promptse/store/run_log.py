@@ -97,7 +97,8 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
     """The outcomes of one variant: all that scores are computed from, without texts.
 
     The lists have one entry per sample, in sample order. In ``causes``, ``""`` stands for a sample
-    that passed.
+    that passed. ``answers`` has the place of the first sample with the same completion; it is empty
+    in logs of earlier versions.
     """
 
     suite: str
@@ -112,6 +113,7 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
     causes: list[str]
     logprobs: list[float | None]
     n_tokens: list[int | None]
+    answers: list[int] = []
 
     @property
     def key(self) -> SuiteKey:
@@ -211,6 +213,35 @@ class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
     suites: list[ShardSuiteRow]
 
 
+class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The texts that a model wrote for one variant.
+
+    Attributes
+    ----------
+    rewriter
+        Name and version, such as ``llm:openai:gpt-4.1/1a2b3c4d``.
+    instruction
+        What the model was told, before the task's own values were filled in.
+    variant
+        Id and seed of the variant.
+    texts
+        Number of texts, the accepted one included.
+    accepted
+        Whether one was accepted.
+    rules
+        In how many rejected texts each rule was broken.
+    """
+
+    rewriter: str
+    model: str
+    instruction: str
+    task: str
+    variant: str
+    texts: int
+    accepted: bool
+    rules: dict[str, int]
+
+
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, and why."""
 
@@ -262,10 +293,29 @@ class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Row = TypeVar(
-    "Row", SuiteRow, LookRow, VariantRow, GateRow, ShardRow, ErrorRow, CachedRow, ProgressRow
+    "Row",
+    SuiteRow,
+    LookRow,
+    VariantRow,
+    GateRow,
+    ShardRow,
+    RewriteRow,
+    ErrorRow,
+    CachedRow,
+    ProgressRow,
 )
 Measured = TypeVar("Measured", OutcomeRow, VariantRow)
-AnyRow = SuiteRow | LookRow | VariantRow | GateRow | ShardRow | ErrorRow | CachedRow | ProgressRow
+AnyRow = (
+    SuiteRow
+    | LookRow
+    | VariantRow
+    | GateRow
+    | ShardRow
+    | RewriteRow
+    | ErrorRow
+    | CachedRow
+    | ProgressRow
+)
 
 
 _SEPARATOR = "\x1f"
@@ -291,6 +341,8 @@ def _name(row: AnyRow) -> str:
             parts = (*_key_parts(row.key), row.task, row.variant)
         case GateRow():
             parts = (*_key_parts(row.key), row.task or "", row.name)
+        case RewriteRow():
+            parts = (row.rewriter, row.task, row.variant)
         case ErrorRow():
             parts = (row.where,)
         case CachedRow():

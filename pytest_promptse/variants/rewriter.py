@@ -81,8 +81,10 @@ class Rewriter(Protocol):
     def waives(self) -> frozenset[str]:
         """Names of rules that do not apply."""
 
-    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
-        """Yield candidates; what each was rejected for is sent back in.
+    def candidates(
+        self, request: RewriteRequest
+    ) -> Generator[Draft | str, Sequence[Finding], None]:
+        """Yield candidates, or their texts; what each was rejected for is sent back in.
 
         The generator ends where the rewriter gives up. The same request yields the same
         candidates where the rewriter is deterministic.

@@ -22,7 +22,7 @@ def project(tmp_path, monkeypatch):
 def test_without_a_target_the_summary_is_printed(capsys):
     assert main(["report", "run.json"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("tiny, mode promptse, weights by sum, 7 variants\n")
+    assert "\ntiny, mode promptse, weights by sum, 7 variants\n" in out
     assert max(map(len, out.splitlines())) <= 80
     assert "\x1b" not in out
 

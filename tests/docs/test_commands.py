@@ -19,6 +19,11 @@ NOT_RUN = {
     "promptse batch submit": "tests/plugin/test_batch.py runs it",
     "vllm run-batch": "needs vllm and downloads a model",
     "promptse store import": "tests/store/test_transfer.py runs it on two stores",
+    "example_suites/csi": "tests/plugin/test_psychometrics.py runs such suites",
+    "example_suites/emotionbench": "tests/plugin/test_psychometrics.py runs such suites",
+    "example_suites/manipulation": "tests/plugin/test_psychometrics.py runs such suites",
+    "promptse csi": "tests/psychometrics/csi runs it",
+    "promptse emotionbench": "tests/psychometrics/emotionbench runs it",
     "replay:samples.jsonl": "tests/plugin/test_humaneval_samples.py runs it on such a file",
 }
 # Added to pytest's options where a page asks for more than a test should take.

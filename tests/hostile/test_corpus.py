@@ -98,6 +98,6 @@ def test_no_canary_was_touched(judged):
 
 def test_the_corpus_is_as_large_as_promised():
     hostile = [name for name in NAMES if name.startswith("hostile/")]
-    assert len(hostile) >= 100
+    assert len(hostile) >= 300
     assert len(NAMES) - len(hostile) >= 40
-    assert len({name.split("/")[1] for name in hostile}) >= 15
+    assert len({name.split("/")[1] for name in hostile}) >= 20

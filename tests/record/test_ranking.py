@@ -137,7 +137,7 @@ def test_the_summary_ranks_and_names_what_is_real(ask):
     assert "significant: pass@1: short better than long, vague; long better than vague" in text
     assert f"{MINUS}0.70*" in text
     assert "where" not in text
-    assert "template vague" not in text
+    assert "tiny with template vague" not in text
 
 
 def test_a_harmful_wording_is_named_with_its_template(ask):

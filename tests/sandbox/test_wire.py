@@ -186,3 +186,33 @@ def test_any_bytes_give_a_value_or_a_wire_error(message):
         decode(message)
     except wire.WireError:
         return
+
+
+def test_a_fraction_whose_reduction_takes_long_is_refused_before_it_is_built():
+    big = hex(3**100_000)
+    message = json.dumps([[0, 1, 6, 1, 0, 1, 6, 1, 13, 2], [big, big]]).encode()
+    start = time.thread_time()
+    with pytest.raises(wire.WireError, match="bits"):
+        decode(message)
+    assert time.thread_time() - start < 0.5
+
+
+@pytest.mark.parametrize("operation", [wire.SET, wire.DEQUE])
+def test_empty_containers_are_counted_before_they_are_built(operation):
+    parts = [None] if operation == wire.DEQUE else []
+    one = [0, len(parts), operation, len(parts)]
+    message = json.dumps([one * 1_300_000 + [wire.LIST, 1_300_000], parts * 1_300_000]).encode()
+    with pytest.raises(wire.WireError, match=r"bytes|parts"):
+        decode(message)
+
+
+def test_a_range_of_huge_numbers_is_refused():
+    huge = hex(2**100_000)
+    message = json.dumps([[0, 1, 6, 1, 0, 1, 6, 1, 0, 1, 10, 3], [huge, huge, 1]]).encode()
+    with pytest.raises(wire.WireError, match="64 bits"):
+        decode(message)
+
+
+def test_three_million_numbers_and_ten_megabytes_of_text_survive():
+    assert decode(encode(list(range(3_000_000))))[-1] == 2_999_999
+    assert len(decode(encode("x" * 10_000_000))) == 10_000_000

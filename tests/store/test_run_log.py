@@ -84,10 +84,10 @@ def test_an_outcome_is_a_row_without_its_texts(run_log):
     [[whole]] = run_log.measured(SUITE, VariantRow)
     [[outcome]] = run_log.measured(SUITE, OutcomeRow)
     assert whole == written
-    assert outcome == run_log.variant(SUITE.key, "sum", "d0.3-tired-0")
+    assert outcome == run_log.variant(SUITE.key, "sum", "d0.3-tired-0", OutcomeRow)
     assert (outcome.n, outcome.passes) == (2, 1)
     assert not hasattr(outcome, "samples")
-    assert run_log.variant(SUITE.key, "sum", "original") is None
+    assert run_log.variant(SUITE.key, "sum", "original", OutcomeRow) is None
 
 
 def test_a_suite_is_scored_again_once_more_of_it_was_measured(run_log):

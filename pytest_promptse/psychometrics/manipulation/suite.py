@@ -45,7 +45,7 @@ from pytest_promptse.scoring.gate import judge_gate
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.generate import generate
 from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.registry import REWRITERS, rewriter_named
+from pytest_promptse.variants.registry import rewriter_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 __all__ = ["ManipulationSettings", "ManipulationSuite", "plan_manipulation"]
 
 # The rewriter whose variants have other words and no emotion.
-_CONTROL_REWRITER = next(name for name in ("neutral", "paraphrase") if name in REWRITERS)
+_CONTROL_REWRITER = "neutral"
 _LABEL = "label"
 _LABEL_TOKENS = 16
 

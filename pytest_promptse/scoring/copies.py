@@ -1,0 +1,93 @@
+r"""Whether answers are equal more often than independent sampling explains.
+
+All statistics take the samples of a prompt as independent draws. A server that caches answers or
+ignores the seed returns copies: sampling noise is then larger than the noise floor says, and a
+stable model seems sensitive to wording.
+
+Equal answers are no proof of copies, since a model that is sure of its answer repeats it. How often
+it may do so follows from its log-probabilities. An answer of T tokens with log-probability
+:math:`\ell` has tokens of mean probability :math:`p = e^{\ell / T}`. If each of them has one
+competitor with the remaining probability, sampling at temperature t makes it
+:math:`p^{1/t} / (p^{1/t} + (1 - p)^{1/t})`, and the whole answer as probable as its T-th power.
+Real tokens are less even than that, which makes a repeated answer less probable still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Chance alone may double a small number of equal pairs.
+_TIMES, _PLUS = 2.0, 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptAnswers:
+    """The answers of one prompt: equal ones have equal ``labels``, shape (m,).
+
+    ``logprobs`` and ``n_tokens`` are None where the model returns none.
+    """
+
+    labels: Sequence[int]
+    logprobs: Sequence[float | None]
+    n_tokens: Sequence[int | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """How many answers of ``n`` differ within their prompts.
+
+    ``equal_pairs`` counts pairs of equal answers to one prompt; ``expected_pairs`` is about the
+    largest number that independent samples explain, None without log-probabilities.
+    """
+
+    n: int
+    distinct: int
+    equal_pairs: int
+    expected_pairs: float | None
+
+    @property
+    def copied(self) -> bool:
+        """Whether there are more equal pairs than independent samples explain."""
+        return (
+            self.expected_pairs is not None
+            and self.equal_pairs > _TIMES * self.expected_pairs + _PLUS
+        )
+
+
+def count_answers(prompts: Iterable[PromptAnswers], *, temperature: float) -> Answers:
+    """Count distinct and equal answers over prompts.
+
+    Parameters
+    ----------
+    prompts
+        The answers of each prompt.
+    temperature
+        Of the samples, >= 0. At 0 all answers may be equal, and any number of pairs is expected.
+    """
+    n = distinct = pairs = 0
+    expected: float | None = 0.0
+    for prompt in prompts:
+        m = len(prompt.labels)
+        counts = np.unique(np.asarray(prompt.labels), return_counts=True)[1]
+        n, distinct = n + m, distinct + counts.size
+        pairs += int((counts * (counts - 1) // 2).sum())
+        if temperature == 0.0:
+            expected = None
+        if expected is None:
+            continue
+        if None in prompt.logprobs or None in prompt.n_tokens:
+            expected = None
+            continue
+        logprob = np.array(prompt.logprobs, dtype=np.float64)
+        tokens = np.maximum(np.array(prompt.n_tokens, dtype=np.float64), 1.0)
+        each = np.clip(np.exp(logprob / tokens), 1e-12, 1.0 - 1e-12)
+        sharper = expit((np.log(each) - np.log1p(-each)) / temperature)
+        expected += (m - 1) / 2.0 * float((sharper**tokens).sum())
+    return Answers(n=n, distinct=distinct, equal_pairs=pairs, expected_pairs=expected)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pytest_promptse.scoring.copies import PromptAnswers, count_answers
+
+
+def sampled(seed: int, *, copies: float, temperature: float, tokens: int = 20, m: int = 8):
+    """Prompts whose answers are drawn token by token from two choices, some copied."""
+    rng = np.random.default_rng(seed)
+    prompts = []
+    for _ in range(30):
+        p = rng.uniform(0.6, 0.95, tokens)
+        tempered = p ** (1 / temperature) / (p ** (1 / temperature) + (1 - p) ** (1 / temperature))
+        picked = rng.random((m, tokens)) < tempered
+        for i in range(1, m):
+            if rng.random() < copies:
+                picked[i] = picked[i - 1]
+        logprobs = np.where(picked, np.log(p), np.log(1 - p)).sum(axis=1)
+        labels = np.unique(picked, axis=0, return_inverse=True)[1].ravel()
+        prompts.append(
+            PromptAnswers(labels=labels.tolist(), logprobs=logprobs.tolist(), n_tokens=[tokens] * m)
+        )
+    return count_answers(prompts, temperature=temperature)
+
+
+@pytest.mark.parametrize("temperature", [0.2, 0.7, 1.0])
+def test_independent_answers_are_not_taken_for_copies(temperature):
+    assert not any(sampled(seed, copies=0, temperature=temperature).copied for seed in range(10))
+
+
+def test_copies_are_noticed():
+    assert all(sampled(seed, copies=0.3, temperature=1.0).copied for seed in range(10))
+
+
+def test_distinct_answers_and_equal_pairs_are_counted():
+    prompts = [
+        PromptAnswers(labels=[0, 0, 0, 1], logprobs=[None] * 4, n_tokens=[None] * 4),
+        PromptAnswers(labels=[0, 1], logprobs=[None] * 2, n_tokens=[None] * 2),
+    ]
+    found = count_answers(prompts, temperature=0.5)
+    assert (found.n, found.distinct, found.equal_pairs) == (6, 4, 3)
+    assert found.expected_pairs is None
+    assert not found.copied
+
+
+def test_greedy_answers_may_all_be_equal():
+    prompts = [PromptAnswers(labels=[0] * 8, logprobs=[-20.0] * 8, n_tokens=[30] * 8)] * 20
+    assert not count_answers(prompts, temperature=0.0).copied
+    assert count_answers(prompts, temperature=1.0).copied
