@@ -303,6 +303,8 @@ class PromptseRun:
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
         self._expire(keys)
+        # The store is open by now, so its folder can be written to.
+        self._variant_maker.keep()
         oldest = self.store.oldest(keys)
         self._sampler = Sampler(
             self.store,

@@ -115,6 +115,7 @@ class VariantMaker:
         self._settings = settings
         self._create_rewriter = create_rewriter
         self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
+        self._unkept: dict[Path, tuple[Path, Task, Sequence[Variant]]] = {}
 
     @cached_property
     def library(self) -> Library:
@@ -198,6 +199,19 @@ class VariantMaker:
             ),
         )
 
+    def keep(self) -> None:
+        """Keep the variants that were made, so that later runs need not make them again.
+
+        Not called while tests are only collected, which leaves nothing behind.
+        """
+        if not self._unkept:
+            return
+        with _locked(self._kept):
+            for target, (folder, task, made) in self._unkept.items():
+                if not target.is_dir():
+                    _write_whole(folder, task, made)
+        self._unkept.clear()
+
     def _rewriter(self, name: str) -> Rewriter | LlmRewriter:
         if name not in self._rewriters:
             self._rewriters[name] = self._create_rewriter(name, self.library)
@@ -265,13 +279,17 @@ class VariantMaker:
             view.template.digest if view else "",
             self._code_digest,
         ]
-        kept = self._root / self._settings.store / "variants"
-        folder = kept / text_hash(json.dumps(identity))[:16]
-        with _locked(kept):
-            if not folder_of(folder, task.id).is_dir():
-                made = [each for each in make() if not isinstance(each, Rewrite)]
-                _write_whole(folder, task, made)
-        return load_frozen(folder, task)
+        folder = self._kept / text_hash(json.dumps(identity))[:16]
+        target = folder_of(folder, task.id)
+        if target.is_dir():
+            return load_frozen(folder, task)
+        made = tuple(each for each in make() if not isinstance(each, Rewrite))
+        self._unkept[target] = (folder, task, made)
+        return made
+
+    @property
+    def _kept(self) -> Path:
+        return self._root / self._settings.store / "variants"
 
     @cached_property
     def _code_digest(self) -> str:

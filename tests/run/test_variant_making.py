@@ -36,7 +36,9 @@ def reworded(tmp_path, backend=None, **values):
         chosen,
         lambda name, library: create_rewriter(name, backend=backend, library=library),
     )
-    return made.variants_of(TASK, chosen)
+    variants = made.variants_of(TASK, chosen)
+    made.keep()
+    return variants
 
 
 def test_rules_make_them_by_default(tmp_path):
