@@ -210,4 +210,4 @@ def _mean(summary: dict[str, Any]) -> str:
 def _cell(row: dict[str, Any] | None) -> str:
     if row is None or row["delta"] is None:
         return "-"
-    return f"{_ARROWS[row['arrow']]} ({round(row['delta'], 9):+.1f})"
+    return f"{_ARROWS[row['arrow']]} ({row['delta']:+.1f})"

@@ -5,27 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError, nearest
 from pytest_promptse.variants.audit import audit
 from pytest_promptse.variants.files import write
-from pytest_promptse.variants.generate import VariantSet, generate, rewriter_named
+from pytest_promptse.variants.generate import VariantSet, generate
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
-from pytest_promptse.variants.registry import REWRITERS
+from pytest_promptse.variants.registry import REWRITERS, create_rewriter
 from pytest_promptse.variants.show import described, difference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.tasks.task import Task
 
-_CACHE = Path(".promptse/variants")
+_STORE = Path(".promptse")
+_CACHE = _STORE / "variants"
 UNNAMED = "unnamed"
 """The entry point on record for a prompt that names none."""
 
@@ -144,57 +145,52 @@ def _backend(spec: str) -> Backend:
     return create_backend(spec, ModelOptions())
 
 
-class _Maker:
-    """Tasks, library, rewriter and settings of the commands that make variants."""
+def _made(chosen: argparse.Namespace) -> Iterator[tuple[Task, VariantSet]]:
+    """Yield the tasks with the variants that the arguments request."""
+    library = Library.load(chosen.library_dir)
+    rewriter = create_rewriter(chosen.rewriter, backend=_backend, library=library)
+    tasks = _tasks(chosen)
+    drawn = {
+        "distances": chosen.distances,
+        "per_distance": chosen.per_distance,
+        "emotions": chosen.emotions,
+        "personalities": chosen.personalities,
+        "seed": chosen.seed,
+        "library": library,
+    }
+    if not isinstance(rewriter, LlmRewriter):
+        for task in tasks:
+            yield task, generate(task, rewriter=rewriter, **drawn)
+        return
+    from pytest_promptse.run.model_variants import (  # noqa: PLC0415 - only a model needs a store
+        rewrites,
+        write_all,
+    )
 
-    def __init__(self, chosen: argparse.Namespace) -> None:
-        self.library = Library.load(chosen.library_dir)
-        self.rewriter = rewriter_named(chosen.rewriter, backend=_backend, library=self.library)
-        self.tasks = _tasks(chosen)
-        self._chosen = chosen
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if isinstance(self.rewriter, LlmRewriter):
-            self.rewriter.close()
-            usage = self.rewriter.usage
-            sys.stdout.write(
-                f"{self.rewriter.name}: {usage.requests} requests, "
-                f"{usage.prompt_tokens} tokens in, {usage.completion_tokens} out\n"
-            )
-
-    def make(self, task: Task) -> VariantSet:
-        """Return the variants of `task` that the arguments request."""
-        chosen = self._chosen
-        return generate(
-            task,
-            distances=chosen.distances,
-            per_distance=chosen.per_distance,
-            emotions=chosen.emotions,
-            personalities=chosen.personalities,
-            seed=chosen.seed,
-            rewriter=self.rewriter,
-            library=self.library,
-        )
+    wanted = {task.id: rewrites(task, rewriter, **drawn) for task in tasks}
+    everything = [each for own in wanted.values() for each in own]
+    written = write_all(everything, partial(_backend, rewriter.spec), folder=_STORE)
+    sys.stdout.write(
+        f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "
+        f"in, {written.usage.completion_tokens} out; {len(everything)} of {written.n_texts} texts "
+        "accepted\n"
+    )
+    for task in tasks:
+        variants = tuple(written.variants[each] for each in wanted[task.id])
+        rules = Counter(rule for each in wanted[task.id] for rule in written.rejected[each])
+        yield task, VariantSet(variants=variants, rejected=rules, snippets={})
 
 
 def _make(chosen: argparse.Namespace) -> int:
     rejected: Counter[str] = Counter()
     count = 0
-    with _Maker(chosen) as maker:
-        for task in maker.tasks:
-            made = maker.make(task)
-            write(chosen.into, task, made.variants)
-            rejected.update(made.rejected)
-            count += len(made.variants)
-    sys.stdout.write(f"{count} variants of {len(maker.tasks)} tasks in {chosen.into}\n")
+    n_tasks = 0
+    for task, made in _made(chosen):
+        n_tasks += 1
+        write(chosen.into, task, made.variants)
+        rejected.update(made.rejected)
+        count += len(made.variants)
+    sys.stdout.write(f"{count} variants of {n_tasks} tasks in {chosen.into}\n")
     if rejected:
         sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected)}\n")
     return 0
@@ -209,14 +205,13 @@ def _show(chosen: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415 - only what is looked at needs it
 
     console = Console(highlight=False, soft_wrap=True)
-    with _Maker(chosen) as maker:
-        for task in maker.tasks:
-            console.rule(f"{task.id} original")
-            console.print(task.prompt, markup=False)
-            for variant in maker.make(task).variants:
-                console.rule(f"{variant.id}  measured {variant.measured_distance:.3f}")
-                shown = variant.text if chosen.plain else difference(task.prompt, variant.text)
-                console.print(shown, markup=False)
+    for task, made in _made(chosen):
+        console.rule(f"{task.id} original")
+        console.print(task.prompt, markup=False)
+        for variant in made.variants:
+            console.rule(f"{variant.id}  measured {variant.measured_distance:.3f}")
+            shown = variant.text if chosen.plain else difference(task.prompt, variant.text)
+            console.print(shown, markup=False)
     return 0
 
 
@@ -224,14 +219,12 @@ def _stats(chosen: argparse.Namespace) -> int:
     measured: dict[float, list[float]] = {distance: [] for distance in chosen.distances}
     emotions: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
-    with _Maker(chosen) as maker:
-        library = maker.library
-        for task in maker.tasks:
-            made = maker.make(task)
-            rejected.update(made.rejected)
-            for variant in made.variants:
-                measured[variant.distance].append(variant.measured_distance)
-                emotions[variant.emotion or variant.rewriter] += 1
+    library = Library.load(chosen.library_dir)
+    for _, made in _made(chosen):
+        rejected.update(made.rejected)
+        for variant in made.variants:
+            measured[variant.distance].append(variant.measured_distance)
+            emotions[variant.emotion or variant.rewriter] += 1
     sys.stdout.write("distance  level      variants  lowest  mean   highest\n")
     for distance, values in measured.items():
         level = library.level(distance)

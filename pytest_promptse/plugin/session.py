@@ -43,7 +43,7 @@ from pytest_promptse.reports.writers import WRITERS
 from pytest_promptse.run.plan import PlannedGate
 from pytest_promptse.run.run import PromptseRun
 from pytest_promptse.run.shards import plan_shard
-from pytest_promptse.variants.generate import rewriter_named
+from pytest_promptse.variants.registry import create_rewriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pytest_promptse.store.run_log import Progress, SuiteKey
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
+    from pytest_promptse.variants.llm import LlmRewriter
 
 NAME = "promptse-session"
 """The name under which the session object is registered with the plugin manager."""
@@ -319,9 +320,9 @@ class PromptseSession:
         )
         return found or create_backend(spec, options)
 
-    def _create_rewriter(self, spec: str, library: Library) -> Rewriter:
+    def _create_rewriter(self, spec: str, library: Library) -> Rewriter | LlmRewriter:
         found: Rewriter | None = self._config.hook.pytest_promptse_rewriter(spec=spec)
-        return found or rewriter_named(spec, backend=self._create_backend, library=library)
+        return found or create_rewriter(spec, backend=self.run.backend, library=library)
 
     def _start(
         self,
@@ -354,12 +355,6 @@ class PromptseSession:
                 "tasks; promptse merge decides the gates"
             )
         self._headlines += run.store.warnings
-        paid = run.rewording_usage
-        if paid.requests:
-            self._headlines.append(
-                f"promptse: rewording took {paid.requests} requests, "
-                f"{paid.prompt_tokens} + {paid.completion_tokens} tokens"
-            )
         self._reports = not self._is_worker
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
             signal.signal(signal.SIGTERM, _interrupt)

@@ -362,6 +362,36 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     oldest: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model wrote as an ``llm:`` rewriter.
+
+    Attributes
+    ----------
+    rewriter
+        Name and version.
+    model
+        The model as ``BACKEND:NAME``.
+    instruction
+        What it was told, before the values of each task were filled in.
+    variants
+        Number of variants whose texts were judged.
+    texts
+        Number of texts, the rejected ones included.
+    accepted
+        Number of accepted texts. ``accepted / texts`` is the acceptance rate.
+    rules
+        In how many rejected texts each rule was broken.
+    """
+
+    rewriter: str
+    model: str
+    instruction: str
+    variants: int
+    texts: int
+    accepted: int
+    rules: dict[str, int]
+
+
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, and why."""
 
@@ -518,8 +548,8 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``rewording`` is the usage of an ``llm:`` rewriter, which ``usage`` excludes. ``shard`` is the
-    plan of a run in shards, which ``promptse merge`` of the same version reads.
+    ``usage`` includes the requests of an ``llm:`` rewriter. ``shard`` is the plan of a run in
+    shards, which ``promptse merge`` of the same version reads.
     """
 
     schema: str
@@ -536,7 +566,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     tasks: Sequence[TaskRecord]
     voices: list[SubgroupsRecord] = []
     usage: UsageRecord
-    rewording: UsageRecord | None = None
+    rewriting: list[RewritingRecord] = []
     errors: list[ErrorRecord]
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,7 +28,7 @@ from pytest_promptse.store.run_log import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_promptse.record.schema import PromptRecord, Record, TaskRecord
+    from pytest_promptse.record.schema import PromptRecord, Record, RewritingRecord, TaskRecord
     from pytest_promptse.store.run_log import GatePlanRow
     from pytest_promptse.store.store import Store
 
@@ -238,12 +239,29 @@ def _joined(ours: Record, theirs: Record) -> Record:
         models=models,
         psychometrics=ours.psychometrics or theirs.psychometrics,
         usage=_sum(ours.usage, theirs.usage),
-        rewording=(
-            _sum(ours.rewording, theirs.rewording)
-            if ours.rewording is not None and theirs.rewording is not None
-            else ours.rewording or theirs.rewording
-        ),
+        rewriting=_joined_rewriting(ours.rewriting, theirs.rewriting),
     )
+
+
+def _joined_rewriting(
+    ours: list[RewritingRecord], theirs: list[RewritingRecord]
+) -> list[RewritingRecord]:
+    """Return what each rewriter wrote in both runs."""
+    joined = {each.rewriter: each for each in ours}
+    for other in theirs:
+        own = joined.get(other.rewriter)
+        joined[other.rewriter] = (
+            other
+            if own is None
+            else replace(
+                own,
+                variants=own.variants + other.variants,
+                texts=own.texts + other.texts,
+                accepted=own.accepted + other.accepted,
+                rules=dict(sorted((Counter(own.rules) + Counter(other.rules)).items())),
+            )
+        )
+    return list(joined.values())
 
 
 def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.run.variant_making import VariantPrompt
+    from pytest_promptse.run.variant_making import PendingTexts, VariantPrompt
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
@@ -40,12 +40,16 @@ class PlannedVariant:
         The samples to take of it.
     task_text
         The task as the prompt words it, without the template around it.
+    pending
+        The texts that a model has still to write; None for a variant that has its text. Until
+        they are written, `job` has the original's prompt and a key that no completion has.
     """
 
     task: Task
     variant: Variant
     job: Job
     task_text: str
+    pending: PendingTexts | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -288,6 +292,43 @@ def check_ids(tasks: Sequence[Task], where: str) -> None:
         seen.add(task.id)
 
 
+def with_text(
+    planned: PlannedVariant, made: VariantPrompt, identity: Mapping[str, str]
+) -> PlannedVariant:
+    """Return a pending variant with the text that was written for it.
+
+    Parameters
+    ----------
+    planned
+        The pending variant.
+    made
+        Its text and prompt.
+    identity
+        What identifies the model that is sent the prompt.
+    """
+    job = planned.job
+    identity = _identity_for(planned.task, identity)
+    return replace(
+        planned,
+        variant=made.variant,
+        task_text=made.task_text,
+        pending=None,
+        job=replace(
+            job,
+            key=completion_key(identity, made.prompt, job.decoding, job.seed),
+            prompt=made.prompt,
+        ),
+    )
+
+
+def _identity_for(task: Task, identity: Mapping[str, str]) -> Mapping[str, str]:
+    """Return what the completions for a task depend on besides prompt, decoding and seed."""
+    if identity.get("backend") == "reference":
+        # The reference backend returns the task's solution, so its completions depend on it.
+        return {**identity, "reference": text_hash(task.reference or "")}
+    return identity
+
+
 def plan_suite(
     suite_id: str,
     tasks: Iterable[Task],
@@ -327,15 +368,12 @@ def plan_suite(
     check_ids(tasks, suite_id)
     variants = []
     for task in tasks:
-        model_identity = identity
-        if identity.get("backend") == "reference":
-            # The reference backend returns the task's solution, so its completions depend on it.
-            model_identity = {**identity, "reference": text_hash(task.reference or "")}
         for own in prompts[task.id]:
             variant, prompt = own.variant, own.prompt
             seed = derive_seed(settings.seed, task.id, variant.distance, variant.index)
+            key = completion_key(_identity_for(task, identity), prompt, decoding, seed)
             job = Job(
-                key=completion_key(model_identity, prompt, decoding, seed),
+                key=key if own.pending is None else f"pending-{key}",
                 model=model,
                 prompt=prompt,
                 decoding=decoding,
@@ -347,7 +385,13 @@ def plan_suite(
                 template=template.name if template else None,
             )
             variants.append(
-                PlannedVariant(task=task, variant=variant, job=job, task_text=own.task_text)
+                PlannedVariant(
+                    task=task,
+                    variant=variant,
+                    job=job,
+                    task_text=own.task_text,
+                    pending=own.pending,
+                )
             )
     suite = Suite(
         id=suite_id,

@@ -31,6 +31,7 @@ from pytest_promptse.record.schema import (
     ModelRecord,
     PromptRecord,
     Record,
+    RewritingRecord,
     RobustnessRecord,
     RoundsRecord,
     SampleRecord,
@@ -50,6 +51,7 @@ from pytest_promptse.store.run_log import (
     ErrorRow,
     GateRow,
     LookRow,
+    RewriteRow,
     ShardRow,
     SuiteKey,
     SuiteRow,
@@ -102,8 +104,8 @@ class RunFacts:
         The backends of the models of the run, by ``BACKEND:NAME``.
     emotions
         The emotions that variants may have, by name.
-    usage, rewording_usage
-        Requests and tokens spent on sampling and on rewording.
+    usage
+        Requests and tokens spent.
     """
 
     started: datetime
@@ -114,7 +116,6 @@ class RunFacts:
     backends: Mapping[str, Backend]
     emotions: Mapping[str, Emotion]
     usage: Usage
-    rewording_usage: Usage
 
 
 def build_record(
@@ -152,7 +153,7 @@ def build_record(
         suites=[],
         tasks=[],
         usage=replace(_usage(facts.usage, cached=cached, price=price), oldest=oldest),
-        rewording=_usage(facts.rewording_usage, cached=0, price=price),
+        rewriting=_rewriting(run_log),
         errors=[],
         emotions={
             name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
@@ -161,6 +162,25 @@ def build_record(
         shard=next(run_log.rows(ShardRow), msgspec.UNSET),
     )
     return fill_record(head, run_log, scores, suite_id=suite_id)
+
+
+def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
+    """Return what each rewriter wrote."""
+    by_rewriter: dict[str, list[RewriteRow]] = {}
+    for row in run_log.rows(RewriteRow):
+        by_rewriter.setdefault(row.rewriter, []).append(row)
+    return [
+        RewritingRecord(
+            rewriter=rewriter,
+            model=rows[0].model,
+            instruction=rows[0].instruction,
+            variants=len(rows),
+            texts=sum(row.texts for row in rows),
+            accepted=sum(row.accepted for row in rows),
+            rules=dict(sorted(sum((Counter(row.rules) for row in rows), Counter()).items())),
+        )
+        for rewriter, rows in by_rewriter.items()
+    ]
 
 
 def fill_record(

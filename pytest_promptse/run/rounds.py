@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from pytest_promptse.run.plan import PlannedVariant, Suite
     from pytest_promptse.sampling.job import Job
-    from pytest_promptse.sampling.sampler import Sampler
     from pytest_promptse.store.run_log import RunLog, SuiteKey
 
 
@@ -27,13 +26,22 @@ class Rounds:
     ----------
     run_log
         Keeps the result of each look.
-    sampler
-        Receives the jobs of the next round when a look leaves a gate undecided.
+    request
+        Called with a suite and the variants of its next round when a look leaves a gate undecided.
+    count_stored
+        Returns how many samples of jobs are in the store.
     """
 
-    def __init__(self, run_log: RunLog, sampler: Sampler) -> None:
+    def __init__(
+        self,
+        run_log: RunLog,
+        *,
+        request: Callable[[Suite, Sequence[PlannedVariant]], object],
+        count_stored: Callable[[Sequence[Job]], int],
+    ) -> None:
         self._run_log = run_log
-        self._sampler = sampler
+        self._request = request
+        self._count_stored = count_stored
         self._looks: dict[tuple[SuiteKey, int], LookRow] = {}
 
     def end_before(
@@ -75,7 +83,7 @@ class Rounds:
             known = self._run_log.look(suite.key, look)
             row = self._looks[key] = known or self._take_look(suite, look, decided)
             if not row.ended:
-                self._sampler.request(_jobs_of_round(suite, look + 1))
+                self._request(suite, _variants_of_round(suite, look + 1))
         return self._looks[key]
 
     def _take_look(
@@ -94,10 +102,13 @@ class Rounds:
             wordings=len(sampled),
             completions=sum(planned.job.n for planned in sampled),
             most=sum(planned.job.n for planned in suite.variants),
-            cached=0 if ended else self._sampler.count_stored(_jobs_of_round(suite, look + 1)),
+            cached=0 if ended else self._count_cached(suite, look + 1),
         )
         return self._run_log.add_if_absent(row)
 
+    def _count_cached(self, suite: Suite, round_: int) -> int:
+        return self._count_stored([planned.job for planned in _variants_of_round(suite, round_)])
 
-def _jobs_of_round(suite: Suite, round_: int) -> list[Job]:
-    return [planned.job for planned in suite.variants if suite.round_of(planned) == round_]
+
+def _variants_of_round(suite: Suite, round_: int) -> list[PlannedVariant]:
+    return [planned for planned in suite.variants if suite.round_of(planned) == round_]

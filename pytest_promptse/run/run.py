@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pytest_promptse.errors import NotScoredError
+from pytest_promptse.errors import ModelError, NotScoredError
 from pytest_promptse.run.judge import CompletionJudge, variant_row
-from pytest_promptse.run.plan import decided_gate, plan_suite
+from pytest_promptse.run.model_variants import ModelVariants
+from pytest_promptse.run.plan import decided_gate, plan_suite, with_text
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.sampling.budget import Budget
 from pytest_promptse.sampling.cost_estimate import estimate_cost
+from pytest_promptse.sampling.job import Job
 from pytest_promptse.sampling.retry import RetryPolicy
 from pytest_promptse.sampling.sampler import Sampler
 from pytest_promptse.sandbox.isolation import open_sandbox
@@ -39,13 +41,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.models.base import Backend, Completion, Usage
+    from pytest_promptse.models.base import Backend, Completion
     from pytest_promptse.record.schema import InvocationRecord, PromptRecord, Record
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.run.judge import Check
     from pytest_promptse.run.plan import PlannedComparison, PlannedGate, PlannedVariant, Suite
     from pytest_promptse.run.shards import ShardPlan
-    from pytest_promptse.sampling.job import Job
     from pytest_promptse.sandbox.pool import SandboxPool
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.store.run_log import Progress
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.library import Library
+    from pytest_promptse.variants.llm import LlmRewriter
+    from pytest_promptse.variants.variant import Variant
 
 
 _DAY_SECONDS = 24 * 3600.0
@@ -64,6 +67,19 @@ class PassCount(NamedTuple):
     passes: int
     n: int
 
+
+class _Waiting(NamedTuple):
+    """A variant whose texts were requested, with these requests."""
+
+    suite: Suite
+    planned: PlannedVariant
+    jobs: list[Job]
+
+
+_CHECK_SECONDS = 0.2
+"""Seconds between two looks for texts that have arrived."""
+_CHECK_SHARE = 9.0
+"""Pause after a look, as a multiple of its duration."""
 
 ShowProgress: TypeAlias = (
     "Callable[[Callable[[], Progress]], AbstractContextManager[Callable[[], object]]]"
@@ -98,7 +114,7 @@ class PromptseRun:
         root: Path,
         id: str,  # noqa: A002 - the field's name everywhere
         create_backend: Callable[[str], Backend],
-        create_rewriter: Callable[[str, Library], Rewriter],
+        create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
         show_progress: ShowProgress,
     ) -> None:
         self.settings = settings
@@ -106,6 +122,9 @@ class PromptseRun:
         self.id = id
         self._create_backend = create_backend
         self._variant_maker = VariantMaker(root, settings, create_rewriter)
+        self._model_variants = ModelVariants(lambda: self.store)
+        self._waiting: dict[str, _Waiting] = {}
+        self._checked = 0.0
         self._backends: dict[str, Backend] = {}
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
         # What this process knows of measured variants; the run log has those of all processes.
@@ -144,7 +163,7 @@ class PromptseRun:
 
     @cached_property
     def _rounds(self) -> Rounds:
-        return Rounds(self.run_log, self.sampler)
+        return Rounds(self.run_log, request=self._request, count_stored=self.sampler.count_stored)
 
     @property
     def sampler(self) -> Sampler:
@@ -221,8 +240,13 @@ class PromptseRun:
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
     ) -> list[str]:
         """Return one line per model: what sampling `selected` and `jobs` would request and cost."""
-        jobs = [*(planned.job for _, planned in selected), *jobs]
-        estimates = estimate_cost(jobs, self.store, price=self.settings.price)
+        planned_jobs: list[Job] = []
+        for suite, planned in selected:
+            own = self._next_jobs(suite, planned)
+            planned_jobs += own
+            if planned.job.key in self._waiting:
+                planned_jobs.append(planned.job)
+        estimates = estimate_cost([*planned_jobs, *jobs], self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
         return [each.line(at_most=each.model in in_rounds) for each in estimates]
 
@@ -275,17 +299,20 @@ class PromptseRun:
         ]
         if selected:
             self.sandbox  # noqa: B018 - opened before any request, since it may not be available
-        if self.rewording_usage.requests:
-            self.store.add_usage(self._rewording_id, self.rewording_usage)
         for suite in {id(suite): suite for suite, _ in selected}.values():
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
         self._expire(keys)
+        # The store is open by now, so its folder can be written to.
+        self._variant_maker.keep()
         oldest = self.store.oldest(keys)
         self._sampler = Sampler(
             self.store,
-            [*(planned.job for _, planned in selected), *jobs],
-            {model: partial(self.backend, model) for model in (*self.settings.model, *models)},
+            [*(job for pair in selected for job in self._next_jobs(*pair)), *jobs],
+            {
+                model: partial(self.backend, model)
+                for model in (*self.settings.model, *models, *self._variant_maker.models)
+            },
             run=self.id,
             concurrency=self.settings.concurrency,
             budget=Budget(
@@ -332,7 +359,9 @@ class PromptseRun:
         """
         measured = self._measured[suite.key]
         if planned.key not in measured:
-            with self._show_progress(self.sampler.progress) as tick:
+            with self._show_progress(self.sampler.progress) as show:
+                tick = partial(self._tick, show)
+                planned = self._with_text(suite, planned, tick)
                 completions = self.sampler.wait(planned.job, tick=tick)
             judged = self._judge.judge(
                 planned, completions, self.sampler.capabilities(suite.model), check
@@ -469,19 +498,12 @@ class PromptseRun:
             backends={spec: self.backend(spec) for spec in self.settings.model},
             emotions=self._variant_maker.library.emotions,
             usage=self.store.usage(self.id),
-            rewording_usage=self.store.usage(self._rewording_id),
         )
         return build_record(self.run_log, self.scores, self.store, facts, suite_id=suite_id)
-
-    @property
-    def rewording_usage(self) -> Usage:
-        """Requests and tokens that this process spent on rewording."""
-        return self._variant_maker.usage
 
     def forget(self) -> None:
         """Remove the run log and the lock of this run; completions and verdicts stay."""
         self.store.finish_run(self.id)
-        self.store.finish_run(self._rewording_id)
         self._leader_lock.unlink(missing_ok=True)
 
     def close(self, *, grace: float = 0.0) -> None:
@@ -492,7 +514,6 @@ class PromptseRun:
         grace
             Seconds that requests under way have to finish.
         """
-        self._variant_maker.close()
         if self._sampler is not None:
             self._sampler.close(grace=grace)
         for name in ("sandbox", "store"):
@@ -505,11 +526,6 @@ class PromptseRun:
         """The isolation level of programs; ``unused`` in a run that has none."""
         judges = "sandbox" in self.__dict__ or any(True for _ in self.run_log.rows(SuiteRow))
         return self.sandbox.isolation_level if judges else "unused"
-
-    @property
-    def _rewording_id(self) -> str:
-        """The name under which the store keeps the usage of rewording."""
-        return f"{self.id}-rewording"
 
     @property
     def _leader_lock(self) -> Path:
@@ -526,6 +542,75 @@ class PromptseRun:
             return suite.needed_by(subject)
         decided = partial(self._all_decided, suite, check, node_of)
         return suite.sampled_by(self._rounds.end(suite, decided=decided).look)
+
+    # -- texts that a model writes ----------------------------------------------------------------
+
+    def _next_jobs(self, suite: Suite, planned: PlannedVariant) -> list[Job]:
+        """Return what can be requested for a variant now: its texts or, with them, its samples."""
+        if planned.pending is None:
+            return [planned.job]
+        try:
+            steps = [self._model_variants.next_step(r) for r in planned.pending.rewrites]
+        except ModelError:
+            # The item that measures the variant reports it.
+            self._waiting.pop(planned.job.key, None)
+            return []
+        jobs = [step for step in steps if isinstance(step, Job)]
+        if jobs:
+            self._waiting[planned.job.key] = _Waiting(suite, planned, jobs)
+            return jobs
+        self._waiting.pop(planned.job.key, None)
+        return [self._with_written(suite, planned, steps).job]
+
+    def _request(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
+        jobs = [job for planned in variants for job in self._next_jobs(suite, planned)]
+        self.sampler.request(jobs)
+
+    def _tick(self, show: Callable[[], object]) -> None:
+        """Show the progress and, now and then, follow the texts that have arrived."""
+        show()
+        began = time.monotonic()
+        if not self._waiting or began < self._checked + _CHECK_SECONDS:
+            return
+        keys = {job.key: 1 for waiting in self._waiting.values() for job in waiting.jobs}
+        missing = self.store.missing(keys)
+        for waiting in list(self._waiting.values()):
+            if not any(missing[job.key] for job in waiting.jobs):
+                self._request(waiting.suite, [waiting.planned])
+        # A check of many variants takes its time, and must not take all of it.
+        now = time.monotonic()
+        self._checked = now + _CHECK_SHARE * (now - began)
+
+    def _with_text(
+        self, suite: Suite, planned: PlannedVariant, tick: Callable[[], object]
+    ) -> PlannedVariant:
+        """Wait for the texts of a variant and return it with them.
+
+        Raises
+        ------
+        NotScoredError
+            If a text is missing or every text was rejected.
+        """
+        if planned.pending is None:
+            return planned
+        written = []
+        for rewrite in planned.pending.rewrites:
+            try:
+                while isinstance(step := self._model_variants.next_step(rewrite), Job):
+                    self.sampler.wait(step, tick=tick)
+            finally:
+                self.run_log.add(self._model_variants.row(rewrite))
+            written.append(step)
+        return self._with_written(suite, planned, written)
+
+    def _with_written(
+        self, suite: Suite, planned: PlannedVariant, steps: Sequence[Variant | Job]
+    ) -> PlannedVariant:
+        if planned.pending is None:
+            return planned
+        written = [step for step in steps if not isinstance(step, Job)]
+        made = planned.pending.finish(written)
+        return with_text(planned, made, self.backend(suite.model).identity)
 
     def _stops_early(self, suite: Suite) -> bool:
         """Whether the suite stops once its gates are decided; without a gate it is all sampled."""
@@ -564,6 +649,6 @@ class PromptseRun:
                 missing.append(planned)
             else:
                 measured[planned.key] = PassCount(row.passes, row.n)
-        self.sampler.request([planned.job for planned in missing])
+        self._request(suite, missing)
         for planned in missing:
             self.measure(suite, planned, check, node_of=node_of)

@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from pytest_promptse import variants as variants_package
 from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import VariantError
-from pytest_promptse.models.base import Prompt, Usage
+from pytest_promptse.models.base import Prompt
+from pytest_promptse.run.model_variants import Rewrite, rewrites
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import frozen
 from pytest_promptse.variants.files import folder_of, load_frozen, write
@@ -28,12 +29,13 @@ from pytest_promptse.variants.templated import View, distance_of_all
 from pytest_promptse.variants.variant import original, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
+    from pytest_promptse.variants.invariance import Finding
     from pytest_promptse.variants.variant import Variant
 
 
@@ -50,11 +52,44 @@ class VariantPrompt:
         The messages that are sent.
     task_text
         The task as the prompt words it.
+    pending
+        The texts that a model has still to write; None if there are none. Until they are written,
+        variant and prompt have the original's text.
     """
 
     variant: Variant
     prompt: Prompt
     task_text: str
+    pending: PendingTexts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PendingTexts:
+    """The texts that a prompt waits for.
+
+    Attributes
+    ----------
+    rewrites
+        The texts.
+    finish
+        Returns the prompt, given the variants with their texts in the order of `rewrites`.
+    """
+
+    rewrites: tuple[Rewrite, ...]
+    finish: Callable[[Sequence[Variant]], VariantPrompt]
+
+
+class _Drawn(TypedDict):
+    """What decides which variants of a task are made."""
+
+    distances: Sequence[float]
+    per_distance: int
+    emotions: Sequence[str] | None
+    personalities: Sequence[str] | None
+    seed: int
+    library: Library
+    within: str
+    also: Callable[[str], Iterable[Finding]]
 
 
 class VariantMaker:
@@ -65,8 +100,7 @@ class VariantMaker:
     root
         Folder that relative paths in settings start from.
     settings
-        Settings of the run. They name the folder of frozen variants, the user's own library and
-        the store, which keeps the variants that a model wrote.
+        Settings of the run. They name the folder of frozen variants and the user's own library.
     create_rewriter
         Returns the rewriter of a name, given the library.
     """
@@ -75,12 +109,13 @@ class VariantMaker:
         self,
         root: Path,
         settings: Settings,
-        create_rewriter: Callable[[str, Library], Rewriter],
+        create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
     ) -> None:
         self._root = root
         self._settings = settings
         self._create_rewriter = create_rewriter
-        self._rewriters: dict[str, Rewriter] = {}
+        self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
+        self._unkept: dict[Path, tuple[Path, Task, Sequence[Variant]]] = {}
 
     @cached_property
     def library(self) -> Library:
@@ -88,8 +123,16 @@ class VariantMaker:
         own = self._settings.library_dir
         return Library.load(self._root / own if own else None)
 
-    def variants_of(self, task: Task, settings: Settings) -> Sequence[Variant]:
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that write variants, as ``BACKEND:NAME``."""
+        written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
+        return tuple(each.spec for each in written)
+
+    def variants_of(self, task: Task, settings: Settings) -> Sequence[Variant | Rewrite]:
         """Return the variants of a task, without the original.
+
+        A variant that a model is to write is a `Rewrite`: its text comes while the run samples.
 
         Parameters
         ----------
@@ -106,14 +149,13 @@ class VariantMaker:
         if settings.variants_dir and not settings.aa:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
-        make = partial(self._make, rewriter, task, settings)
-        return self._make_once(rewriter, task, settings, make)
+        return self._make_once(rewriter, task, settings)
 
     def prompts_of(
         self,
         task: Task,
         settings: Settings,
-        variants: Sequence[Variant],
+        variants: Sequence[Variant | Rewrite],
         template: Template | None,
     ) -> tuple[VariantPrompt, ...]:
         """Return the prompts of the original and of the variants of a task.
@@ -137,45 +179,40 @@ class VariantMaker:
         """
         plain = original(task.id, task.prompt)
         if template is None or settings.perturb == "task" or settings.aa:
-            return tuple(_prompt(task, variant, template) for variant in (plain, *variants))
+            return tuple(_with_task(task, each, template) for each in (plain, *variants))
         view = View.of(template)
         if view is None and settings.perturb == "both":
-            return tuple(_prompt(task, variant, template) for variant in (plain, *variants))
+            return tuple(_with_task(task, each, template) for each in (plain, *variants))
         if view is None:
             raise VariantError(
                 f"{template.path}: there is no sentence in this template to reword; have the task "
                 "reworded (perturb 'task' or 'both'), or say something around it"
             )
-        reworded = self._template_variants(view, task, settings)
+        rewriter = self._rewriter(settings.rewriter)
+        reworded = self._make_once(rewriter, view.task, settings, view=view, within=task.prompt)
         task_variants = variants if settings.perturb == "both" else [plain] * len(reworded)
         return (
             _prompt_of_template_variant(task, plain, view, None),
             *(
-                _prompt_of_template_variant(task, of_task, view, of_template)
+                _with_template(task, of_task, view, of_template)
                 for of_task, of_template in zip(task_variants, reworded, strict=True)
             ),
         )
 
-    @property
-    def usage(self) -> Usage:
-        """Requests and tokens that this process spent on rewording, apart from sampling."""
-        paid = (each.usage for each in self._rewriters.values() if isinstance(each, LlmRewriter))
-        return sum(paid, start=Usage())
+    def keep(self) -> None:
+        """Keep the variants that were made, so that later runs need not make them again.
 
-    def close(self) -> None:
-        """Close the models that reword."""
-        for rewriter in self._rewriters.values():
-            if isinstance(rewriter, LlmRewriter):
-                rewriter.close()
+        Not called while tests are only collected, which leaves nothing behind.
+        """
+        if not self._unkept:
+            return
+        with _locked(self._kept):
+            for target, (folder, task, made) in self._unkept.items():
+                if not target.is_dir():
+                    _write_whole(folder, task, made)
+        self._unkept.clear()
 
-    def _template_variants(self, view: View, task: Task, settings: Settings) -> Sequence[Variant]:
-        rewriter = self._rewriter(settings.rewriter)
-        make = partial(self._make, rewriter, view.task, settings, view=view, within=task.prompt)
-        return self._make_once(
-            rewriter, view.task, settings, make, within=task.prompt, template=view.template.digest
-        )
-
-    def _rewriter(self, name: str) -> Rewriter:
+    def _rewriter(self, name: str) -> Rewriter | LlmRewriter:
         if name not in self._rewriters:
             self._rewriters[name] = self._create_rewriter(name, self.library)
         return self._rewriters[name]
@@ -191,47 +228,47 @@ class VariantMaker:
 
     def _make(
         self,
-        rewriter: Rewriter,
+        rewriter: Rewriter | LlmRewriter,
         task: Task,
         settings: Settings,
         *,
         view: View | None = None,
         within: str = "",
-    ) -> Sequence[Variant]:
-        made = generate(
-            task,
-            distances=settings.distances,
-            per_distance=settings.variants,
-            emotions=settings.emotions,
-            personalities=settings.personalities,
-            seed=settings.seed,
-            rewriter=rewriter,
-            library=self.library,
-            within=within,
-            also=view.findings if view else lambda _: (),
-        )
-        return made.variants
+    ) -> Sequence[Variant | Rewrite]:
+        also = view.findings if view else lambda _: ()
+        drawn: _Drawn = {
+            "distances": settings.distances,
+            "per_distance": settings.variants,
+            "emotions": settings.emotions,
+            "personalities": settings.personalities,
+            "seed": settings.seed,
+            "library": self.library,
+            "within": within,
+            "also": also,
+        }
+        if isinstance(rewriter, LlmRewriter):
+            return rewrites(task, rewriter, **drawn)
+        return generate(task, rewriter=rewriter, **drawn).variants
 
     def _make_once(
         self,
-        rewriter: Rewriter,
+        rewriter: Rewriter | LlmRewriter,
         task: Task,
         settings: Settings,
-        make: Callable[[], Sequence[Variant]],
         *,
+        view: View | None = None,
         within: str = "",
-        template: str = "",
-    ) -> Sequence[Variant]:
-        """Make variants that cost requests or time, or read them if the store has them.
+    ) -> Sequence[Variant | Rewrite]:
+        """Make variants, or read them from the store if the package's own rewriters made them.
 
-        What a model wrote is checked again whenever it is read, as the rules may have changed.
-        Variants of the package's own rewriters are made again if its code has changed.
+        They are made again if the code of the package or the library has changed. What a model is
+        to write is only planned here.
         """
-        paid = isinstance(rewriter, LlmRewriter)
-        if not paid and rewriter.name not in REWRITERS:
+        make = partial(self._make, rewriter, task, settings, view=view, within=within)
+        if isinstance(rewriter, LlmRewriter) or rewriter.name not in REWRITERS:
             # Nothing is known of the code of other packages' rewriters.
             return make()
-        identity: list[object] = [
+        identity = [
             label(rewriter),
             settings.distances,
             settings.variants,
@@ -239,17 +276,20 @@ class VariantMaker:
             settings.personalities,
             settings.seed,
             within + task.prompt,
+            view.template.digest if view else "",
+            self._code_digest,
         ]
-        if not paid:
-            identity += [template, self._code_digest]
-        kept = self._root / self._settings.store / "variants"
-        folder = kept / text_hash(json.dumps(identity))[:16]
-        with _locked(kept):
-            if not folder_of(folder, task.id).is_dir():
-                _write_whole(folder, task, make())
-        if paid:
-            return self._read_frozen(folder, task, settings)
-        return load_frozen(folder, task)
+        folder = self._kept / text_hash(json.dumps(identity))[:16]
+        target = folder_of(folder, task.id)
+        if target.is_dir():
+            return load_frozen(folder, task)
+        made = tuple(each for each in make() if not isinstance(each, Rewrite))
+        self._unkept[target] = (folder, task, made)
+        return made
+
+    @property
+    def _kept(self) -> Path:
+        return self._root / self._settings.store / "variants"
 
     @cached_property
     def _code_digest(self) -> str:
@@ -263,6 +303,36 @@ class VariantMaker:
                 if path.suffix in (".py", ".yaml", ".yml", ".txt", ".json"):
                     digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
         return digest.hexdigest()
+
+
+def _with_task(task: Task, variant: Variant | Rewrite, template: Template | None) -> VariantPrompt:
+    """Return the prompt of a variant of the task in `template`."""
+    if not isinstance(variant, Rewrite):
+        return _prompt(task, variant, template)
+
+    def finish(written: Sequence[Variant]) -> VariantPrompt:
+        return _prompt(task, written[0], template)
+
+    sketch = finish([replace(variant.variant, text=task.prompt)])
+    return replace(sketch, pending=PendingTexts(rewrites=(variant,), finish=finish))
+
+
+def _with_template(
+    task: Task, of_task: Variant | Rewrite, view: View, of_template: Variant | Rewrite
+) -> VariantPrompt:
+    """Return the prompt of a variant of the template around a variant of the task."""
+
+    def finish(written: Sequence[Variant]) -> VariantPrompt:
+        texts = iter(written)
+        inner = next(texts) if isinstance(of_task, Rewrite) else of_task
+        outer = next(texts) if isinstance(of_template, Rewrite) else of_template
+        return _prompt_of_template_variant(task, inner, view, outer)
+
+    pending = tuple(each for each in (of_task, of_template) if isinstance(each, Rewrite))
+    if not pending:
+        return finish([])
+    sketch = finish([replace(each.variant, text=each.request.task.prompt) for each in pending])
+    return replace(sketch, pending=PendingTexts(rewrites=pending, finish=finish))
 
 
 def _prompt(task: Task, variant: Variant, template: Template | None) -> VariantPrompt:

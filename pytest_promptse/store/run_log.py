@@ -213,6 +213,35 @@ class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
     suites: list[ShardSuiteRow]
 
 
+class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The texts that a model wrote for one variant.
+
+    Attributes
+    ----------
+    rewriter
+        Name and version, such as ``llm:openai:gpt-4.1/1a2b3c4d``.
+    instruction
+        What the model was told, before the task's own values were filled in.
+    variant
+        Id and seed of the variant.
+    texts
+        Number of texts, the accepted one included.
+    accepted
+        Whether one was accepted.
+    rules
+        In how many rejected texts each rule was broken.
+    """
+
+    rewriter: str
+    model: str
+    instruction: str
+    task: str
+    variant: str
+    texts: int
+    accepted: bool
+    rules: dict[str, int]
+
+
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, and why."""
 
@@ -264,10 +293,29 @@ class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Row = TypeVar(
-    "Row", SuiteRow, LookRow, VariantRow, GateRow, ShardRow, ErrorRow, CachedRow, ProgressRow
+    "Row",
+    SuiteRow,
+    LookRow,
+    VariantRow,
+    GateRow,
+    ShardRow,
+    RewriteRow,
+    ErrorRow,
+    CachedRow,
+    ProgressRow,
 )
 Measured = TypeVar("Measured", OutcomeRow, VariantRow)
-AnyRow = SuiteRow | LookRow | VariantRow | GateRow | ShardRow | ErrorRow | CachedRow | ProgressRow
+AnyRow = (
+    SuiteRow
+    | LookRow
+    | VariantRow
+    | GateRow
+    | ShardRow
+    | RewriteRow
+    | ErrorRow
+    | CachedRow
+    | ProgressRow
+)
 
 
 _SEPARATOR = "\x1f"
@@ -293,6 +341,8 @@ def _name(row: AnyRow) -> str:
             parts = (*_key_parts(row.key), row.task, row.variant)
         case GateRow():
             parts = (*_key_parts(row.key), row.task or "", row.name)
+        case RewriteRow():
+            parts = (row.rewriter, row.task, row.variant)
         case ErrorRow():
             parts = (row.where,)
         case CachedRow():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
@@ -18,11 +18,19 @@ from pytest_promptse.variants.rules import STANDS_FOR, RulesRewriter
 from pytest_promptse.variants.variant import Variant, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.tasks.task import Task
 
-__all__ = ["Rewriter", "VariantSet", "can_be_made_again", "generate", "rewriter_named"]
+__all__ = [
+    "Rewriter",
+    "VariantSet",
+    "can_be_made_again",
+    "generate",
+    "requests_for",
+    "rewriter_named",
+    "variant_of",
+]
 
 _MOST_TRIES = 80
 
@@ -85,59 +93,121 @@ def generate(
     """
     library = library or Library.load()
     rewriter = rewriter or rewriter_named("rules", library=library)
+    wanted = requests_for(
+        task,
+        distances=distances,
+        per_distance=per_distance,
+        emotions=emotions,
+        personalities=personalities,
+        seed=seed,
+        source=_source_label(rewriter),
+        draws=rewriter.voiced or _source_label(rewriter) != label(rewriter),
+        library=library,
+        within=within,
+    )
+    judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
+    rejected: Counter[str] = Counter()
+    variants: list[Variant] = []
+    snippets: dict[str, tuple[str, ...]] = {}
+    taken: dict[float, set[str]] = defaultdict(set)
+    for request in wanted:
+        known = taken[request.distance]
+        draft = _first_valid(request, rewriter, judge, known, rejected, also=also)
+        known.add(_key(draft.text, rewriter))
+        variant = variant_of(request, draft, label(rewriter), voiced=rewriter.voiced)
+        variants.append(variant)
+        snippets[variant.id] = draft.snippets
+    return VariantSet(
+        variants=tuple(variants), rejected=dict(sorted(rejected.items())), snippets=snippets
+    )
+
+
+def requests_for(
+    task: Task,
+    *,
+    distances: Sequence[float],
+    per_distance: int,
+    emotions: Sequence[str] | None,
+    personalities: Sequence[str] | None,
+    seed: int,
+    source: str,
+    library: Library,
+    draws: bool = True,
+    within: str = "",
+) -> Iterator[RewriteRequest]:
+    """Yield what is wanted of a rewriter, by distance and index.
+
+    Parameters
+    ----------
+    task, distances, per_distance, emotions, personalities, seed, library, within
+        As in `generate`.
+    source
+        The label of the rewriter, from which the seeds and the draws follow.
+    draws
+        Whether emotions and personas are drawn.
+
+    Raises
+    ------
+    VariantError
+        If an argument cannot be used.
+    """
     if per_distance < 1:
         raise VariantError(f"{per_distance} variants per distance: ask for at least 1")
     library.check_distances(distances)
-    # Made once, since all variants hold them.
-    name, prompt_hash = label(rewriter), text_hash(task.prompt)
-    source = _source_label(rewriter)
+    text = within + task.prompt
     deck = _Deck(
         library,
         emotions=emotions,
         personalities=personalities,
         parts=(within or task.prompt, seed, source),
     )
-    drawn = rewriter.voiced or source != name
-    judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
     weights = library.weights(task.prompt)
-    rejected: Counter[str] = Counter()
-    variants: list[Variant] = []
-    snippets: dict[str, tuple[str, ...]] = {}
     for distance in distances:
-        taken: set[str] = set()
         for index in range(per_distance):
-            emotion, personality = deck.draw(distance, index) if drawn else (None, None)
-            request = RewriteRequest(
+            emotion, personality = deck.draw(distance, index) if draws else (None, None)
+            yield RewriteRequest(
                 task=task,
                 distance=distance,
                 index=index,
-                seed=derive_seed(within + task.prompt, distance, index, seed, source),
+                seed=derive_seed(text, distance, index, seed, source),
                 emotion=library.emotion(emotion) if emotion else None,
                 personality=library.personality(personality) if personality else None,
                 weights=weights,
             )
-            draft = _first_valid(request, rewriter, judge, taken, rejected, also=also)
-            taken.add(_key(draft.text, rewriter))
-            change = compare(task.prompt, draft.text)
-            variant = Variant(
-                task_id=task.id,
-                text=draft.text,
-                distance=distance,
-                index=index,
-                emotion=emotion if rewriter.voiced else None,
-                personality=personality if rewriter.voiced else None,
-                context=weights if rewriter.voiced else {},
-                cues=draft.cues,
-                operations=draft.operations,
-                seed=request.seed,
-                rewriter=name,
-                original=prompt_hash,
-                **measured(change),
-            )
-            variants.append(variant)
-            snippets[variant.id] = draft.snippets
-    return VariantSet(
-        variants=tuple(variants), rejected=dict(sorted(rejected.items())), snippets=snippets
+
+
+def variant_of(
+    request: RewriteRequest, draft: Draft, rewriter: str, *, voiced: bool = True
+) -> Variant:
+    """Return the variant that `draft` is.
+
+    Parameters
+    ----------
+    request
+        What was wanted.
+    draft
+        What was written.
+    rewriter
+        The label of the rewriter.
+    voiced
+        Whether the variant has the emotion and the persona of the request.
+    """
+    emotion = request.emotion if voiced else None
+    personality = request.personality if voiced else None
+    return Variant(
+        task_id=request.task.id,
+        text=draft.text,
+        distance=request.distance,
+        index=request.index,
+        emotion=emotion.name if emotion else None,
+        personality=personality.slug if personality else None,
+        context=request.weights if voiced else {},
+        cues=draft.cues,
+        operations=draft.operations,
+        seed=request.seed,
+        rewriter=rewriter,
+        original=text_hash(request.task.prompt),
+        **measured(compare(request.task.prompt, draft.text)),
     )
 
 

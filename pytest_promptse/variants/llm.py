@@ -1,141 +1,125 @@
-"""A model as rewriter: instructed from the library, judged like everybody, told why it failed."""
+"""A model as rewriter: what it is told, and how its answers are read."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from pytest_promptse.models.base import (
-    Decoding,
-    Prompt,
-    Remote,
-    Request,
-    RequestUsage,
-    Usage,
-    derive_seed,
-)
-from pytest_promptse.variants.rewriter import Draft
+from pytest_promptse.errors import VariantError
+from pytest_promptse.models.base import Decoding, Prompt, derive_seed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Mapping, Sequence
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.variants.invariance import Finding
     from pytest_promptse.variants.library import Library
     from pytest_promptse.variants.rewriter import RewriteRequest
 
-TEMPERATURE, TOP_P, MAX_TOKENS = 0.9, 0.95, 2048
-MOST_TRIES = 8
+__all__ = ["DECODING", "MOST_RETRIES", "LlmRewriter"]
+
+DECODING = Decoding(temperature=0.9, top_p=0.95, max_tokens=2048)
+MOST_RETRIES = 3
+"""How often a rejected text is requested again."""
+
 _FENCED = re.compile(r"\A\s*(`{3,})[\w-]*\n(?P<inside>.*?)\n?\1\s*\Z", re.DOTALL)
 _RULED = re.compile(r"\A\s*=====+\n(?P<inside>.*?)\n?=====+\s*\Z", re.DOTALL)
 
 
 class LlmRewriter:
-    """Asks a model to reword, at most ``MOST_TRIES`` times for each wording.
-
-    Every try has its own seed, and after a rejection the model is shown its wording and what was
-    wrong with it. What the asking cost is summed up in ``usage``, apart from the run's own.
+    """Tells a model what to write. The run sends the requests, like all others.
 
     Parameters
     ----------
     backend
-        Any backend; it is started at the first request. Close the rewriter, or use it as a
-        context manager, to close it.
+        The model. Only its name and identity are read; it is not started here.
     library
-        Where the instruction and the descriptions are taken from.
-    most_tries
-        Requests per wording, at least 1.
+        Has the instruction and the descriptions of emotions and personas.
 
-    Notes
-    -----
-    Wordings are as reproducible as the model: freeze them to keep them. The rewriter runs its own
-    event loop, so it cannot be used from within a coroutine; give it a thread there.
+    Attributes
+    ----------
+    name
+        ``llm:BACKEND:NAME``.
+    spec
+        The model as ``BACKEND:NAME``.
+    identity
+        What identifies the model in the store.
     """
 
     voiced = True
-    waives = frozenset({"english"})
 
-    def __init__(self, backend: Backend, *, library: Library, most_tries: int = MOST_TRIES) -> None:
+    def __init__(self, backend: Backend, *, library: Library) -> None:
         self.name = f"llm:{backend.spec}"
-        self.usage = Usage()
-        self._backend = backend
+        self.spec = backend.spec
+        self.identity = dict(backend.identity)
         self._library = library
-        self._most_tries = most_tries
-        self._runner: asyncio.Runner | None = None
+
+    @property
+    def label(self) -> str:
+        """``name/version``."""
+        return f"{self.name}/{self.version}"
 
     @property
     def version(self) -> str:
         """Eight hex digits over the instruction, the model and the decoding."""
-        parts = (*self._library.instruction.values(), str(sorted(self._backend.identity.items())))
-        decoding = (TEMPERATURE, TOP_P, MAX_TOKENS, self._library.digest)
-        return f"{derive_seed(*parts, *decoding):08x}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the backend, if it was ever started."""
-        if self._runner is not None:
-            self._runner.run(self._backend.close())
-            self._runner.close()
-            self._runner = None
-
-    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
-        """Yield the model's wordings, each of them asked for after the last one was judged."""
-        instruction = self._instruction(request)
-        again = ""
-        for number in range(self._most_tries):
-            seed = derive_seed(request.seed, "candidate", number)
-            text = self._asked(Prompt(user=instruction + again, system=self._system), seed)
-            wording = _framed_like(text, request.task.prompt)
-            findings = yield Draft(text=wording)
-            reasons = "\n".join(f"- {finding.detail}" for finding in findings or ())
-            again = "\n\n" + _filled(
-                self._library.instruction["again"], {"candidate": wording, "reasons": reasons}
-            )
+        parts = (*self._library.instruction.values(), str(sorted(self.identity.items())))
+        decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
+        return f"{derive_seed(*parts, *decoding, self._library.digest):08x}"
 
     @property
-    def _system(self) -> str:
-        return self._library.instruction["system"]
+    def instruction(self) -> str:
+        """The instruction with the names of its parts, as it stands in the library."""
+        return "\n\n".join(self._library.instruction[part] for part in ("system", "request"))
 
-    def _asked(self, prompt: Prompt, seed: int) -> str:
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-            backend = self._backend
-            start = backend.reach(self._meter) if isinstance(backend, Remote) else backend.start()
-            self._runner.run(start)
-        decoding = Decoding(temperature=TEMPERATURE, top_p=TOP_P, max_tokens=MAX_TOKENS)
-        ask = Request(prompt=prompt, decoding=decoding, n=1, seed=seed, variant_id="rewriting")
-        answer = self._runner.run(self._backend.complete(ask))
-        self.usage += answer.usage
-        return answer.completions[0].text
+    def prompt(
+        self, request: RewriteRequest, rejected: Sequence[tuple[str, Sequence[Finding]]]
+    ) -> Prompt:
+        """Return the prompt for a text.
 
-    @asynccontextmanager
-    async def _meter(self, _ask: Request) -> AsyncIterator[RequestUsage]:
-        slip = RequestUsage()
-        try:
-            yield slip
-        finally:
-            self.usage += slip.paid
+        Parameters
+        ----------
+        request
+            The variant that is wanted.
+        rejected
+            The texts that the model wrote for it before, with what is wrong with them.
 
-    def _instruction(self, request: RewriteRequest) -> str:
+        Raises
+        ------
+        VariantError
+            If the request has no emotion or no persona.
+        """
+        text = self._request(request)
+        if rejected:
+            last, findings = rejected[-1]
+            reasons = "\n".join(f"- {finding.detail}" for finding in findings)
+            again = self._library.instruction["again"]
+            text += "\n\n" + _filled(again, {"candidate": last, "reasons": reasons})
+        return Prompt(user=text, system=self._library.instruction["system"])
+
+    def read(self, answer: str, original: str) -> str:
+        """Return the text in the model's answer.
+
+        A fence or rule around all of it is taken off, and it ends as the original does.
+        """
+        for frame in (_FENCED, _RULED):
+            match = frame.match(answer)
+            if match and not frame.match(original):
+                answer = match["inside"]
+        start = original[: len(original) - len(original.lstrip())]
+        end = original[len(original.rstrip()) :]
+        return start + answer.strip() + end
+
+    def _request(self, request: RewriteRequest) -> str:
         emotion, personality = request.emotion, request.personality
-        assert emotion is not None
-        assert personality is not None
+        if emotion is None or personality is None:
+            raise VariantError(
+                f"{self.name}: a model writes variants with an emotion and a persona; the request "
+                f"for task {request.task.id!r} lacks one of them"
+            )
         level = self._library.level(request.distance)
-        profile = "; ".join(
-            f"{trait.name} — {trait.description} {trait.vocabulary}" for trait in personality.traits
+        persona = "\n".join(
+            f"  {trait.name}: {trait.description} {trait.vocabulary}"
+            for trait in personality.traits
         )
         return _filled(
             self._library.instruction["request"],
@@ -143,12 +127,17 @@ class LlmRewriter:
                 "description": emotion.description,
                 "language": emotion.language,
                 "pattern": emotion.pattern,
-                "personality": profile,
+                "persona": persona,
                 "emotion_weight": f"{request.weights['emotion']:.2f}",
-                "personality_weight": f"{request.weights['personality']:.2f}",
-                "strength": level.description,
-                "low": str(level.fewest),
-                "high": str(level.most),
+                "persona_weight": f"{request.weights['personality']:.2f}",
+                "contexts": ", ".join(
+                    f"{name.replace('_', ' ')} {weight:.2f}"
+                    for name, weight in request.weights.items()
+                    if name not in ("emotion", "personality")
+                ),
+                "level": level.description,
+                "fewest": str(level.fewest),
+                "most": str(level.most),
                 "prompt": request.task.prompt,
             },
         )
@@ -157,14 +146,3 @@ class LlmRewriter:
 def _filled(template: str, values: Mapping[str, str]) -> str:
     names = "|".join(map(re.escape, values))
     return re.sub(rf"\{{({names})\}}(?!\}})", lambda match: values[match[1]], template)
-
-
-def _framed_like(text: str, original: str) -> str:
-    """Take off a fence or ruler that the model put around everything, and end as the original."""
-    for frame in (_FENCED, _RULED):
-        match = frame.match(text)
-        if match and not frame.match(original):
-            text = match["inside"]
-    start = original[: len(original) - len(original.lstrip())]
-    end = original[len(original.rstrip()) :]
-    return start + text.strip() + end

@@ -27,40 +27,51 @@ REWRITERS = ("rules", "original", "typos", "case", "whitespace", "polite", "neut
 """The rewriters with a name of one word; the other kind is ``llm:BACKEND:NAME``."""
 
 
-def rewriter_named(
-    spec: str,
-    *,
-    backend: Callable[[str], Backend] | None = None,
-    library: Library | None = None,
-) -> Rewriter:
-    """Return the rewriter that `spec` names.
+def create_rewriter(
+    spec: str, *, backend: Callable[[str], Backend], library: Library
+) -> Rewriter | LlmRewriter:
+    """Return the rewriter that `spec` names, or the model that is to write.
 
     Parameters
     ----------
     spec
         One of ``REWRITERS``, or ``llm:BACKEND:NAME``.
     backend
-        What makes a backend of ``BACKEND:NAME``; only ``llm:`` needs one.
+        Returns the backend of a ``BACKEND:NAME``.
     library
-        The templates; the shipped ones by default.
+        The library of emotions and personas.
 
     Raises
     ------
     VariantError
-        If there is no such rewriter, or no backend for an ``llm:`` one.
+        If there is no such rewriter.
+    """
+    kind, _, model = spec.partition(":")
+    if kind != "llm":
+        return rewriter_named(spec, library=library)
+    if not model:
+        raise VariantError(
+            f"rewriter {spec!r}: say which model, llm:BACKEND:NAME, as in llm:openai:gpt-4.1"
+        )
+    return LlmRewriter(backend(model), library=library)
+
+
+def rewriter_named(spec: str, *, library: Library | None = None) -> Rewriter:
+    """Return the rewriter that `spec` names.
+
+    Parameters
+    ----------
+    spec
+        One of ``REWRITERS``.
+    library
+        The library of emotions and personas; the shipped one by default.
+
+    Raises
+    ------
+    VariantError
+        If there is no such rewriter.
     """
     library = library or Library.load()
-    kind, _, model = spec.partition(":")
-    if kind == "llm":
-        if not model:
-            raise VariantError(
-                f"rewriter {spec!r}: say which model, llm:BACKEND:NAME, as in llm:openai:gpt-4.1"
-            )
-        if backend is None:
-            raise VariantError(
-                f"rewriter {spec!r} needs a model, and none can be reached from here"
-            )
-        return LlmRewriter(backend(model), library=library)
     if spec == "rules":
         return RulesRewriter(library=library)
     if spec in {name for known in library.languages.values() for name in known.controls}:

@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from faulty_server import FaultyServer
 
 from pytest_promptse.cli.variants import add_parser
 from pytest_promptse.errors import VariantError
@@ -85,3 +86,29 @@ def test_a_source_that_is_nothing_is_refused():
 def test_a_task_that_is_not_there_is_named(prompt):
     with pytest.raises(VariantError, match="no task other"):
         promptse("variants", "stats", prompt, "--task", "other")
+
+
+def test_a_model_writes_variants_through_the_store(tmp_path, prompt, capsys, monkeypatch):
+    def answer(body, _number):
+        """Keep the prompt on the second request, and change it on the first."""
+        rejected = "was rejected" in body["messages"][-1]["content"]
+        text = PROMPT if rejected else PROMPT.replace("the sum", "the product")
+        return f"Phew, I am tired today.\n\n{text}"
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    arguments = (
+        *("variants", "freeze", prompt, "frozen", "--per-distance", "1", "--distances", "0.1"),
+        *("--rewriter", "llm:openai:m"),
+    )
+    with FaultyServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        server.behaviour.answer = answer
+        assert promptse(*arguments) == 0
+        shown = capsys.readouterr().out
+        assert "1 of 2 texts accepted" in shown
+        assert "1 variants of 1 tasks in frozen" in shown
+        sent = len(server.requests)
+        assert promptse(*arguments) == 0
+        assert len(server.requests) == sent
+    assert promptse("variants", "audit", "frozen") == 0

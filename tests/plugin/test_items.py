@@ -66,7 +66,7 @@ def test_a_wording_fails_only_below_its_own_floor(run, answers, programs):
     run("--promptse-model", model).assert_outcomes(passed=8)
     result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6")
     result.assert_outcomes(passed=6, failed=2)
-    result.stdout.fnmatch_lines(["*pass rate 0.50 < 0.6 (1 of 2 samples pass)*"])
+    result.stdout.fnmatch_lines(["*pass rate 0.50 < 0.60 (1 of 2 samples pass)*"])
 
 
 def test_gates_measure_what_was_deselected(run):
@@ -191,7 +191,7 @@ def test_a_variant_below_its_floor_shows_its_changes_a_failure_and_how_to_run_it
     model = answers({0.2: [programs.raises]})
     result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.5")
     shown = result.stdout.str()
-    assert "pass rate 0.00 < 0.5 (0 of 2 samples pass)" in shown
+    assert "pass rate 0.00 < 0.50 (0 of 2 samples pass)" in shown
     section = shown.partition("- promptse -")[2].partition("= promptse =")[0]
     assert "prompt, with its changes from the original" in section
     assert "[+" in section

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from pytest_promptse.config.options import OPTIONS
 from pytest_promptse.config.settings import resolve
 from pytest_promptse.errors import VariantError
-from pytest_promptse.models.base import Capabilities, Completion, Response, Usage
 from pytest_promptse.run import variant_making
 from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.tasks.template import load_templates
 from pytest_promptse.variants.files import folder_of, write
-from pytest_promptse.variants.generate import generate, rewriter_named
-from pytest_promptse.variants.templated import View
+from pytest_promptse.variants.generate import generate
+from pytest_promptse.variants.registry import create_rewriter
 
 TASK = Task(
     id="add",
@@ -35,10 +34,11 @@ def reworded(tmp_path, backend=None, **values):
     made = VariantMaker(
         tmp_path,
         chosen,
-        lambda name, library: rewriter_named(name, backend=backend, library=library),
+        lambda name, library: create_rewriter(name, backend=backend, library=library),
     )
-    with closing(made):
-        return made.variants_of(TASK, chosen)
+    variants = made.variants_of(TASK, chosen)
+    made.keep()
+    return variants
 
 
 def test_rules_make_them_by_default(tmp_path):
@@ -96,75 +96,46 @@ def test_a_frozen_one_that_became_another_task_is_refused(tmp_path):
         reworded(tmp_path, variants_dir="frozen")
 
 
-TALK = (
-    "I am tired and it was another day for all of us over here and my eyes hurt and I really want "
-    "to go home now and sleep"
-)
-
-
-def talked(prompt):
-    """Put talk before `prompt`: eight words for each tenth of distance, two texts for each."""
-    return [
-        f"{mood}! {' '.join(TALK.split()[: 8 * level])}.\n\n{prompt}"
-        for level in (1, 2, 3)
-        for mood in ("Ugh", "Phew")
-    ]
-
-
-class Paid:
-    """A model that puts talk before a prompt, and counts what it is asked."""
+class Model:
+    """A model that only has a name; nothing is requested while variants are planned."""
 
     spec = "paid:model"
     identity = {"backend": "paid"}  # noqa: RUF012 - a property of the protocol
-    concurrency = 1
-
-    def __init__(self) -> None:
-        self.asked = 0
-        self.texts = iter(talked(TASK.prompt))
-
-    async def start(self) -> Capabilities:
-        return Capabilities(form="chat")
-
-    async def complete(self, ask) -> Response:
-        self.asked += ask.n
-        text = next(self.texts)
-        return Response(completions=(Completion(index=0, text=text),), usage=Usage(requests=1))
-
-    async def close(self) -> None:
-        pass
 
 
-def test_what_a_model_worded_is_bought_once(tmp_path):
-    model = Paid()
-    first = reworded(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")
-    assert model.asked == len(first) == 6
-    again = reworded(tmp_path, backend=lambda _: model, rewriter="llm:paid:model")
-    assert again == first
-    assert model.asked == 6
+def test_what_a_model_is_to_write_has_an_id_and_no_text(tmp_path):
+    planned = reworded(tmp_path, backend=lambda _: Model(), rewriter="llm:paid:model")
+    assert len(planned) == 6
+    assert {each.variant.text for each in planned} == {""}
+    assert len({each.variant.id for each in planned}) == 6
+    again = reworded(tmp_path, backend=lambda _: Model(), rewriter="llm:paid:model")
+    assert [each.variant for each in again] == [each.variant for each in planned]
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_wordings_of_a_template_are_bought_once_for_each_task(tmp_path):
+@pytest.mark.parametrize(("perturb", "texts"), [("task", 1), ("template", 1), ("both", 2)])
+def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, texts):
     (tmp_path / "team.j2").write_text(
         "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
     )
     [template] = load_templates(["team.j2"], tmp_path)
-    view = View.of(template)
-    model = Paid()
-    model.texts = iter(talked(view.text))
-    chosen = settings(variants=2, rewriter="llm:paid:model", template="team.j2", perturb="template")
-
-    def asked():
-        own = VariantMaker(
-            tmp_path,
-            chosen,
-            lambda name, library: rewriter_named(name, backend=lambda _: model, library=library),
-        )
-        with closing(own):
-            return own.prompts_of(TASK, chosen, [], template)
-
-    first = asked()
-    assert model.asked == 6
-    assert len({each.prompt.user for each in first}) == 7
-    assert all(each.task_text == TASK.prompt in each.prompt.user for each in first)
-    assert asked() == first
-    assert model.asked == 6
+    chosen = settings(variants=1, rewriter="llm:paid:model", template="team.j2", perturb=perturb)
+    maker = VariantMaker(
+        tmp_path,
+        chosen,
+        lambda name, library: create_rewriter(name, backend=lambda _: Model(), library=library),
+    )
+    original, *prompts = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
+    assert original.pending is None
+    assert maker.models == ("paid:model",)
+    for each in prompts:
+        pending = each.pending
+        assert len(pending.rewrites) == texts
+        written = [
+            replace(rewrite.variant, text=f"Phew! {rewrite.request.task.prompt}")
+            for rewrite in pending.rewrites
+        ]
+        made = pending.finish(written)
+        assert made.pending is None
+        assert made.prompt.user.count("Phew!") == texts
+        assert made.variant.id == each.variant.id

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pytest_promptse.scoring.gate import judge_gate, samples_needed
+from pytest_promptse.scoring.gate import judge_gate, judge_pass_rate, samples_needed
 
 law = settings(deadline=None, max_examples=60)
 
@@ -132,3 +132,30 @@ def test_the_samples_named_lift_the_ceiling_to_the_threshold(q):
     needed = samples_needed(ceiling(q, 16), 0.93, 16)
     assert needed is not None
     assert ceiling(q, needed) == pytest.approx(0.93, abs=0.004)
+
+
+def test_a_confident_gate_needs_both_intervals_on_one_side():
+    def gate(exact, threshold=0.85):
+        return judge_gate("auc-e", 0.93, threshold, ci95=(0.9, 0.95), exact=exact, kind="confident")
+
+    assert gate((0.86, 0.96)).verdict == "pass"
+    open_ = gate((0.77, 0.96))
+    assert open_.verdict == "inconclusive"
+    assert open_.message.endswith("with tasks not seen it is [0.77, 0.96]")
+    assert gate((0.77, 0.96), threshold=0.97).verdict == "fail"
+    assert gate((0.77, 0.98), threshold=0.97).verdict == "inconclusive"
+
+
+def test_pass_rates_judged_together_fail_falsely_no_more_often_than_one():
+    """By summing over all numbers of passes: every prompt truly passes in the floor's share."""
+    floor, n, together = 0.75, 8, 240
+    fails = [
+        judge_pass_rate(k, n, floor, kind="confident", comparisons=together).verdict == "fail"
+        for k in range(n + 1)
+    ]
+    one = sum(binom.pmf(k, n, floor) for k, fail in enumerate(fails) if fail)
+    assert 1 - (1 - one) ** together <= 0.025
+    assert fails[0]
+    assert judge_pass_rate(5, 8, floor).verdict == "fail"
+    assert judge_pass_rate(5, 8, floor, kind="confident").verdict == "inconclusive"
+    assert "5 of 8 samples pass" in judge_pass_rate(5, 8, floor).message

@@ -1,6 +1,6 @@
 """Decides whether a variant asks for the same thing as its original."""
 
-from pytest_promptse.variants.invariance.finding import SOFT_RULES, Finding
+from pytest_promptse.variants.invariance.finding import Finding
 from pytest_promptse.variants.invariance.judge import Judge, normalised
 
-__all__ = ["SOFT_RULES", "Finding", "Judge", "normalised"]
+__all__ = ["Finding", "Judge", "normalised"]

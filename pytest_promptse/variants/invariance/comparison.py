@@ -171,13 +171,19 @@ class _Comparison:
 
     def _on_task(self, sentence: Sentence) -> str:
         """Say which word of the task a sentence is about that is not about its writer."""
-        words, first = sentence.words, sentence.tokens[0]
+        words = sentence.words
         own = bool(set(words) & self._vocabulary.first_person)
-        if own or first.optional or words[0].endswith(("ing", "ed")):
+        if own or words[0].endswith(("ing", "ed")):
             return ""
-        content = [token for token in sentence.tokens if counts(token)]
+        content = [
+            token
+            for clause in _clauses(sentence.tokens)
+            for token in clause
+            if counts(token) and not is_address(_words(clause), clause, self._vocabulary)
+        ]
         found = [token for token in content if token.keys & self._task]
-        if len(found) > _HALF * len(content):
+        subject = len(content) > 1 and content[0] in found
+        if subject or len(found) > _HALF * len(content):
             return f"{found[0].text!r} speaks of the task"
         return ""
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SOFT_RULES", "Finding"]
-
-SOFT_RULES = frozenset({"lost", "added"})
-"""Rules about words of content: a model may overrule them, see ``--promptse-judge``."""
+__all__ = ["Finding"]
 
 
 @dataclass(frozen=True)

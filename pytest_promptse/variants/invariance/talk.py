@@ -82,7 +82,8 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     for token in tokens:
         if token.kind != "word" and not (token.kind == "number" and timed):
             return f"{token.text!r} is not the original's"
-    if found := _phrase_in(words, vocabulary.program):
+    wishes = own and not vocabulary.wishes.isdisjoint(words)
+    if (found := _phrase_in(words, vocabulary.program)) and (wishes or not own):
         return f"{found!r} speaks of the program"
     return _instruction(words, vocabulary.verbs)
 
@@ -101,7 +102,8 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
         place += 1
     if place < len(words) and words[place] in verbs:
         return f"{words[place]!r} is an instruction"
-    if tuple(words[1:2]) and words[1] in _DETERMINERS and words[0] not in _NO_VERBS:
+    unusual = words[0] not in _NO_VERBS and not words[0].endswith("ing")
+    if tuple(words[1:2]) and words[1] in _DETERMINERS and unusual:
         return f"{words[0]!r} is an instruction"
     for start, (modal, subject) in enumerate(pairwise(words)):
         if modal in _MODALS and subject == "you":

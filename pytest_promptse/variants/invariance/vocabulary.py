@@ -45,7 +45,9 @@ _SECTIONS = (
 _CJK_LETTER = re.compile(f"[{CJK}]")
 _PIECE = re.compile(rf"[{CJK}]|[^\W_{CJK}]+|\#|[^\w\s'-]+")
 _AUXILIARIES = "do|does|did|is|are|was|were|has|have|had|would|could|should"
-_SUBJECTS = "it|that|this|he|she|here|there|what|where|who|how"
+_SUBJECTS = (
+    "it|that|this|he|she|here|there|what|where|who|how|everything|nothing|everyone|brain|head"
+)
 _CONTRACTIONS = (
     (re.compile(r"\b(ca|wo|sha)n't\b", re.IGNORECASE), r"\1n not"),
     (re.compile(r"\bcann not\b", re.IGNORECASE), "can not"),
@@ -176,6 +178,7 @@ class Vocabulary:
     artifacts: frozenset[str]
     core: frozenset[str]
     first_person: frozenset[str]
+    wishes: frozenset[str]
     talk: frozenset[tuple[str, ...]]
     program: frozenset[tuple[str, ...]]
     cues: frozenset[tuple[str, ...]]
@@ -224,6 +227,7 @@ def vocabulary(language: str) -> Vocabulary:
         artifacts=stems(request["artifacts"]),
         core=stems(request["core"]),
         first_person=frozenset(talk["first"].text("first").split()),
+        wishes=frozenset(talk["wishes"].text("wishes").split()),
         talk=frozenset(map(plain_words, _split(talk["phrases"].text("phrases")))),
         program=frozenset(map(plain_words, sections["program"].text("program").split())),
         cues=frozenset(map(plain_words, _split(sections["cues"].text("cues")))),

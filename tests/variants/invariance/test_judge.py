@@ -6,6 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import yaml
 from judged_texts import cases
 
 from pytest_promptse.variants.invariance import Judge, normalised
@@ -110,6 +111,21 @@ def test_a_quoted_specification_within_talk_is_accepted():
     quoted = "".join(f"> {line}\n" for line in TASK.splitlines())
     text = f"Hi, me again, and I am still not awake.\n\n{quoted}\nThat is all of it. Thank you!\n"
     assert Judge(TASK).findings(text) == ()
+
+
+@pytest.mark.parametrize("layout", ["{0}\n\n{1}", "{1}\n\n{0}", "{0} {1}"])
+def test_sentences_beside_the_task_are_told_apart(layout):
+    """Requirements in any voice are found, and what the writer says of themselves is accepted."""
+    data = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
+    judge = Judge(data["prompt"])
+
+    def clean(sentence):
+        return not judge.findings(layout.format(sentence, data["prompt"]))
+
+    added = [sentence for sentence in data["added"] if clean(sentence)]
+    assert len(added) <= (1 - FOUND) * len(data["added"]), added
+    talk = [sentence for sentence in data["talk"] if not clean(sentence)]
+    assert len(talk) <= (1 - ACCEPTED) * len(data["talk"]), talk
 
 
 def test_known_sentences_may_stand_in_a_variant():

@@ -1,0 +1,138 @@
+"""A model as rewriter in a run: it shares queue, retries, budget and store with everything else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from faulty_server import FaultyServer
+
+PROMPT = "Write `twice(x: int) -> int`: return twice x. Never print anything."
+TEST = f"""
+import pytest
+
+@pytest.mark.promptse({PROMPT!r}, variants=1, samples=2, original_samples=2, min_auc_e=0.5)
+def test_twice(candidate):
+    assert candidate(3) == 6
+"""
+RIGHT = "```python\ndef twice(x):\n    return 2 * x\n```"
+MOOD = "Phew, long day, I can hardly see straight."
+
+
+def is_rewriting(body):
+    return "as another developer would send them" in body["messages"][0]["content"]
+
+
+def writes(body, *, bad=()):
+    """Write a faithful text, except for the requests whose numbers are in `bad`."""
+    asked = body["messages"][-1]["content"]
+    tries = asked.count("was rejected")
+    if tries in bad:
+        return PROMPT.replace("Never print", "Always print")
+    return f"{MOOD} {'Really. ' * tries}\n\n{PROMPT}"
+
+
+@pytest.fixture
+def server(monkeypatch, pytester):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pytester.makepyfile(test_twice=TEST)
+    with FaultyServer() as running:
+        running.behaviour.models = ("m", "writer")
+        running.behaviour.answer = lambda body, _: writes(body) if is_rewriting(body) else RIGHT
+        yield running
+
+
+@pytest.fixture
+def options(server):
+    return (
+        *("--promptse-model", "openai:m", "--promptse-rewriter", "llm:openai:writer"),
+        *("--promptse-base-url", server.base_url, "-v"),
+    )
+
+
+def rewriting_requests(server):
+    # The first request to a model finds out what its server can do.
+    return [b for b in server.requests if b["model"] == "writer" and is_rewriting(b)]
+
+
+def sampled_prompts(server):
+    bodies = [body for body in server.requests if body["model"] == "m"]
+    return {body["messages"][-1]["content"] for body in bodies}
+
+
+def test_variants_have_their_ids_before_and_their_texts_after_the_model_has_answered(
+    run, server, options, pytester
+):
+    found = run(*options, "--promptse-report", "json:run.json")
+    found.assert_outcomes(passed=4 + 4)
+    texts = [prompt for prompt in sampled_prompts(server) if MOOD in prompt]
+    assert texts
+    assert all(PROMPT in text for text in texts)
+    record = json.loads((pytester.path / "run.json").read_text())
+    [rewriting] = record["rewriting"]
+    assert rewriting["model"] == "openai:writer"
+    assert rewriting["rewriter"].startswith("llm:openai:writer/")
+    assert "{prompt}" in rewriting["instruction"]
+    assert (rewriting["variants"], rewriting["texts"], rewriting["accepted"]) == (3, 3, 3)
+    assert record["usage"]["requests"] == len(server.requests)
+
+
+def test_neither_collection_nor_a_dry_run_sends_a_request(run, server, options):
+    listed = run(*options, "--collect-only", "-q")
+    assert sum("d0." in line for line in listed.outlines) >= 3
+    assert server.requests == []
+    dry = run(*options, "--promptse-dry-run")
+    assert server.requests == []
+    [writer] = [
+        line for line in dry.outlines if "openai:writer" in line and "would request" in line
+    ]
+    assert "3 completions" in writer
+    [model] = [line for line in dry.outlines if "ask openai:m" in line]
+    assert "4 variants, 8 completions" in model
+
+
+def test_a_second_run_takes_texts_and_completions_from_the_store(run, server, options):
+    run(*options).assert_outcomes(passed=8)
+    before = len(server.requests)
+    again = run(*options)
+    again.assert_outcomes(passed=8)
+    assert len(server.requests) == before
+
+
+def test_a_rejected_text_is_requested_again_with_the_findings(run, server, options, pytester):
+    server.behaviour.answer = lambda body, _: (
+        writes(body, bad=(0,)) if is_rewriting(body) else RIGHT
+    )
+    run(*options, "--promptse-report", "json:run.json").assert_outcomes(passed=8)
+    asked = [body["messages"][-1]["content"] for body in rewriting_requests(server)]
+    again = [text for text in asked if "was rejected" in text]
+    assert len(again) == 3
+    assert all("'Never' was lost" in text and "Always print" in text for text in again)
+    [rewriting] = json.loads((pytester.path / "run.json").read_text())["rewriting"]
+    assert (rewriting["texts"], rewriting["accepted"]) == (6, 3)
+    assert rewriting["rules"]["negation"] == 3
+
+
+def test_four_rejected_texts_are_an_error_of_the_item_and_not_a_failure(run, server, options):
+    server.behaviour.answer = lambda body, _: (
+        writes(body, bad=range(9)) if is_rewriting(body) else RIGHT
+    )
+    found = run(*options)
+    outcomes = found.parseoutcomes()
+    assert outcomes["passed"] == 1
+    assert outcomes["errors"] == 7
+    assert "failed" not in outcomes
+    assert any("none of 4 texts for" in line for line in found.outlines)
+    assert len(rewriting_requests(server)) == 3 * 4
+
+
+def test_the_budget_counts_the_requests_for_texts(run, server, options):
+    found = run(*options, "--promptse-max-requests", "3")
+    assert len(server.requests) == 3
+    assert found.parseoutcomes()["errors"] >= 3
+
+
+def test_workers_request_every_text_once(run, server, options):
+    found = run(*options, "-p", "xdist", "-n", "2")
+    found.assert_outcomes(passed=8)
+    assert len(rewriting_requests(server)) == 3

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from msgspec.structs import replace
+from record_builders import make_suite, make_task
+
+from pytest_promptse.record.schema import EstimateRecord, RoundsRecord
+from pytest_promptse.reports.estimates import EARLY, estimates, scopes
+
+
+def suite(**changed):
+    found = make_suite([make_task("a", 1.0, {0.1: [1.0]})])
+    return replace(found, **changed)
+
+
+def test_every_figure_stands_with_both_intervals():
+    loss = EstimateRecord(value=0.05, ci95=(0.01, 0.09), exact=(-0.02, 0.3))
+    found = {one.label: one for one in estimates(suite(loss=loss, ci95=(0.9, 0.95)))}
+    assert found["loss"][1:] == ("+0.05", "+0.01 to +0.09", "−0.02 to +0.30")  # noqa: RUF001
+    assert found["AUC-E"].ci95 == "0.90–0.95"  # noqa: RUF001
+    assert "share of tasks that flip" not in found
+
+
+def test_what_intervals_speak_for_is_said_once():
+    suites = [suite(speaks_for="tasks"), suite(speaks_for="tasks"), suite(speaks_for="reruns")]
+    assert list(scopes(suites)) == [
+        "95 % intervals cover other tasks with the same emotions",
+        "95 % intervals cover another run of the same prompts, not other tasks",
+    ]
+
+
+def test_a_suite_that_stopped_early_says_that_its_figure_is_biased():
+    end = {"look": 1, "looks": 3, "decided": True, "n_wordings": 4, "completions": 8, "most": 20}
+    assert EARLY in list(scopes([suite(rounds=RoundsRecord(**end))]))
+    assert EARLY not in list(scopes([suite(rounds=RoundsRecord(**end | {"look": 3}))]))

@@ -1,0 +1,73 @@
+"""What a model is told as a rewriter, and how its answers are read."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.generate import requests_for
+from pytest_promptse.variants.invariance import Finding
+from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.llm import LlmRewriter
+
+TASK = Task(id="t", prompt="Write `first(text)`. It returns the first word, and not the last.\n")
+LIBRARY = Library.load()
+
+
+def rewriter(**identity):
+    backend = SimpleNamespace(spec="scripted:model", identity={"backend": "scripted", **identity})
+    return LlmRewriter(backend, library=LIBRARY)
+
+
+def wanted(**chosen):
+    drawn = {"emotions": ["tired"], "personalities": ["expert.senior.plan"], **chosen}
+    [request] = requests_for(
+        TASK, distances=(0.2,), per_distance=1, seed=0, source="x", library=LIBRARY, **drawn
+    )
+    return request
+
+
+def test_a_model_is_told_emotion_persona_contexts_level_and_the_original():
+    request = wanted()
+    prompt = rewriter().prompt(request, [])
+    level = LIBRARY.level(0.2)
+    emotion = LIBRARY.emotion("tired")
+    told = [TASK.prompt, emotion.description, emotion.language, emotion.pattern, level.description]
+    told += [trait.description for trait in request.personality.traits]
+    told += [f"{level.fewest} to {level.most} words", f"{request.weights['emotion']:.2f}"]
+    assert all(text in prompt.user for text in told)
+    assert "time pressure" in prompt.user
+    assert "{" not in prompt.user.replace("{{ x }}", "").replace("{x}", "")
+    assert prompt.system
+
+
+def test_a_rejected_text_goes_back_with_its_findings():
+    rejected = [("bad text", (Finding("negation", "'not' was lost"),))]
+    prompt = rewriter().prompt(wanted(), rejected)
+    assert "bad text" in prompt.user
+    assert "- 'not' was lost" in prompt.user
+    assert prompt.user.startswith(rewriter().prompt(wanted(), []).user)
+
+
+def test_a_request_without_a_persona_is_refused():
+    with pytest.raises(VariantError, match="lacks one of them"):
+        rewriter().prompt(wanted(draws=False), [])
+
+
+@pytest.mark.parametrize("answer", ["```\nText.\n```", "=====\nText.\n=====", "\n\nText.\n\n"])
+def test_a_fence_or_rule_around_the_answer_is_taken_off(answer):
+    assert rewriter().read(answer, TASK.prompt) == "Text.\n"
+
+
+def test_a_fence_that_the_original_has_stays():
+    fenced = "```\nText.\n```"
+    assert rewriter().read(fenced, fenced) == fenced
+
+
+def test_the_version_follows_the_model_and_the_instruction():
+    assert rewriter().label == rewriter().label
+    assert rewriter().label != rewriter(weights="other").label
+    assert rewriter().label.startswith("llm:scripted:model/")
