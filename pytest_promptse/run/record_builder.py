@@ -572,7 +572,7 @@ def _prompt_fields(
 
 
 def _draws(row: VariantRow) -> list[DrawRecord]:
-    answers: list[int] | list[msgspec.UnsetType] = row.answers or [msgspec.UNSET] * row.n
+    answers: list[int | msgspec.UnsetType] = [*row.answers] or [msgspec.UNSET] * row.n
     draws = zip(row.causes, row.logprobs, row.n_tokens, answers, strict=True)
     return [
         DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens, answer=answer)
