@@ -53,11 +53,13 @@ def render_comparisons(
 
 
 def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]:
-    """Return why the comparison fails the run, one line per reason; empty if it does not.
+    """Return the reasons why the comparison fails the run, one line each; empty without any.
 
-    A metric fails if its verdict is ``fail``, or ``inconclusive`` and the setting of that name is
-    ``fail``. With ``missing="fail"``, a suite that the baseline lacks fails too, and so does a
-    metric with a margin that the baseline lacks. What this run did not measure does not fail here.
+    A metric with a margin fails if its verdict is ``fail``. It also fails if its verdict is
+    ``inconclusive`` and the setting ``inconclusive`` of its suite is ``fail``. With
+    ``missing="fail"``, a suite fails if the baseline lacks it. A metric with a margin then also
+    fails if it has no verdict although the suite was measured in full. A suite that only the
+    baseline contains does not fail.
     """
     suites = {(suite.id, suite.model, suite.template): suite for suite in record.suites}
     lines = []

@@ -204,7 +204,10 @@ class _Raw:
 
 @lru_cache(maxsize=256)
 def read(text: str, vocabulary: Vocabulary) -> Reading:
-    """Take `text` apart with the lists of `vocabulary`."""
+    """Parse a prompt into lines that are compared exactly and sentences of tokens.
+
+    `vocabulary` holds the word lists of one language. Recent results are cached.
+    """
     text = unicodedata.normalize("NFC", text).translate(_QUOTES)
     layout = lay_out(text)
     builder = _Builder(vocabulary)
