@@ -15,7 +15,6 @@ NOT_RUN = {
     "tools/train_tiny.py": "trains for a quarter of an hour, with torch",
     "ct2-transformers-converter": "downloads a model of a gigabyte",
     "sphinx-build": "tests/docs/test_site.py runs it",
-    "promptse view": "serves until it is interrupted; tests/cli/test_view.py runs it",
     "promptse batch submit": "tests/plugin/test_batch.py runs it",
     "vllm run-batch": "needs vllm and downloads a model",
     "promptse store import": "tests/store/test_transfer.py runs it on two stores",
