@@ -23,6 +23,7 @@ NOT_RUN = {
     "example_suites/manipulation": "tests/plugin/test_psychometrics.py runs such suites",
     "promptse csi": "tests/psychometrics/csi runs it",
     "promptse emotionbench": "tests/psychometrics/emotionbench runs it",
+    "llm:openai": "tests/plugin/test_llm_rewriter.py runs it against a scripted server",
     "replay:samples.jsonl": "tests/plugin/test_humaneval_samples.py runs it on such a file",
 }
 # Added to pytest's options where a page asks for more than a test should take.
