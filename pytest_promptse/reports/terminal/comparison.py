@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.padding import Padding
 from rich.text import Text
 
+from pytest_promptse.errors import RecordError
 from pytest_promptse.record.files import baseline_command
 from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.reports.formatting import console, printed
@@ -99,8 +100,12 @@ def _renewed(comparison: ComparisonRecord) -> str:
 
 
 def _change(figure: ComparedRecord, name: str) -> str:
-    assert figure.difference is not None, "a verdict needs a figure on both sides"
     gap = figure.difference
+    if gap is None:
+        raise RecordError(
+            f"{_label(figure)} of {name} has the verdict {figure.verdict!r} but no difference; "
+            "compare again"
+        )
     word = "fell by" if gap < 0 else "rose by" if gap > 0 else "changed by"
     said = f"{_label(figure)} of {name} {word} {_figure(abs(gap))}"
     if figure.ci95 is None:
