@@ -132,7 +132,7 @@ def escape_controls(text: str) -> str:
 
 
 def escape_commands(text: str) -> str:
-    """Return `text` in which no line is a workflow command to GitHub Actions."""
+    """Put a backslash before each GitHub Actions workflow command that starts a line of `text`."""
     return _COMMAND.sub(r"\1\\\2", text)
 
 

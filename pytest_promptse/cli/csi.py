@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from pytest_promptse.psychometrics.csi.published import Administration
-    from pytest_promptse.psychometrics.csi.scoring import Estimate, Scores
+    from pytest_promptse.psychometrics.csi.scoring import CsiEstimate, CsiScores
 
 _DEFAULT_SIZE = 5000
 _HUMANEVAL = "humaneval"
@@ -134,7 +134,7 @@ def _score(chosen: argparse.Namespace) -> int:
     if chosen.words_per_prompt is not None and chosen.words_per_prompt < 1:
         raise SettingsError("csi score: --words-per-prompt is not positive")
     listed = load_words(chosen.words) if chosen.words else None
-    found: list[tuple[Administration, Scores, dict[str, tuple[str, ...]]]] = []
+    found: list[tuple[Administration, CsiScores, dict[str, tuple[str, ...]]]] = []
     for path in chosen.files:
         for each in read_administrations(
             path, words_per_prompt=chosen.words_per_prompt, words=listed
@@ -161,7 +161,7 @@ _FIGURES = (
 )
 
 
-def _text(each: Administration, scores: Scores, top: dict[str, tuple[str, ...]]) -> str:
+def _text(each: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]) -> str:
     lines = [f"{each.model}, {each.language}: {scores.n_words} words x {scores.n_runs} runs"]
     lines += [f"  {name:12}{_shown(getattr(scores, name))}" for name in _FIGURES]
     if each.reread is not None:
@@ -179,7 +179,7 @@ def _text(each: Administration, scores: Scores, top: dict[str, tuple[str, ...]])
     return "\n".join(lines) + "\n"
 
 
-def _shown(estimate: Estimate) -> str:
+def _shown(estimate: CsiEstimate) -> str:
     if estimate.value is None:
         return "-"
     if estimate.ci95 is None:
@@ -193,7 +193,7 @@ def _number(value: float | None) -> str:
 
 
 def _json_row(
-    each: Administration, scores: Scores, top: dict[str, tuple[str, ...]]
+    each: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
         "source": each.source,
@@ -203,7 +203,7 @@ def _json_row(
         "n_runs": scores.n_runs,
     }
     for name in _FIGURES:
-        estimate: Estimate = getattr(scores, name)
+        estimate: CsiEstimate = getattr(scores, name)
         row[name] = estimate.value
         row[f"{name}_ci95"] = estimate.ci95
     row["problems"] = dict(each.problems)

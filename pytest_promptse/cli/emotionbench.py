@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pytest_promptse.psychometrics.emotionbench.scoring import Change, Method, Summary
+    from pytest_promptse.psychometrics.emotionbench.scoring import AffectChange, Method, Summary
 
 _ARROWS = {"up": "↑", "down": "↓", "none": "—"}
 
@@ -154,7 +154,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
     return {"n": summary.n, "mean": summary.mean, "sd": summary.sd}
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: AffectChange) -> dict[str, Any]:
     from pytest_promptse.psychometrics.emotionbench.factors import factor_name  # noqa: PLC0415
 
     label = change.name if change.name == "Overall" else factor_name(change.name)

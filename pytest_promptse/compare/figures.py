@@ -93,7 +93,7 @@ def _sensitivity(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
             return []
         where = [float(g.value) if g.distance is None else g.distance for g in own]
         series.append(
-            plots.Series(
+            plots.PlotSeries(
                 number,
                 [(d, g.sensitivity) for d, g in zip(where, own, strict=True)],
                 [g.spread for g in own],
@@ -135,7 +135,7 @@ def _by_distance(
     for entry, number in numbers.items():
         points = [(d, value) for d, value in curves[entry].items() if value is not None]
         if points:
-            series.append(plots.Series(number, points, [None] * len(points)))
+            series.append(plots.PlotSeries(number, points, [None] * len(points)))
     if not series:
         return []
     title = f"{heading} by distance"

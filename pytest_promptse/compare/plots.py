@@ -40,7 +40,7 @@ class Point(NamedTuple):
     y_ci95: tuple[float, float] | None = None
 
 
-class Series(NamedTuple):
+class PlotSeries(NamedTuple):
     """One series by distance; each point may have a spread above and below it."""
 
     number: int
@@ -162,7 +162,7 @@ def _number(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def lines(
-    series: Sequence[Series],
+    series: Sequence[PlotSeries],
     *,
     name: str,
     title: str,
@@ -204,7 +204,7 @@ def lines(
     return out[0]
 
 
-def _end(axes: Axes, series: Sequence[Series]) -> None:
+def _end(axes: Axes, series: Sequence[PlotSeries]) -> None:
     """Write each line's number at the right edge, as near to its end as the others allow."""
     ends = [(axes.transData.transform(line.points[-1])[1], line.number) for line in series]
     low = -_NUMBER
@@ -214,7 +214,7 @@ def _end(axes: Axes, series: Sequence[Series]) -> None:
         axes.annotate(str(number), (x, low), xycoords="figure pixels", color=INK, fontsize=9)
 
 
-def _line(axes: Axes, line: Series, shift: float) -> None:
+def _line(axes: Axes, line: PlotSeries, shift: float) -> None:
     colour = series_colour(line.number - 1)
     points = [(x + shift, y) for x, y in line.points]
     for (x, y), spread in zip(points, line.spreads, strict=True):

@@ -35,7 +35,11 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """``name`` is its file's; the terminal shows the first ``brief`` rows, all if that is None."""
+    """A table for terminal, CSV and HTML.
+
+    ``name`` is the name of the CSV file without its extension. The terminal shows the first
+    ``brief`` rows. It shows all rows if ``brief`` is None, and no table if ``brief`` is 0.
+    """
 
     name: str
     title: str

@@ -161,7 +161,18 @@ def names(value: object) -> tuple[str, ...]:
 
 
 def elasticities(value: object) -> dict[float | None, float]:
-    """Read ``0.8`` (every distance) or ``0.1=0.9,0.3=0.7`` (each its own)."""
+    """Parse minimum elasticities: ``0.8`` for all distances, or ``0.1=0.9,0.3=0.7``.
+
+    Returns
+    -------
+    dict
+        The minimum elasticity in [0, 1] by distance. The key None stands for all other distances.
+
+    Raises
+    ------
+    ValueError
+        If `value` is empty, or a part is not a number or is out of range.
+    """
     if isinstance(value, dict):
         return {float(d): between(0.0, 1.0)(floor) for d, floor in value.items()}
     floors: dict[float | None, float] = {}

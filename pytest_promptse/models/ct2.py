@@ -222,11 +222,13 @@ class Ct2Backend:
             ) from error
 
     def _complete(self, request: Request) -> Response:
-        assert self._loaded is not None, "start() comes first"
-        prompt_ids, tokens = self._loaded.encode(request.prompt)
-        drawn = self._draw(request, tokens)
+        loaded = self._loaded
+        if loaded is None:
+            raise ModelError(f"{self._spec}: the model is not loaded; call start() first")
+        prompt_ids, tokens = loaded.encode(request.prompt)
+        drawn = self._draw(request, loaded, tokens)
         completions = tuple(
-            self._completion(request.first + number, prompt_ids, ids, score)
+            _completion(loaded, request.first + number, prompt_ids, ids, score)
             for number, (ids, score) in enumerate(drawn)
         )
         return Response(
@@ -238,20 +240,21 @@ class Ct2Backend:
             ),
         )
 
-    def _draw(self, request: Request, tokens: list[str]) -> list[tuple[list[int], float]]:
+    def _draw(
+        self, request: Request, loaded: _Loaded, tokens: list[str]
+    ) -> list[tuple[list[int], float]]:
         """Return token ids and raw log-probability of each sample, in random order.
 
         CTranslate2 sorts samples by score, so the first few would be a biased selection.
         """
         import ctranslate2
 
-        assert self._loaded is not None
         greedy = request.decoding.temperature == 0
         rows = 1 if greedy else request.n
         options: dict[str, Any] = {
             "max_length": request.decoding.max_tokens,
             "include_prompt_in_result": False,
-            "end_token": list(self._loaded.end_ids),
+            "end_token": list(loaded.end_ids),
             "return_end_token": True,
             "return_scores": True,
             "length_penalty": 0,
@@ -266,7 +269,7 @@ class Ct2Backend:
         seed = derive_seed(request.seed, request.first)
         with _SEEDING:
             ctranslate2.set_random_seed(seed)
-            generator = self._generator(self._loaded.compute_type)
+            generator = self._generator(loaded.compute_type)
             try:
                 for start in range(0, rows, _ROWS):
                     options["num_hypotheses"] = min(_ROWS, rows - start)
@@ -281,18 +284,18 @@ class Ct2Backend:
         random.Random(seed).shuffle(drawn)  # noqa: S311 - samples, not secrets
         return drawn * request.n if greedy else drawn
 
-    def _completion(
-        self, index: int, prompt_ids: list[int], ids: list[int], score: float
-    ) -> Completion:
-        assert self._loaded is not None
-        ended = bool(ids) and ids[-1] in self._loaded.end_ids
-        return Completion(
-            index=index,
-            text=self._loaded.decode(prompt_ids, ids[:-1] if ended else ids),
-            finish_reason="stop" if ended else "length",
-            n_tokens=len(ids),
-            logprob=score,
-        )
+
+def _completion(
+    loaded: _Loaded, index: int, prompt_ids: list[int], ids: list[int], score: float
+) -> Completion:
+    ended = bool(ids) and ids[-1] in loaded.end_ids
+    return Completion(
+        index=index,
+        text=loaded.decode(prompt_ids, ids[:-1] if ended else ids),
+        finish_reason="stop" if ended else "length",
+        n_tokens=len(ids),
+        logprob=score,
+    )
 
 
 def tiny_backend() -> Ct2Backend:

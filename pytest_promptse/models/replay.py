@@ -208,7 +208,8 @@ class ReplayBackend:
                 )
 
     def _read(self, offset: int, number: int, request: Request) -> Completion:
-        assert self._file is not None, "start() comes first"
+        if self._file is None:
+            raise ModelError(f"{self._spec}: the file is not indexed; call start() first")
         self._file.seek(offset)
         line = self._decoder.decode(self._file.readline())
         sent = hashlib.sha256(request.prompt.user.encode()).hexdigest()
@@ -218,7 +219,11 @@ class ReplayBackend:
                 "prompt than this run sends; sample them again or use their own prompts"
             )
         text = line.text if line.completion is None else line.completion
-        assert text is not None
+        if text is None:
+            raise ModelError(
+                f"{self._path}: a line lost its completion since the run started; "
+                "leave the file unchanged during a run"
+            )
         return Completion(
             index=number,
             text=text,

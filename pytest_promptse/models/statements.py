@@ -188,7 +188,10 @@ def has_return(source: str) -> bool:
 
 
 def indent(source: str, prefix: str) -> str:
-    """Return `source` moved to the right by `prefix`, strings of several lines left as they are."""
+    """Return `source` with `prefix` before each line that is not blank.
+
+    The second and later lines of a multi-line string are unchanged.
+    """
     tree = parse(source)
     inside: set[int] = set()
     for node in ast.walk(tree) if tree is not None else ():

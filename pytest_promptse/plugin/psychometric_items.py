@@ -11,7 +11,7 @@ import pytest
 
 from pytest_promptse.errors import NotScoredError, SettingsError
 from pytest_promptse.plugin.items import RESULT_WORD, report_gate
-from pytest_promptse.psychometrics.suite import Measurement, PlannedGate, Probe, bounds_record
+from pytest_promptse.psychometrics.suite import Measurement, Probe, PsychometricGate, bounds_record
 from pytest_promptse.record.psychometrics import (
     CsiRecord,
     EmotionBenchRecord,
@@ -47,7 +47,7 @@ class PsychometricItem(pytest.Item):
         self,
         *,
         suite: Measurement | None,
-        subject: Probe | PlannedGate | str,
+        subject: Probe | PsychometricGate | str,
         run: PromptseRun,
         **kwargs: Any,
     ) -> None:
@@ -86,7 +86,7 @@ class PsychometricItem(pytest.Item):
         if isinstance(self.subject, Probe):
             word = suite.read(self.subject, answers[self.subject.job.key])
             self.stash[RESULT_WORD] = f"MEASURED ({word})"
-        elif isinstance(self.subject, PlannedGate):
+        elif isinstance(self.subject, PsychometricGate):
             gate, _ = suite.decide(self.subject, self._result(suite, answers))
             report_gate(self, gate, suite.inconclusive)
         else:
@@ -120,7 +120,7 @@ def log_suites(run: PromptseRun, items: Sequence[PsychometricItem]) -> None:
         if item.suite is None:
             continue
         _, names = gates.setdefault((item.suite.id, item.suite.model), (item.path, []))
-        if isinstance(item.subject, PlannedGate):
+        if isinstance(item.subject, PsychometricGate):
             names.append(_gate_name(item.subject))
     for (suite, model), (path, names) in gates.items():
         row = {"path": str(path), "suite": suite, "model": model, "gates": names}
@@ -128,7 +128,7 @@ def log_suites(run: PromptseRun, items: Sequence[PsychometricItem]) -> None:
         run.store.put(run.id, _LOG_KIND, name, json.dumps(row).encode())
 
 
-def _gate_name(gate: PlannedGate) -> str:
+def _gate_name(gate: PsychometricGate) -> str:
     return f"{gate.scope or ''}\x1f{gate.name}"
 
 

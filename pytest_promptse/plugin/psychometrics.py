@@ -14,7 +14,7 @@ from pytest_promptse.plugin.session import promptse_session
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_promptse.psychometrics.suite import Measurement, PlannedGate, Probe
+    from pytest_promptse.psychometrics.suite import Measurement, Probe, PsychometricGate
 
 
 class PsychometricFile(pytest.File):
@@ -42,7 +42,7 @@ class PsychometricFile(pytest.File):
                 yield self._item(f"{gate.scope or 'suite'}[{model}{gate.name}]", suite, gate)
 
     def _item(
-        self, name: str, suite: Measurement | None, subject: Probe | PlannedGate | str
+        self, name: str, suite: Measurement | None, subject: Probe | PsychometricGate | str
     ) -> PsychometricItem:
         item: PsychometricItem = PsychometricItem.from_parent(
             self,

@@ -80,17 +80,17 @@ class Scale:
     source: str = ""
 
     def totals(self, ratings: Mapping[int, int]) -> dict[str, float]:
-        """Return the total of each category.
+        """Return the total of each category: the sum, twice the sum or the mean, by ``compute``.
 
         Parameters
         ----------
         ratings
-            The rating of each item, numbered from 1.
+            The rating of each item, in [low, high], by its number from 1.
 
         Raises
         ------
         KeyError
-            If an item has no rating; a total is never made from fewer items.
+            If an item of a category has no rating.
         """
         totals: dict[str, float] = {}
         for name, numbers in self.categories.items():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from pytest_promptse.scoring.gate import Gate
 
-__all__ = ["WORST_SHOWN", "Measurement", "PlannedGate", "Probe", "make_job"]
+__all__ = ["WORST_SHOWN", "Measurement", "Probe", "PsychometricGate", "make_job"]
 
 WORST_SHOWN = 5
 """How many of the responses that could not be read in full a record keeps."""
@@ -49,7 +49,7 @@ class Probe:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlannedGate:
+class PsychometricGate:
     """A gate of a suite; ``scope`` is an emotion or a factor, None for the whole suite."""
 
     name: str
@@ -86,7 +86,7 @@ class Measurement(ABC):
 
     @property
     @abstractmethod
-    def gates(self) -> Sequence[PlannedGate]:
+    def gates(self) -> Sequence[PsychometricGate]:
         """The gates that the settings ask for."""
 
     @property
@@ -132,7 +132,7 @@ class Measurement(ABC):
 
     @abstractmethod
     def decide(
-        self, gate: PlannedGate, result: Any
+        self, gate: PsychometricGate, result: Any
     ) -> tuple[Gate, tuple[float | None, float | None]]:
         """Return the decision of a gate on a result, and its lower and upper bound."""
 
@@ -180,7 +180,7 @@ def worst_answers(
 
 
 def bounds_record(
-    planned: PlannedGate, gate: Gate, bounds: tuple[float | None, float | None]
+    planned: PsychometricGate, gate: Gate, bounds: tuple[float | None, float | None]
 ) -> BoundsRecord:
     """Return a decided gate as the record keeps it."""
     return BoundsRecord(

@@ -15,20 +15,20 @@ __all__ = [
     "ChangeRecord",
     "CsiRecord",
     "EmotionBenchRecord",
-    "EstimateRecord",
     "HumanRecord",
     "ManipulationRecord",
     "PsychometricsRecord",
     "RecognitionRecord",
     "ReliabilityRecord",
     "ScaleRecord",
+    "ScoreRecord",
     "ShiftRecord",
     "StoriesRecord",
     "SummaryRecord",
 ]
 
 
-class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
+class ScoreRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure with its 95 % interval; None where there was nothing to compute it from."""
 
     value: float | None
@@ -104,13 +104,13 @@ class CsiRecord(msgspec.Struct, frozen=True, kw_only=True):
     n_runs: int
     n_planned: int
     n_responses: int
-    optimism: EstimateRecord
-    pessimism: EstimateRecord
-    neutrality: EstimateRecord
-    consistency: EstimateRecord
-    reluctancy: EstimateRecord
-    coverage: EstimateRecord
-    kappa: EstimateRecord
+    optimism: ScoreRecord
+    pessimism: ScoreRecord
+    neutrality: ScoreRecord
+    consistency: ScoreRecord
+    reluctancy: ScoreRecord
+    coverage: ScoreRecord
+    kappa: ScoreRecord
     words: dict[str, list[str]]
     problems: dict[str, int]
     worst: list[AnswerRecord]

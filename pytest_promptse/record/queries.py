@@ -44,7 +44,7 @@ class Loss(NamedTuple):
 
     @property
     def change(self) -> float:
-        """The change of the pass rate, in [-1, 0)."""
+        """The pass rate of the variant minus that of the original, in [-1, 0)."""
         return self.variant.pass_rate - self.original.pass_rate
 
 

@@ -25,7 +25,7 @@ EARLY = (
 )
 
 
-class Estimate(NamedTuple):
+class EstimateCells(NamedTuple):
     """One figure as text: its label, value, 95 % interval, and the one with tasks not seen."""
 
     label: str
@@ -34,17 +34,17 @@ class Estimate(NamedTuple):
     exact: str
 
 
-def estimates(suite: SuiteRecord) -> list[Estimate]:
+def estimates(suite: SuiteRecord) -> list[EstimateCells]:
     """Return the figures of a suite that were measured, AUC-E and pass@1 first."""
     found = [
-        Estimate("AUC-E", exact(suite.auc_e), _interval(suite.ci95), _interval(suite.exact)),
-        Estimate(
+        EstimateCells("AUC-E", exact(suite.auc_e), _interval(suite.ci95), _interval(suite.exact)),
+        EstimateCells(
             "pass@1",
             exact(suite.pass_at_1),
             _interval(suite.pass_at_1_ci95),
             _interval(suite.pass_at_1_exact),
         ),
-        Estimate(
+        EstimateCells(
             "excess",
             signed(suite.excess),
             _interval(suite.excess_ci95, is_signed=True),
@@ -62,7 +62,7 @@ def estimates(suite: SuiteRecord) -> list[Estimate]:
         if one is not None:
             value = signed(one.value) if is_signed else exact(one.value)
             ends = [_interval(end, is_signed=is_signed) for end in (one.ci95, one.exact)]
-            found.append(Estimate(label, value, *ends))
+            found.append(EstimateCells(label, value, *ends))
     return found
 
 

@@ -184,7 +184,7 @@ def _require_same_plan(first_plan: ShardRow, plan: ShardRow, *, name: str, first
         raise RecordError(
             f"{name}: one of {plan.count} shards, but {first} is one of {first_plan.count}"
         )
-    for ours, theirs in zip(first_plan.suites, plan.suites, strict=False):
+    for ours, theirs in zip(_sorted(first_plan), _sorted(plan), strict=False):
         differences = _differing_settings(ours.suite, theirs.suite)
         if differences:
             raise RecordError(
@@ -207,10 +207,26 @@ def _differing_settings(ours: SuiteRow, theirs: SuiteRow) -> list[str]:
 
 
 def _comparable(plan: ShardRow) -> list[ShardSuiteRow]:
+    """Return what must be the same in all shards, in an order of its own.
+
+    Another plugin may shuffle the tests of each shard differently.
+    """
     return [
-        replace(planned, suite=replace(planned.suite, settings=_fixed(planned.suite.settings)))
-        for planned in plan.suites
+        replace(
+            planned,
+            suite=replace(planned.suite, settings=_fixed(planned.suite.settings)),
+            tasks={task: sorted(variants) for task, variants in sorted(planned.tasks.items())},
+            gates=sorted(planned.gates, key=lambda gate: (gate.place, gate.name)),
+        )
+        for planned in _sorted(plan)
     ]
+
+
+def _sorted(plan: ShardRow) -> list[ShardSuiteRow]:
+    def key(planned: ShardSuiteRow) -> tuple[str, str, str]:
+        return planned.suite.id, planned.suite.model, planned.suite.template or ""
+
+    return sorted(plan.suites, key=key)
 
 
 def _fixed(settings: dict[str, Any]) -> dict[str, Any]:

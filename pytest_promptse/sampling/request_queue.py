@@ -154,7 +154,7 @@ class Batch:
 
     @property
     def samples(self) -> range:
-        """The sample numbers."""
+        """The numbers of the samples within the job, which count from 0."""
         return range(self.first, self.first + self.n)
 
     @property

@@ -235,7 +235,10 @@ class Candidate:
 
     @property
     def remarks(self) -> list[str]:
-        """Remarks that explain a failed assertion."""
+        """Notes for the message of a failed assertion, without duplicates.
+
+        Example: an object of the program equals no value of the check.
+        """
         return self._remarks
 
     @property

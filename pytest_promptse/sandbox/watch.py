@@ -20,7 +20,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Usage:
+class ResourceUsage:
     """What a tree uses: bytes of memory now, seconds of CPU time so far."""
 
     memory: int = 0
@@ -148,7 +148,7 @@ class Meter:
         self._gone: dict[_Identity, float] = {}
         self._waited_for = 0.0
 
-    def measure(self) -> Usage:
+    def measure(self) -> ResourceUsage:
         """Return what the tree uses now."""
         resident, descriptors = 0, 0
         processes = descendants(self._pid)[1:]
@@ -172,7 +172,7 @@ class Meter:
             memory = sum(map(_proportional, processes))
         memory += max(0, descriptors - FREE_DESCRIPTORS) * DESCRIPTOR_BYTES
         cpu = sum(map(sum, seen.values())) + self._lost(seen)
-        return Usage(memory=memory, cpu=cpu)
+        return ResourceUsage(memory=memory, cpu=cpu)
 
     def _lost(self, seen: dict[_Identity, _Times]) -> float:
         """Return seconds of processes that have gone and for which no parent waited."""

@@ -43,11 +43,13 @@ class Overall:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairwise:
-    """Two groups against each other.
+    """The test of one pair of groups.
 
-    ``effect`` is Cliff's delta for Mann-Whitney, in [-1, 1] and above 0 where `one` is larger;
-    for Kolmogorov-Smirnov the largest distance of the distributions, which is its statistic.
-    ``p_adjusted`` is by Benjamini and Hochberg over the pairs that were tested together.
+    ``n`` holds the number of observations in each group. ``effect`` of Mann-Whitney is Cliff's
+    delta in [-1, 1], which is positive if the values of ``one`` tend to be larger. ``effect`` of
+    Kolmogorov-Smirnov is its statistic in [0, 1], the largest distance between the two
+    distribution functions. ``p_adjusted`` is adjusted by the method of Benjamini and Hochberg
+    over all pairs that were tested together.
     """
 
     test: str

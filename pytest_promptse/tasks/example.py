@@ -117,14 +117,17 @@ class Example:
         return name, compile(ast.Expression(node), f"<example {self.call}>", "eval")
 
     def check(self, candidate: Callable[..., Any]) -> None:
-        """Call `candidate` and compare.
+        """Call `candidate` and compare its result with ``expect`` or ``raises``.
 
         Raises
         ------
         AssertionError
-            With the call, what was expected and what came back.
+            If the result differs, or if the expected exception is not raised. The message shows
+            the call, the actual and the expected result.
+        PromptseError
+            If the call raises it; no note is added.
         Exception
-            What the call raised, with a note that names the example, if that was not expected.
+            Any other unexpected exception of the call, with a note that names the example.
         """
         args, kwargs = _arguments(self._parsed[1])
         try:

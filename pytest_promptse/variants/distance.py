@@ -52,7 +52,7 @@ class Change:
 def words(text: str) -> list[str]:
     """Return the words of `text` in lower case, without punctuation around them.
 
-    Each Chinese or Japanese sign is a word of its own.
+    Each Chinese or Japanese character is a separate word.
     """
     stripped = (token.strip(_EDGES) for token in _TOKEN.findall(text.lower()))
     return [word for word in stripped if word]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faulty_server import FaultyServer
-from stand_ins import SLUGIFY, environment
+from stand_ins import environment, solution
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def paid_model():
     """A server on this machine in place of the one that takes money."""
     with FaultyServer() as server:
         server.behaviour.models = ("gpt-4.1-mini", "MODEL")
-        server.behaviour.answer = lambda _body, _number: SLUGIFY
+        server.behaviour.answer = solution
         yield server
 
 

@@ -7,8 +7,12 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pages import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SLUGIFY = """```python
 import re
@@ -16,6 +20,12 @@ import re
 def slugify(title):
     return "-".join(re.findall("[a-z0-9]+", title.lower()))
 ```"""
+CHUNK = """```python
+def chunk(items, size):
+    return [items[i : i + size] for i in range(0, len(items), size)]
+```"""
+# Popular plugins that a page does not speak of, and that only some environments have.
+_WITHOUT = "-p no:asyncio -p no:django -p no:randomly -p no:rerunfailures"
 # Each checks what it is asked for and installs nothing.
 _INSTALLERS = ("pip", "apt-get", "sysctl", "sudo")
 
@@ -34,7 +44,14 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         if not re.match(r"PYTEST_|GITHUB_|CI_|CI$|OPENAI_|GIT_", name)
     }
     path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**ours, "PATH": path, "COLUMNS": "80", "HOME": str(folder), **more}
+    options = f"{_WITHOUT} {more.pop('PYTEST_ADDOPTS', '')}".strip()
+    ours |= {"PATH": path, "COLUMNS": "80", "HOME": str(folder), "PYTEST_ADDOPTS": options}
+    return {**ours, **more}
+
+
+def solution(body: Mapping[str, Any], _number: int) -> str:
+    """Answer a request of a page with the solution of its task."""
+    return CHUNK if "chunk(" in body["messages"][-1]["content"] else SLUGIFY
 
 
 _SCRIPT = f"""

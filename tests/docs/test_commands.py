@@ -15,7 +15,6 @@ NOT_RUN = {
     "tools/train_tiny.py": "trains for a quarter of an hour, with torch",
     "ct2-transformers-converter": "downloads a model of a gigabyte",
     "sphinx-build": "tests/docs/test_site.py runs it",
-    "promptse view": "serves until it is interrupted; tests/cli/test_view.py runs it",
     "promptse batch submit": "tests/plugin/test_batch.py runs it",
     "vllm run-batch": "needs vllm and downloads a model",
     "promptse store import": "tests/store/test_transfer.py runs it on two stores",
@@ -24,6 +23,7 @@ NOT_RUN = {
     "example_suites/manipulation": "tests/plugin/test_psychometrics.py runs such suites",
     "promptse csi": "tests/psychometrics/csi runs it",
     "promptse emotionbench": "tests/psychometrics/emotionbench runs it",
+    "llm:openai": "tests/plugin/test_llm_rewriter.py runs it against a scripted server",
     "replay:samples.jsonl": "tests/plugin/test_humaneval_samples.py runs it on such a file",
 }
 # Added to pytest's options where a page asks for more than a test should take.

@@ -7,17 +7,17 @@ from pytest_promptse.record.psychometrics import (
     ChangeRecord,
     CsiRecord,
     EmotionBenchRecord,
-    EstimateRecord,
     HumanRecord,
     PsychometricsRecord,
     ScaleRecord,
+    ScoreRecord,
     SummaryRecord,
 )
 from pytest_promptse.record.schema import SCHEMA, Record, UsageRecord
 
 
 def estimate(value):
-    return EstimateRecord(value=value, ci95=(value - 0.1, value + 0.1))
+    return ScoreRecord(value=value, ci95=(value - 0.1, value + 0.1))
 
 
 def inventory(model, optimism):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.psychometrics.csi.words import Language
 
-__all__ = ["ANCHORS", "Anchors", "Batch", "anchors_for", "batch_prompt", "make_batches"]
+__all__ = ["ANCHORS", "Anchors", "WordBatch", "anchors_for", "batch_prompt", "make_batches"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ def anchors_for(pair: str, language: Language) -> Anchors:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Batch:
+class WordBatch:
     """The words of one prompt.
 
     Parameters
@@ -98,18 +98,20 @@ class Batch:
     positions: tuple[int, ...]
 
 
-def make_batches(n_words: int, *, runs: int, words_per_prompt: int, seed: int) -> tuple[Batch, ...]:
+def make_batches(
+    n_words: int, *, runs: int, words_per_prompt: int, seed: int
+) -> tuple[WordBatch, ...]:
     """Return the batches of all runs: each run permutes all words and cuts them into chunks.
 
     The last chunk of a run may be shorter. Equal arguments give equal batches on every machine.
     """
-    batches: list[Batch] = []
+    batches: list[WordBatch] = []
     for run in range(runs):
         order = list(range(n_words))
         random.Random(derive_seed("csi-order", seed, run)).shuffle(order)  # noqa: S311
         for number, start in enumerate(range(0, n_words, words_per_prompt)):
             chunk = tuple(order[start : start + words_per_prompt])
-            batches.append(Batch(run=run, number=number, positions=chunk))
+            batches.append(WordBatch(run=run, number=number, positions=chunk))
     return tuple(batches)
 
 

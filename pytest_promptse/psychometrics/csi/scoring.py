@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.psychometrics.csi.labels import Label
 
-__all__ = ["CODES", "MISSING", "Estimate", "Scores", "encode", "score", "top_words"]
+__all__ = ["CODES", "MISSING", "CsiEstimate", "CsiScores", "encode", "score", "top_words"]
 
 CODES: Mapping[Label, int] = {"negative": -1, "neutral": 0, "positive": 1}
 MISSING = -9
@@ -26,7 +26,7 @@ _CHUNK = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class CsiEstimate:
     """A figure with its 95 % interval; both None where nothing was labelled."""
 
     value: float | None
@@ -34,7 +34,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
+class CsiScores:
     """What the labels of all runs come to.
 
     Parameters
@@ -55,13 +55,13 @@ class Scores:
 
     n_words: int
     n_runs: int
-    optimism: Estimate
-    pessimism: Estimate
-    neutrality: Estimate
-    consistency: Estimate
-    reluctancy: Estimate
-    coverage: Estimate
-    kappa: Estimate
+    optimism: CsiEstimate
+    pessimism: CsiEstimate
+    neutrality: CsiEstimate
+    consistency: CsiEstimate
+    reluctancy: CsiEstimate
+    coverage: CsiEstimate
+    kappa: CsiEstimate
 
 
 def encode(labels: Sequence[Label | None]) -> NDArray[np.int8]:
@@ -71,7 +71,7 @@ def encode(labels: Sequence[Label | None]) -> NDArray[np.int8]:
 
 def score(
     codes: NDArray[np.int8], batches: NDArray[np.int64], *, resamples: int = _RESAMPLES
-) -> Scores:
+) -> CsiScores:
     """Return the scores of the labels of all runs.
 
     Parameters
@@ -106,13 +106,13 @@ def score(
     points = shares | by_label | {"kappa": _kappa(codes, ones)}
     intervals = _intervals(codes, batches, resamples) if resamples else {}
 
-    def estimate(name: str) -> Estimate:
+    def estimate(name: str) -> CsiEstimate:
         value = float(points[name][0])
         if np.isnan(value):
-            return Estimate(value=None)
-        return Estimate(value=value, ci95=intervals.get(name))
+            return CsiEstimate(value=None)
+        return CsiEstimate(value=value, ci95=intervals.get(name))
 
-    return Scores(
+    return CsiScores(
         n_words=words,
         n_runs=runs,
         optimism=estimate("optimism"),

@@ -18,7 +18,7 @@ from pytest_promptse.psychometrics.csi.comparator import big_five, reliability
 from pytest_promptse.psychometrics.csi.labels import read_labels
 from pytest_promptse.psychometrics.csi.prompts import (
     Anchors,
-    Batch,
+    WordBatch,
     anchors_for,
     batch_prompt,
     make_batches,
@@ -38,8 +38,8 @@ from pytest_promptse.psychometrics.csi.words import Language, WordList, load_wor
 from pytest_promptse.psychometrics.scales import item_order, read_ratings, scale_prompt
 from pytest_promptse.psychometrics.suite import (
     Measurement,
-    PlannedGate,
     Probe,
+    PsychometricGate,
     make_job,
     shortened,
     worst_answers,
@@ -47,8 +47,8 @@ from pytest_promptse.psychometrics.suite import (
 from pytest_promptse.record.psychometrics import (
     AnswerRecord,
     CsiRecord,
-    EstimateRecord,
     ReliabilityRecord,
+    ScoreRecord,
     StoriesRecord,
 )
 from pytest_promptse.scoring.gate import judge_gate
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models.base import Completion
     from pytest_promptse.psychometrics.csi.labels import BatchLabels
-    from pytest_promptse.psychometrics.csi.scoring import Estimate
+    from pytest_promptse.psychometrics.csi.scoring import CsiEstimate
     from pytest_promptse.sampling.job import Job
     from pytest_promptse.scoring.gate import Direction, Gate
 
@@ -191,7 +191,7 @@ class CsiSuite(Measurement):
         return self.settings.prompt_language or self.settings.language
 
     @cached_property
-    def _batches(self) -> tuple[Batch, ...]:
+    def _batches(self) -> tuple[WordBatch, ...]:
         return make_batches(
             len(self.words),
             runs=self.settings.runs,
@@ -200,7 +200,7 @@ class CsiSuite(Measurement):
         )
 
     @cached_property
-    def _by_key(self) -> Mapping[str, Batch]:
+    def _by_key(self) -> Mapping[str, WordBatch]:
         return {
             probe.job.key: batch
             for probe, batch in zip(self._batch_probes, self._batches, strict=True)
@@ -242,7 +242,7 @@ class CsiSuite(Measurement):
         seed = derive_seed("big-five", self.settings.seed, run)
         return item_order(len(big_five().items), shuffle=True, seed=seed)
 
-    def _listed(self, batch: Batch) -> list[str]:
+    def _listed(self, batch: WordBatch) -> list[str]:
         return [self.words[position] for position in batch.positions]
 
     def _probe(self, group: str, name: str, text: str) -> Probe:
@@ -261,9 +261,9 @@ class CsiSuite(Measurement):
         return Decoding(temperature=self.settings.temperature, top_p=1.0, max_tokens=max_tokens)
 
     @cached_property
-    def gates(self) -> Sequence[PlannedGate]:
+    def gates(self) -> Sequence[PsychometricGate]:
         """The gates that have a bound."""
-        return tuple(PlannedGate(name=name) for name in self._bounds)
+        return tuple(PsychometricGate(name=name) for name in self._bounds)
 
     @cached_property
     def _bounds(self) -> Mapping[str, tuple[float, Direction]]:
@@ -285,7 +285,7 @@ class CsiSuite(Measurement):
         labelled = sum(label is not None for label in found.labels)
         return f"{labelled}/{len(found.labels)} labelled"
 
-    def _labels(self, batch: Batch, completion: Completion) -> BatchLabels:
+    def _labels(self, batch: WordBatch, completion: Completion) -> BatchLabels:
         return read_labels(
             completion.text,
             self._listed(batch),
@@ -354,11 +354,11 @@ class CsiSuite(Measurement):
         )
 
     def decide(
-        self, gate: PlannedGate, result: CsiRecord
+        self, gate: PsychometricGate, result: CsiRecord
     ) -> tuple[Gate, tuple[float | None, float | None]]:
         """Return the decision of a gate."""
         bound, direction = self._bounds[gate.name]
-        estimate: EstimateRecord = getattr(result, gate.name)
+        estimate: ScoreRecord = getattr(result, gate.name)
         decided = judge_gate(
             gate.name,
             estimate.value,
@@ -528,5 +528,5 @@ def _drawn(word_list: WordList, settings: CsiSettings) -> tuple[str, ...]:
     return tuple(word_list.words[i] for i in sorted(draw.sample(range(n), settings.words)))
 
 
-def _estimate(estimate: Estimate) -> EstimateRecord:
-    return EstimateRecord(value=estimate.value, ci95=estimate.ci95)
+def _estimate(estimate: CsiEstimate) -> ScoreRecord:
+    return ScoreRecord(value=estimate.value, ci95=estimate.ci95)

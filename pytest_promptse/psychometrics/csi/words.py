@@ -80,15 +80,16 @@ def load_words(name: str, *, folder: Path | None = None) -> WordList:
 
 
 def read_words(text: str, *, name: str) -> WordList:
-    """Return the list in `text`: JSON Lines with a ``word`` in each, or one word a line.
+    """Return the word list in `text`.
 
-    The JSON Lines layout is also that of the lists which the authors of the inventory published.
-    A first line with ``about`` instead of a word says how the list was made.
+    Each line is a word or a JSON object with a ``word``. Empty lines are ignored. The lists that
+    the authors of the inventory published consist of JSON objects. If the first line is a JSON
+    object with ``about``, it describes how the list was made.
 
     Raises
     ------
     SettingsError
-        If a line is neither, or a word comes twice.
+        If a line has no word or invalid JSON, if a word occurs twice, or if there is no word.
     """
     words: dict[str, None] = {}
     about: Mapping[str, Any] = {}

@@ -144,12 +144,14 @@ class HumanNorm:
 
 
 def factor_name(factor: str) -> str:
-    """Return the name of a factor given as ``Emotion-N``, or the emotion itself.
+    """Return the name of the factor ``Emotion-N``, with N from 0; return an emotion unchanged.
 
     Raises
     ------
     KeyError
-        If there is no such factor.
+        If there is no such emotion, or no factor with this number.
+    ValueError
+        If N is not an integer.
     """
     emotion, dash, number = factor.partition("-")
     if not dash:

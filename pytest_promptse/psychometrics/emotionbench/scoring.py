@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ALPHA",
     "OVERALL",
+    "AffectChange",
     "Arrow",
-    "Change",
     "Evoked",
     "Summary",
     "compare",
@@ -61,7 +61,7 @@ class Evoked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class AffectChange:
     """One cell of the table: a factor, an emotion or all against the default measure.
 
     Parameters
@@ -109,7 +109,7 @@ def summarise(totals: Sequence[float]) -> Summary:
 
 def compare(
     name: str, default: Sequence[float], evoked: Sequence[Evoked], *, method: Method = "cluster"
-) -> Change:
+) -> AffectChange:
     """Return how `evoked` differs from `default`.
 
     Parameters
@@ -124,7 +124,7 @@ def compare(
     """
     runs = [total for situation in evoked for total in situation.totals]
     situations = [situation for situation in evoked if situation.totals]
-    base = Change(
+    base = AffectChange(
         name=name,
         n_situations=len(situations),
         n_runs=len(runs),
@@ -164,14 +164,14 @@ def compare(
     )
 
 
-def compare_paired(name: str, before: Sequence[float], after: Sequence[float]) -> Change:
+def compare_paired(name: str, before: Sequence[float], after: Sequence[float]) -> AffectChange:
     """Return the change of subjects who answered before and after; the paired t-test.
 
     The human columns of the paper's Table 3.
     """
     differences = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
     n = len(differences)
-    base = Change(
+    base = AffectChange(
         name=name,
         n_situations=0,
         n_runs=n,
@@ -200,7 +200,7 @@ def compare_paired(name: str, before: Sequence[float], after: Sequence[float]) -
 
 def score_table(
     default: Sequence[float], evoked: Sequence[Evoked], *, method: Method = "cluster"
-) -> tuple[Change, ...]:
+) -> tuple[AffectChange, ...]:
     """Return the changes of each factor, each emotion and all, in the order of the paper's tables.
 
     Emotions and all pool the observations of their factors; they are no means of factor means.
@@ -208,7 +208,7 @@ def score_table(
     by_factor: dict[str, list[Evoked]] = {}
     for situation in evoked:
         by_factor.setdefault(situation.factor, []).append(situation)
-    rows: list[Change] = []
+    rows: list[AffectChange] = []
     for emotion in EMOTIONS:
         factors = [name for name in _in_order(by_factor) if name.rpartition("-")[0] == emotion]
         rows += [compare(name, default, by_factor[name], method=method) for name in factors]
@@ -222,7 +222,7 @@ def score_table(
 
 def score_crowd(
     before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]]
-) -> tuple[Change, ...]:
+) -> tuple[AffectChange, ...]:
     """Return the changes of human subjects: each factor, each emotion and all.
 
     Parameters
@@ -230,7 +230,7 @@ def score_crowd(
     before, after
         The totals of the subjects of each factor, in the same order.
     """
-    rows: list[Change] = []
+    rows: list[AffectChange] = []
     for emotion in EMOTIONS:
         factors = [name for name in _in_order(before) if name.rpartition("-")[0] == emotion]
         rows += [compare_paired(name, before[name], after[name]) for name in factors]
@@ -245,7 +245,7 @@ def _pooled(
     factors: Sequence[str],
     before: Mapping[str, Sequence[float]],
     after: Mapping[str, Sequence[float]],
-) -> Change:
+) -> AffectChange:
     return compare_paired(
         name,
         [total for factor in factors for total in before[factor]],

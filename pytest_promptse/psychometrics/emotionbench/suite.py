@@ -22,7 +22,7 @@ from pytest_promptse.psychometrics.emotionbench.factors import (
 from pytest_promptse.psychometrics.emotionbench.importer import EMOTION_SCALES, read_scales
 from pytest_promptse.psychometrics.emotionbench.scoring import (
     OVERALL,
-    Change,
+    AffectChange,
     Evoked,
     score_table,
     summarise,
@@ -36,8 +36,8 @@ from pytest_promptse.psychometrics.emotionbench.situations import (
 from pytest_promptse.psychometrics.scales import Scale, item_order, read_ratings, scale_prompt
 from pytest_promptse.psychometrics.suite import (
     Measurement,
-    PlannedGate,
     Probe,
+    PsychometricGate,
     make_job,
     shortened,
     worst_answers,
@@ -244,16 +244,16 @@ class EmotionBenchSuite(Measurement):
         return {probe.job.key: measure for probe, measure in self._planned}
 
     @cached_property
-    def gates(self) -> Sequence[PlannedGate]:
+    def gates(self) -> Sequence[PsychometricGate]:
         """The gates that have a bound."""
-        found: list[PlannedGate] = []
+        found: list[PsychometricGate] = []
         for name in _GATE_CATEGORIES:
             if self._response_bounds(name) != (None, None):
-                found += [PlannedGate(name=name, scope=scope) for scope in self._scopes()]
+                found += [PsychometricGate(name=name, scope=scope) for scope in self._scopes()]
         if self.settings.max_refusals is not None:
-            found.append(PlannedGate(name="refusals"))
+            found.append(PsychometricGate(name="refusals"))
         if self.settings.min_coverage is not None:
-            found.append(PlannedGate(name="coverage"))
+            found.append(PsychometricGate(name="coverage"))
         return tuple(found)
 
     def _scopes(self) -> list[str | None]:
@@ -384,7 +384,7 @@ class EmotionBenchSuite(Measurement):
         return scale == PANAS.name and wanted <= present
 
     def decide(
-        self, gate: PlannedGate, result: EmotionBenchRecord
+        self, gate: PsychometricGate, result: EmotionBenchRecord
     ) -> tuple[Gate, tuple[float | None, float | None]]:
         """Return the decision of a gate."""
         kind = self.settings.gate
@@ -414,7 +414,7 @@ def _row(result: EmotionBenchRecord, category: str, name: str) -> ChangeRecord |
 
 
 def _response_gate(
-    gate: PlannedGate,
+    gate: PsychometricGate,
     change: ChangeRecord | None,
     bounds: tuple[float | None, float | None],
     *,
@@ -453,7 +453,7 @@ def _response_gate(
     return replace(worst, message=f"{finding}: {worst.message}")
 
 
-def _change(change: Change, category: str | None) -> ChangeRecord:
+def _change(change: AffectChange, category: str | None) -> ChangeRecord:
     human = None
     if category is not None and change.name in human_norms():
         norm = human_norms()[change.name]

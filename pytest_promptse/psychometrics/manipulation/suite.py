@@ -27,8 +27,8 @@ from pytest_promptse.psychometrics.manipulation.questions import (
 from pytest_promptse.psychometrics.scales import item_order, read_ratings
 from pytest_promptse.psychometrics.suite import (
     Measurement,
-    PlannedGate,
     Probe,
+    PsychometricGate,
     make_job,
     shortened,
     worst_answers,
@@ -191,13 +191,15 @@ class ManipulationSuite(Measurement):
         return tuple(probe for probe, _ in self._planned)
 
     @cached_property
-    def gates(self) -> Sequence[PlannedGate]:
+    def gates(self) -> Sequence[PsychometricGate]:
         """The gates that have a bound."""
         asked = {
             "recognised": self.settings.min_recognised,
             "coverage": self.settings.min_coverage,
         }
-        return tuple(PlannedGate(name=name) for name, bound in asked.items() if bound is not None)
+        return tuple(
+            PsychometricGate(name=name) for name, bound in asked.items() if bound is not None
+        )
 
     @cached_property
     def _questions(self) -> Mapping[str, _Question]:
@@ -345,7 +347,7 @@ class ManipulationSuite(Measurement):
         return found
 
     def decide(
-        self, gate: PlannedGate, result: ManipulationRecord
+        self, gate: PsychometricGate, result: ManipulationRecord
     ) -> tuple[Gate, tuple[float | None, float | None]]:
         """Return the decision of a gate."""
         if gate.name == "recognised":

@@ -56,7 +56,7 @@ def write(record: Record, path: Path) -> None:
     RecordError
         If `path` cannot be written.
     SettingsError
-        If the extra is not installed.
+        If the extra ``html`` is not installed.
     """
     check_installed()
     write_chunks([render(record).encode()], path, what=f"report html:{path}")

@@ -22,7 +22,7 @@ class Shares(NamedTuple):
     negative: float
 
 
-class Shift(NamedTuple):
+class PlottedShift(NamedTuple):
     """A change with its interval, and that of human subjects; None where there is none."""
 
     label: str
@@ -73,7 +73,7 @@ def shares(rows: Sequence[Shares], *, name: str, title: str) -> str:
     return out[0]
 
 
-def shifts(rows: Sequence[Shift], *, name: str, title: str) -> str:
+def shifts(rows: Sequence[PlottedShift], *, name: str, title: str) -> str:
     """Draw changes as dots with intervals, and human norms as hollow diamonds."""
     left = 16 + LETTER * max((len(row.label) for row in rows), default=0)
     width, height = round(left + 300), 40 + 24 * len(rows)

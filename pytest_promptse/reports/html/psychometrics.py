@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pytest_promptse.reports.html import psychometric_plots
-from pytest_promptse.reports.html.psychometric_plots import Shares, Shift
+from pytest_promptse.reports.html.psychometric_plots import PlottedShift, Shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +104,7 @@ def _scale(found: EmotionBenchRecord, place: int, scale: ScaleRecord) -> dict[st
     drawings = []
     for number, category in enumerate(categories):
         shifts = [
-            Shift(
+            PlottedShift(
                 label=change.label,
                 delta=change.delta,
                 ci95=change.ci95,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.padding import Padding
 from rich.text import Text
 
+from pytest_promptse.errors import RecordError
 from pytest_promptse.record.files import baseline_command
 from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.reports.formatting import console, printed
@@ -53,11 +54,13 @@ def render_comparisons(
 
 
 def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]:
-    """Return why the comparison fails the run, one line per reason; empty if it does not.
+    """Return the reasons why the comparison fails the run, one line each; empty without any.
 
-    A metric fails if its verdict is ``fail``, or ``inconclusive`` and the setting of that name is
-    ``fail``. With ``missing="fail"``, a suite that the baseline lacks fails too, and so does a
-    metric with a margin that the baseline lacks. What this run did not measure does not fail here.
+    A metric with a margin fails if its verdict is ``fail``. It also fails if its verdict is
+    ``inconclusive`` and the setting ``inconclusive`` of its suite is ``fail``. With
+    ``missing="fail"``, a suite fails if the baseline lacks it. A metric with a margin then also
+    fails if it has no verdict although the suite was measured in full. A suite that only the
+    baseline contains does not fail.
     """
     suites = {(suite.id, suite.model, suite.template): suite for suite in record.suites}
     lines = []
@@ -97,8 +100,12 @@ def _renewed(comparison: ComparisonRecord) -> str:
 
 
 def _change(figure: ComparedRecord, name: str) -> str:
-    assert figure.difference is not None, "a verdict needs a figure on both sides"
     gap = figure.difference
+    if gap is None:
+        raise RecordError(
+            f"{_label(figure)} of {name} has the verdict {figure.verdict!r} but no difference; "
+            "compare again"
+        )
     word = "fell by" if gap < 0 else "rose by" if gap > 0 else "changed by"
     said = f"{_label(figure)} of {name} {word} {_figure(abs(gap))}"
     if figure.ci95 is None:

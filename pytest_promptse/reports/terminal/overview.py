@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pytest_promptse.record.queries import Series
-from pytest_promptse.reports.estimates import Estimate, estimates
+from pytest_promptse.reports.estimates import EstimateCells, estimates
 from pytest_promptse.reports.formatting import (
     DASH,
     MINUS,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 _LEAST_NAME, _MOST_NAME = 12, 48
 _Cells = list[tuple[str, str]]
-_FURTHER = Estimate("figure", "value", "95 %", "with tasks not seen")
+_FURTHER = EstimateCells("figure", "value", "95 %", "with tasks not seen")
 _CAUSES_SHOWN = 4
 _CAUSE_BAR = 12
 _LEAST_SHOWN = 0.005

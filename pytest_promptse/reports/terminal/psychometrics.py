@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         ChangeRecord,
         CsiRecord,
         EmotionBenchRecord,
-        EstimateRecord,
         ManipulationRecord,
         ScaleRecord,
+        ScoreRecord,
         SummaryRecord,
     )
     from pytest_promptse.record.schema import Record
@@ -241,11 +241,11 @@ def _gates(gates: Sequence[BoundsRecord], *, failed_only: bool = False) -> Itera
         yield Text(f"{verdict}: {scope}{gate.message}", _STYLES.get(verdict, "yellow"))
 
 
-def _share(estimate: EstimateRecord) -> str:
+def _share(estimate: ScoreRecord) -> str:
     return NOT_MEASURED if estimate.value is None else f"{estimate.value:.3f}"
 
 
-def _estimate(estimate: EstimateRecord) -> str:
+def _estimate(estimate: ScoreRecord) -> str:
     if estimate.value is None or estimate.ci95 is None:
         return _share(estimate)
     low, high = estimate.ci95

@@ -50,12 +50,14 @@ class _Hashing:
 
 
 def take(parts: list[Any], *kinds: type | tuple[type, ...]) -> list[Any]:
-    """Return `parts` if they are as many as `kinds` and of exactly these types.
+    """Return `parts` if there is one part for each of `kinds`, of exactly that type.
+
+    A tuple in `kinds` allows several types.
 
     Raises
     ------
     WireError
-        If they are not.
+        If the number of parts or the type of a part differs.
     """
     if len(parts) != len(kinds):
         raise WireError(f"expected {len(kinds)} parts, not {len(parts)}")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pytest_promptse.variants.invariance.layout import lay_out
 from pytest_promptse.variants.invariance.vocabulary import (
     CJK,
-    Entry,
     Vocabulary,
+    VocabularyEntry,
     expand_contractions,
 )
 
@@ -204,7 +204,10 @@ class _Raw:
 
 @lru_cache(maxsize=256)
 def read(text: str, vocabulary: Vocabulary) -> Reading:
-    """Take `text` apart with the lists of `vocabulary`."""
+    """Parse a prompt into lines that are compared exactly and sentences of tokens.
+
+    `vocabulary` holds the word lists of one language. Recent results are cached.
+    """
     text = unicodedata.normalize("NFC", text).translate(_QUOTES)
     layout = lay_out(text)
     builder = _Builder(vocabulary)
@@ -362,10 +365,12 @@ class _Builder:
         following = stems[place + 1 : place + 2]
         return bool(following) and raw[place + 1].kind == "word" and self._has_content(following[0])
 
-    def _token(self, raw: Sequence[_Raw], stems: Sequence[str], entry: Entry | None) -> Token:
+    def _token(
+        self, raw: Sequence[_Raw], stems: Sequence[str], entry: VocabularyEntry | None
+    ) -> Token:
         part = raw[0]
         text = " ".join(p.text for p in raw)
-        entry = entry or Entry()
+        entry = entry or VocabularyEntry()
         groups = frozenset(entry.groups)
         optional = entry.optional
         kind = part.kind

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from pytest_promptse.tasks.plainyaml import YamlNode
 
-__all__ = ["Entry", "Stemmer", "Vocabulary", "expand_contractions", "language_of", "vocabulary"]
+__all__ = [
+    "Stemmer",
+    "Vocabulary",
+    "VocabularyEntry",
+    "expand_contractions",
+    "language_of",
+    "vocabulary",
+]
 
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """The Chinese characters, as a range inside ``[...]`` of a pattern."""
@@ -136,7 +143,7 @@ class Stemmer:
 
 
 @dataclass(slots=True)
-class Entry:
+class VocabularyEntry:
     """What is known about a word or phrase.
 
     Attributes
@@ -171,7 +178,7 @@ class Vocabulary:
 
     language: str
     stem: Stemmer
-    phrases: Mapping[tuple[str, ...], Entry]
+    phrases: Mapping[tuple[str, ...], VocabularyEntry]
     longest: int
     rewrites: Mapping[tuple[str, ...], tuple[str, ...]]
     request_verbs: frozenset[str]
@@ -187,7 +194,7 @@ class Vocabulary:
     joint: tuple[tuple[frozenset[str], frozenset[str]], ...]
     verbs: frozenset[str]
 
-    def longest_match(self, stems: Sequence[str], start: int) -> tuple[int, Entry | None]:
+    def longest_match(self, stems: Sequence[str], start: int) -> tuple[int, VocabularyEntry | None]:
         """Return how many words from `start` on form the longest known phrase, and its entry."""
         for length in range(min(self.longest, len(stems) - start), 0, -1):
             entry = self.phrases.get(tuple(stems[start : start + length]))
@@ -238,11 +245,13 @@ def vocabulary(language: str) -> Vocabulary:
     )
 
 
-def _phrases(sections: Mapping[str, YamlNode], stem: Stemmer) -> dict[tuple[str, ...], Entry]:
-    known: dict[tuple[str, ...], Entry] = {}
+def _phrases(
+    sections: Mapping[str, YamlNode], stem: Stemmer
+) -> dict[tuple[str, ...], VocabularyEntry]:
+    known: dict[tuple[str, ...], VocabularyEntry] = {}
 
-    def entry(phrase: str) -> Entry:
-        return known.setdefault(stem.phrase(phrase), Entry())
+    def entry(phrase: str) -> VocabularyEntry:
+        return known.setdefault(stem.phrase(phrase), VocabularyEntry())
 
     exact = sections["exact"].fields("exact")
     groups = [(rule, line) for rule, place in exact.items() for line in _lines(place)]

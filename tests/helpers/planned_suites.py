@@ -1,0 +1,63 @@
+"""Planned suites with made-up variants, for tests of what follows from a plan."""
+
+from __future__ import annotations
+
+from pytest_promptse.config.options import OPTIONS
+from pytest_promptse.config.settings import resolve
+from pytest_promptse.models.base import Prompt
+from pytest_promptse.run.plan import plan_suite
+from pytest_promptse.run.variant_making import VariantPrompt
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.variant import Variant, original
+
+MODEL = "fake:model"
+IDENTITY = {"model": MODEL}
+
+
+def settings(**values):
+    return resolve([(values, lambda name: OPTIONS[name].flag)])
+
+
+def make_task(name="inc", **changed):
+    return Task(**{"id": name, "prompt": f"Write `{name}(x)`, which returns x + 1."} | changed)
+
+
+def prompts_of(task, chosen):
+    """Return the original and `chosen.variants` variants at each distance, as if reworded."""
+    variants = [original(task.id, task.prompt)]
+    variants += [
+        Variant(
+            task_id=task.id,
+            text=f"{task.prompt} Really, {distance:g} {index}.",
+            distance=distance,
+            index=index,
+            emotion="tired",
+            personality="expert.senior.plan",
+            measured_distance=distance,
+            rewriter="rules/1",
+            original=task.id,
+        )
+        for distance in chosen.distances
+        for index in range(chosen.variants)
+    ]
+    return [
+        VariantPrompt(variant=each, prompt=Prompt(user=each.text), task_text=each.text)
+        for each in variants
+    ]
+
+
+def plan(tasks=("inc",), *, suite_id="test_a.py::test_a", identity=None, **values):
+    """Return the plan of a suite; a task is given by its name or as a `Task`."""
+    template = values.pop("planned_template", None)
+    model = values.pop("planned_model", MODEL)
+    chosen = settings(**values)
+    tasks = [make_task(task) if isinstance(task, str) else task for task in tasks]
+    return plan_suite(
+        suite_id,
+        tasks,
+        chosen,
+        model=model,
+        identity=identity or IDENTITY,
+        prompts={task.id: prompts_of(task, chosen) for task in tasks},
+        template=template,
+    )

@@ -1,0 +1,241 @@
+"""Completions become verdicts: each program runs once, and only the program can fail."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planned_suites import make_task, plan
+
+from pytest_promptse.errors import NotScoredError
+from pytest_promptse.models.base import Capabilities, Completion
+from pytest_promptse.run.judge import Check, CheckResult, CompletionJudge, JudgedSample, variant_row
+from pytest_promptse.sandbox.causes import Failure
+from pytest_promptse.sandbox.isolation import open_sandbox
+from pytest_promptse.sandbox.limits import Limits
+
+CHAT = Capabilities(form="chat")
+RIGHT = "```python\ndef inc(x):\n    return x + 1\n```"
+WRONG = "```python\ndef inc(x):\n    return x - 1\n```"
+BROKEN = "```python\ndef inc(x):\n    return x +\n```"
+WORDS = "I would rather not."
+SUITE = plan(variants=1)
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with open_sandbox("none", workers=1) as pool:
+        yield pool
+
+
+class CountedCheck:
+    """Checks ``inc(1) == 2`` and counts the programs."""
+
+    def __init__(self):
+        self.runs = 0
+
+    def __call__(self, candidate, _task):
+        self.runs += 1
+        found = candidate(1)
+        return CheckResult("") if found == 2 else CheckResult("wrong_answer", f"got {found}")
+
+
+def passing(_candidate, _task):
+    return CheckResult("")
+
+
+def check_of(body, key="check"):
+    return Check(key=key, run=body, limits=Limits())
+
+
+def completions(*texts):
+    return [Completion(index=index, text=text) for index, text in enumerate(texts)]
+
+
+def judge(store, sandbox, texts, body, *, suite=SUITE, key="check"):
+    judged = CompletionJudge(store, lambda: sandbox).judge(
+        suite.variants[0], completions(*texts), CHAT, check_of(body, key)
+    )
+    return [sample.cause for sample in judged]
+
+
+def no_sandbox():
+    raise AssertionError("a program was run")
+
+
+# -- verdicts ----------------------------------------------------------------------------------
+
+
+def test_each_completion_gets_its_verdict_in_sample_order(store, sandbox):
+    judged = CompletionJudge(store, lambda: sandbox).judge(
+        SUITE.variants[0], completions(WRONG, RIGHT, WORDS), CHAT, check_of(CountedCheck())
+    )
+    assert [sample.cause for sample in judged] == ["wrong_answer", "", "no_code"]
+    assert [sample.completion.index for sample in judged] == [0, 1, 2]
+    assert judged[0].detail == "got 0"
+    assert judged[2].program is None
+
+
+def test_equal_programs_run_once(store, sandbox):
+    body = CountedCheck()
+    assert judge(store, sandbox, [RIGHT, WRONG, RIGHT, f"Here:\n{RIGHT}"], body) == [
+        *("", "wrong_answer", "", "")
+    ]
+    assert body.runs == 2
+
+
+def test_a_program_that_cannot_be_loaded_has_the_cause_of_the_sandbox(store, sandbox):
+    assert judge(store, sandbox, [BROKEN], CountedCheck()) == ["syntax"]
+
+
+def test_a_known_verdict_is_used_without_a_sandbox(store, sandbox):
+    judge(store, sandbox, [RIGHT, WRONG], CountedCheck())
+    again = CompletionJudge(store, no_sandbox).judge(
+        SUITE.variants[-1], completions(WRONG, RIGHT), CHAT, check_of(None)
+    )
+    assert [sample.cause for sample in again] == ["wrong_answer", ""]
+
+
+def test_completions_without_a_program_need_no_sandbox(store):
+    [sample] = CompletionJudge(store, no_sandbox).judge(
+        SUITE.variants[0], completions(WORDS), CHAT, check_of(None)
+    )
+    assert sample.cause == "no_code"
+
+
+def test_a_changed_check_judges_again(store, sandbox):
+    first, second = CountedCheck(), CountedCheck()
+    judge(store, sandbox, [RIGHT], first)
+    judge(store, sandbox, [RIGHT], second, key="another check")
+    assert (first.runs, second.runs) == (1, 1)
+
+
+def test_an_error_of_the_check_is_raised_and_leaves_no_verdict(store, sandbox):
+    def mistaken(_candidate, _task):
+        raise ZeroDivisionError("in the check")
+
+    with pytest.raises(ZeroDivisionError, match="in the check"):
+        judge(store, sandbox, [RIGHT], mistaken)
+    body = CountedCheck()
+    assert judge(store, sandbox, [RIGHT], body) == [""]
+    assert body.runs == 1
+
+
+@pytest.mark.parametrize("detail", ["\ud800 alone", "long " * 4000, "☃\0"])
+def test_every_detail_can_be_stored(store, sandbox, detail):
+    def body(_candidate, _task):
+        return CheckResult("wrong_answer", detail)
+
+    found = CompletionJudge(store, lambda: sandbox).judge(
+        SUITE.variants[0], completions(RIGHT), CHAT, check_of(body)
+    )
+    again = CompletionJudge(store, no_sandbox).judge(
+        SUITE.variants[0], completions(RIGHT), CHAT, check_of(None)
+    )
+    assert [each.detail for each in again] == [each.detail for each in found]
+    assert len(found[0].detail) < 5000
+
+
+# -- the reference -----------------------------------------------------------------------------
+
+
+def test_a_reference_that_fails_its_own_check_is_an_error_not_a_failure(store, sandbox):
+    suite = plan([make_task(reference="def inc(x):\n    return x\n")])
+    with pytest.raises(NotScoredError, match=r"task 'inc': its own reference fails .*got 1"):
+        judge(store, sandbox, [RIGHT], CountedCheck(), suite=suite)
+
+
+def test_the_reference_is_judged_once_for_all_variants(store, sandbox):
+    suite = plan([make_task(reference="def inc(x):\n    return 1 + x\n")])
+    body, found = CountedCheck(), CompletionJudge(store, lambda: sandbox)
+    for planned in suite.variants:
+        found.judge(planned, completions(RIGHT), CHAT, check_of(body))
+    assert body.runs == 2
+
+
+# -- time-outs ---------------------------------------------------------------------------------
+
+
+class SlowMachine:
+    """A sandbox in which programs time out without using the processor, unless alone."""
+
+    def __init__(self, *, cpu_seconds):
+        self.loads = []
+        self._cpu_seconds = cpu_seconds
+
+    @contextmanager
+    def load(self, _program, *, alone, **_limits):
+        self.loads.append(alone)
+        failure = None if alone else Failure(cause="timeout", detail="no answer")
+        yield SimpleNamespace(failure=failure, cpu_seconds=self._cpu_seconds, seconds=0.0)
+
+
+def test_a_time_out_that_load_may_explain_is_confirmed_alone(store):
+    machine = SlowMachine(cpu_seconds=0.0)
+    assert judge(store, machine, [RIGHT], passing) == [""]
+    assert machine.loads == [False, True]
+
+
+def test_a_program_that_used_up_the_processor_is_not_run_again(store):
+    machine = SlowMachine(cpu_seconds=Limits().cpu)
+    assert judge(store, machine, [RIGHT], passing) == ["timeout"]
+    assert machine.loads == [False]
+
+
+# -- the run log -------------------------------------------------------------------------------
+
+SAMPLES = st.lists(
+    st.tuples(
+        st.sampled_from(["", "wrong_answer", "timeout", "no_code"]), st.sampled_from("abcdefghijkl")
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+def row_of(drawn):
+    judged = [
+        JudgedSample(
+            completion=Completion(index=index, text=text),
+            program=None if cause == "no_code" else text,
+            cause=cause,
+            detail=cause and f"{cause} {index}",
+        )
+        for index, (cause, text) in enumerate(drawn)
+    ]
+    return variant_row(SUITE, SUITE.variants[-1], judged, node=None)
+
+
+@given(SAMPLES)
+def test_answers_are_equal_exactly_where_the_texts_are(drawn):
+    texts = [text for _, text in drawn]
+    row = row_of(drawn)
+    assert row.answers == [texts.index(text) for text in texts]
+
+
+@given(SAMPLES)
+def test_the_kept_outcomes_are_the_most_frequent_and_show_every_cause(drawn):
+    kept = row_of(drawn).samples
+    causes = {cause for cause, _ in drawn}
+    assert {outcome.cause for outcome in kept} == causes
+    assert len(kept) == min(len(set(drawn)), 8)
+    assert [outcome.n for outcome in kept] == [drawn.count((o.cause, o.text)) for o in kept]
+    assert [outcome.n for outcome in kept] == sorted((o.n for o in kept), reverse=True)
+
+
+@given(SAMPLES)
+def test_the_row_keeps_each_cause_and_the_first_example_of_it(drawn):
+    row = row_of(drawn)
+    causes = [cause for cause, _ in drawn]
+    assert row.causes == causes
+    assert row.details == {cause: f"{cause} {causes.index(cause)}" for cause in set(causes) - {""}}
+
+
+def test_the_row_names_the_variant():
+    planned = SUITE.variants[-1]
+    row = row_of([("", "a")])
+    assert (row.key, row.task, row.variant) == (SUITE.key, "inc", planned.variant.id)
+    assert (row.distance, row.text) == (planned.variant.distance, planned.variant.text)

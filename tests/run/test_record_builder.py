@@ -1,0 +1,325 @@
+"""The record says what the run log holds, in the order of the plan."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planned_suites import plan, settings
+from scripted_backend import ScriptedBackend
+
+from pytest_promptse.models.base import Capabilities, Usage
+from pytest_promptse.record.schema import InvocationRecord
+from pytest_promptse.run.gates import Scores
+from pytest_promptse.run.record_builder import RunFacts, build_record, prompt_record
+from pytest_promptse.store.run_log import (
+    CachedRow,
+    ErrorRow,
+    GateRow,
+    LookRow,
+    RewriteRow,
+    RunLog,
+    SampleRow,
+    VariantRow,
+)
+from pytest_promptse.tasks.template import Template
+from pytest_promptse.variants.library import Library
+
+CAUSES = st.lists(st.sampled_from(["", "wrong_answer", "timeout"]), min_size=1, max_size=12)
+
+
+@pytest.fixture
+def run_log(store):
+    return RunLog(store, "run")
+
+
+@pytest.fixture
+def build(run_log, store, tmp_path):
+    """Build the record of what is in the run log."""
+
+    def build(*, suite_id=None, backends=None, usage=None, **values):
+        facts = RunFacts(
+            started=datetime(2026, 1, 2, tzinfo=UTC),
+            root=tmp_path,
+            sandbox="none",
+            settings=settings(**values),
+            invocation=InvocationRecord(directory=".", options=[]),
+            backends=backends or {},
+            emotions=Library.load(None).emotions,
+            usage=usage or Usage(),
+        )
+        return build_record(run_log, Scores(run_log), store, facts, suite_id=suite_id)
+
+    return build
+
+
+def row_of(suite, planned, causes, *, logprob=-2.0, answers=()):
+    variant = planned.variant
+    return VariantRow(
+        suite=suite.id,
+        model=suite.model,
+        template=suite.key.template,
+        task=planned.task.id,
+        variant=variant.id,
+        node=f"{suite.id}[{variant.id}]",
+        text=variant.text,
+        distance=variant.distance,
+        index=variant.index,
+        emotion=variant.emotion,
+        personality=variant.personality,
+        measured_distance=variant.measured_distance,
+        rewriter=variant.rewriter,
+        causes=list(causes),
+        logprobs=[logprob] * len(causes),
+        n_tokens=[4] * len(causes),
+        answers=list(answers),
+        details={cause: f"first {cause}" for cause in causes if cause},
+        samples=[
+            SampleRow(n=causes.count(cause), cause=cause, detail="", text=f"program {cause}")
+            for cause in dict.fromkeys(causes)
+        ],
+    )
+
+
+def measure(run_log, suite, *, original=("",) * 4, variant=("",) * 4, shuffled=None, **changed):
+    """Log a suite and all of its variants; originals and variants end alike among themselves."""
+    run_log.add(suite.row)
+    order = list(suite.variants)
+    if shuffled is not None:
+        shuffled.shuffle(order)
+    for planned in order:
+        causes = variant if planned.variant.distance else original
+        run_log.add(row_of(suite, planned, causes, **changed))
+
+
+def gate_row(suite, place, verdict):
+    gate = suite.gates[place]
+    return GateRow(
+        place=place,
+        suite=suite.id,
+        model=suite.model,
+        template=suite.key.template,
+        task=gate.task and gate.task.id,
+        name=gate.name,
+        threshold=gate.threshold,
+        value=0.5,
+        verdict=verdict,
+        message=f"{gate.name}: {verdict}",
+    )
+
+
+# -- suites and tasks --------------------------------------------------------------------------
+
+
+def test_the_record_is_in_the_order_of_the_plan_whatever_was_measured_first(run_log, build):
+    suite = plan(["b", "a"], variants=3)
+    measure(run_log, suite, shuffled=random.Random(1))
+    record = build()
+    assert [task.id for task in record.tasks] == ["b", "a"]
+    for task in record.tasks:
+        planned = [v for v in suite.variants if v.task.id == task.id and v.variant.distance]
+        assert [variant.id for variant in task.variants] == [v.variant.id for v in planned]
+        assert task.original.prompt == next(t.prompt for t in suite.tasks if t.id == task.id)
+
+
+def test_a_stable_suite_scores_one_and_a_broken_one_loses_everything(run_log, build):
+    measure(run_log, plan(suite_id="stable"))
+    measure(run_log, plan(suite_id="broken"), variant=("timeout",) * 4)
+    stable, broken = build().suites
+    assert (stable.pass_at_1, stable.auc_e) == (1.0, pytest.approx(1.0))
+    assert (broken.pass_at_1, broken.auc_e) == (1.0, pytest.approx(0.0))
+    assert {share for losses in broken.losses.values() for share in losses} == {"timeout"}
+
+
+def test_a_suite_without_measured_originals_is_listed_without_scores(run_log, build):
+    suite = plan()
+    run_log.add(suite.row)
+    run_log.add(row_of(suite, suite.variants[-1], [""]))
+    record = build()
+    assert (record.suites[0].n_measured, record.suites[0].auc_e) == (1, None)
+    assert record.tasks[0].original is None
+    assert len(record.tasks[0].variants) == 1
+
+
+def test_a_suite_that_cannot_be_scored_still_shows_what_was_measured(run_log, build):
+    suite = plan(mode="promptse")
+    measure(run_log, suite, logprob=None, variant=("timeout",))
+    record = build()
+    assert (record.suites[0].mode, record.suites[0].pass_at_1) == (None, None)
+    assert record.suites[0].n_measured == len(suite.variants)
+    assert {v.pass_rate for v in record.tasks[0].variants} == {0.0}
+
+
+def test_one_suite_can_be_had_alone(run_log, build):
+    measure(run_log, plan(suite_id="one"))
+    measure(run_log, plan(["other"], suite_id="two"))
+    record = build(suite_id="two")
+    assert [suite.id for suite in record.suites] == ["two"]
+    assert [task.id for task in record.tasks] == ["other"]
+
+
+def test_p_values_are_adjusted_over_all_suites_of_the_run(run_log, build):
+    for number, lost in enumerate((0, 1, 4, 8)):
+        suite = plan(["a", "b", "c"], suite_id=f"suite{number}", variants=4)
+        measure(run_log, suite, original=[""] * 8, variant=["timeout"] * lost + [""] * (8 - lost))
+    suites = sorted(build().suites, key=lambda suite: suite.p_value)
+    assert suites[0].p_value < suites[-1].p_value
+    adjusted = [suite.p_adjusted for suite in suites]
+    assert adjusted == sorted(adjusted)
+    assert all(suite.p_value <= suite.p_adjusted <= 1 for suite in suites)
+
+
+# -- gates and rounds --------------------------------------------------------------------------
+
+
+def test_gates_are_in_planned_order_whoever_decided_first(run_log, build):
+    suite = plan(["a", "b"], min_task_auc_e=0.5, min_auc_e=0.5)
+    measure(run_log, suite)
+    places = list(range(len(suite.gates)))
+    for place in reversed(places):
+        run_log.add(gate_row(suite, place, "pass"))
+    [made] = build().suites
+    assert [(gate.name, gate.task) for gate in made.gates] == [
+        (gate.name, gate.task and gate.task.id) for gate in suite.gates
+    ]
+    assert made.verdict == "pass"
+    run_log.add(gate_row(suite, 1, "fail"))
+    assert build().suites[0].verdict == "fail"
+
+
+def look(suite, number, *, ended, cached):
+    return LookRow(
+        suite=suite.id,
+        model=suite.model,
+        template=suite.key.template,
+        look=number,
+        decided=ended,
+        ended=ended,
+        wordings=7,
+        completions=70,
+        most=100,
+        cached=cached,
+    )
+
+
+def test_a_suite_in_rounds_says_at_which_look_it_ended(run_log, build):
+    suite = plan(samples="auto", variants=4, min_auc_e=0.5)
+    measure(run_log, suite)
+    run_log.add(look(suite, 0, ended=False, cached=0))
+    assert build().suites[0].rounds is None
+    run_log.add(look(suite, 1, ended=True, cached=0))
+    rounds = build().suites[0].rounds
+    assert (rounds.look, rounds.looks, rounds.decided) == (2, 3, True)
+    assert (rounds.n_wordings, rounds.completions, rounds.most) == (7, 70, 100)
+
+
+# -- prompts and samples -----------------------------------------------------------------------
+
+
+@given(CAUSES)
+def test_a_prompt_counts_its_failures_and_each_sample_has_its_text(causes):
+    suite = plan(variants=1)
+    prompt, texts = prompt_record(row_of(suite, suite.variants[0], causes))
+    assert prompt.n == len(causes)
+    assert prompt.pass_rate == pytest.approx(causes.count("") / len(causes))
+    assert prompt.causes == {cause: causes.count(cause) for cause in causes if cause}
+    assert sum(prompt.causes.values()) + causes.count("") == prompt.n
+    assert {texts[sample.text] for sample in prompt.samples} == {f"program {c}" for c in causes}
+
+
+@pytest.mark.parametrize(("kept", "expected"), [("all", 4), ("outcomes", 0)])
+def test_single_samples_are_recorded_on_request_only(run_log, build, kept, expected):
+    suite = plan(record_samples=kept)
+    measure(run_log, suite, original=("", "timeout", "", ""), answers=[0, 1, 0, 3])
+    draws = build().tasks[0].original.draws
+    assert len(draws) == expected
+    assert [draw.cause for draw in draws] == [None, "timeout", None, None][:expected]
+    assert [draw.answer for draw in draws] == [0, 1, 0, 3][:expected]
+
+
+def test_a_server_that_repeats_its_answers_is_warned_about(run_log, build):
+    suite = plan(temperature=0.8, variants=8)
+    measure(run_log, suite, original=("",) * 8, variant=("",) * 8, logprob=-40.0, answers=[0] * 8)
+    [made] = build().suites
+    assert made.answers.distinct == len(suite.variants)
+    assert any("the server may cache answers" in warning for warning in made.warnings)
+
+
+# -- the run -----------------------------------------------------------------------------------
+
+
+def test_the_first_process_to_count_says_what_came_from_the_store(run_log, build):
+    suite = plan(samples="auto", variants=4, min_auc_e=0.5)
+    run_log.add(suite.row)
+    run_log.add(CachedRow(process=1, cached=9, oldest=86400.0))
+    run_log.add(CachedRow(process=2, cached=5, oldest=3600.0))
+    run_log.add(look(suite, 0, ended=False, cached=4))
+    usage = build().usage
+    assert usage.cached == 5 + 4
+    assert usage.oldest == "1970-01-01T01:00:00+00:00"
+
+
+def test_without_completions_from_the_store_none_is_the_oldest(run_log, build):
+    run_log.add(CachedRow(process=1, cached=0, oldest=3600.0))
+    assert build().usage.oldest is msgspec.UNSET
+
+
+def test_the_cost_is_that_of_the_tokens(build):
+    usage = Usage(requests=3, prompt_tokens=2_000_000, completion_tokens=1_000_000)
+    assert build(usage=usage, price="0.5,2").usage.cost == pytest.approx(3.0)
+    assert build(usage=usage).usage.cost is None
+
+
+def test_the_record_names_the_models_with_what_they_can_do(build, store):
+    backend = ScriptedBackend()
+    assert build(backends={backend.spec: backend}).models[0].capabilities is None
+    store.set_capabilities(backend.identity, Capabilities(form="chat", logprobs="raw"))
+    [model] = build(backends={backend.spec: backend}).models
+    assert (model.spec, model.identity) == (backend.spec, backend.identity)
+    assert model.capabilities["logprobs"] == "raw"
+
+
+def test_what_could_not_be_measured_is_in_the_record(run_log, build):
+    run_log.add(ErrorRow(where="test_a.py::test_a[original]", message="no answer"))
+    [error] = build().errors
+    assert (error.where, error.message) == ("test_a.py::test_a[original]", "no answer")
+
+
+def test_the_work_of_each_rewriter_is_summed_up(run_log, build):
+    for number, (rewriter, accepted, rules) in enumerate(
+        [
+            ("llm:a", True, {"code": 1}),
+            ("llm:a", False, {"code": 2, "length": 1}),
+            ("llm:b", True, {}),
+        ]
+    ):
+        run_log.add(
+            RewriteRow(
+                rewriter=rewriter,
+                model="m",
+                instruction="Reword.",
+                task="inc",
+                variant=f"v{number}",
+                texts=3,
+                accepted=accepted,
+                rules=rules,
+            )
+        )
+    first, second = build().rewriting
+    assert (first.rewriter, first.variants, first.texts, first.accepted) == ("llm:a", 2, 6, 1)
+    assert first.rules == {"code": 3, "length": 1}
+    assert (second.rewriter, second.variants, second.rules) == ("llm:b", 1, {})
+
+
+def test_a_template_of_several_suites_is_in_the_record_once(run_log, build, tmp_path):
+    polite = Template(name="polite", path=tmp_path / "p.j2", place="p.j2", source="Please {{ x }}")
+    for suite_id in ("one", "two"):
+        measure(run_log, plan(suite_id=suite_id, planned_template=polite))
+    record = build()
+    [template] = record.templates
+    assert (template.name, template.place, template.source) == ("polite", "p.j2", "Please {{ x }}")
+    assert {suite.template_sha256 for suite in record.suites} == {template.sha256}
