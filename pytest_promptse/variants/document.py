@@ -56,6 +56,12 @@ _GREETING = re.compile(
     r"|\s*(?:你好|您好|大家好|各位好?|嗨)[^\u3002]{0,8}[,\uff0c!\uff01\u3002:\uff1a]?\s*$",
     re.IGNORECASE,
 )
+_GREETING_IN_LINE = re.compile(
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|morning|hallo|moin)\b"
+    r"(?:[ ][\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S",
+    re.IGNORECASE,
+)
+_ROLE = re.compile(r"(?:you are|you're|act as)\b|(?:你是|您是)", re.IGNORECASE)
 _CLOSING = re.compile(
     r"\s*(?:(?:many |kind |best |warm )?(?:thanks|thank you|regards|wishes|cheers)\b.{0,40}"
     r"|best|sincerely|yours(?: \w+)?|thx|ty|vg|mfg|lg|(?:viele|beste|liebe) gr(?:ü|ue)(?:ß|ss)e"
@@ -223,7 +229,20 @@ class Document:
             and first is not None
             and first.kind in ("specification", "context")
             and not self.text[first.start].isspace()
+            and not _ROLE.match(self.text, first.start)
         )
+
+    @cached_property
+    def greets_in_its_sentence(self) -> bool:
+        """Whether the greeting and the body are one sentence or one line.
+
+        Either the body begins with a small letter after *Hi Anna,* or its first line with *hey!*.
+        Sentences between the two would cut the writer's own text.
+        """
+        body = self.text[self.body :].lstrip()
+        if self.body > self.head:
+            return body[:1].islower()
+        return _GREETING_IN_LINE.match(body) is not None
 
     def content(self, span: Span) -> str:
         """Return the text of `span` without the blanks around it."""

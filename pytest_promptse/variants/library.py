@@ -127,12 +127,14 @@ class Feeling:
     """What one emotion, or one control condition, says in one language.
 
     ``cues`` are utterances of a few words, ``sentences`` whole ones, ``closings`` last words.
+    ``scenes`` are sentences that set a place or a time; a variant has one at most.
     """
 
     style: Style
     cues: tuple[str, ...]
     sentences: tuple[str, ...]
     closings: tuple[str, ...]
+    scenes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +205,7 @@ class Language:
         """Every snippet, alternatives unresolved."""
         found: list[str] = []
         for feeling in (*self.feelings.values(), *self.controls.values()):
-            found += [*feeling.cues, *feeling.sentences, *feeling.closings]
+            found += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
         for clauses in (*self.roles.values(), *self.collaboration.values()):
             found += clauses
         asked = self.requests
@@ -441,8 +443,10 @@ def _open(path: Path) -> YamlNode:
         raise VariantError(f"{path}:1: not UTF-8 text") from None
 
 
-def _needed(entry: YamlNode, what: str, names: Sequence[str]) -> dict[str, YamlNode]:
-    fields = entry.fields(what, names)
+def _needed(
+    entry: YamlNode, what: str, names: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, YamlNode]:
+    fields = entry.fields(what, (*names, *optional))
     for name in names:
         if name not in fields:
             raise entry.error(f"{what} lacks {name!r}")
@@ -557,7 +561,7 @@ def _language(draft: _Draft) -> Language:
 
 
 def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
-    fields = _needed(entry, f"{name!r}", ("style", "cues", "sentences", "closings"))
+    fields = _needed(entry, f"{name!r}", ("style", "cues", "sentences", "closings"), ("scenes",))
     style = fields["style"].fields("style", ("lower", "run_on", "ends", "joints"))
     given: dict[str, Any] = {}
     if "lower" in style:
@@ -573,6 +577,7 @@ def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
         cues=_snippets(fields["cues"], "cue", lint),
         sentences=_snippets(fields["sentences"], "sentence", lint),
         closings=_snippets(fields["closings"], "closing", lint),
+        scenes=_snippets(fields["scenes"], "sentence", lint) if "scenes" in fields else (),
     )
 
 

@@ -70,5 +70,9 @@ def described(library: Library) -> dict[str, dict[str, str]]:
 
 
 def _feeling(feeling: Feeling) -> list[str]:
-    kinds = (("cue", feeling.cues), ("sentence", feeling.sentences), ("closing", feeling.closings))
+    kinds = (
+        ("cue", feeling.cues),
+        ("sentence", (*feeling.sentences, *feeling.scenes)),
+        ("closing", feeling.closings),
+    )
     return [f"{kind}: {snippet}" for kind, snippets in kinds for snippet in snippets]

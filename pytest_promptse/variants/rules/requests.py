@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.library import Form, Language
     from pytest_promptse.variants.rules.layout import Edit
 
+_PRONOUN = re.compile(r"\bI\b")
 _MOST_WORDS = 45
 _FIRST = 3
 
@@ -32,7 +34,8 @@ class RequestAct:
 def find_request(document: Document, language: Language) -> RequestAct | None:
     """Return the request act among the first sentences of `document`, None in doubt.
 
-    A prompt with several requests is left alone, and so are list items and docstrings.
+    A prompt with several requests is left alone, and so are list items and docstrings. Inside a
+    tag a request has light forms alone: what hands it over belongs outside.
     """
     asked = language.requests
     text = document.text
@@ -61,12 +64,14 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and len(content.split()) <= _MOST_WORDS
                 and asked.no_question.search(content, found.end()) is None
             )
+            tagged = text[:start].rstrip().endswith(">")
             forms = tuple(
                 form
                 for form in asked.forms
                 if act.kind in form.of
                 and (not form.make or verb in asked.make or not verb)
                 and (form.end != question or plain)
+                and (form.light or not tagged)
             )
             return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
     return None
@@ -76,7 +81,7 @@ def put(document: Document, act: RequestAct, form: Form, *, lower: bool) -> list
     """Return the edits that put `act` into `form`."""
     said = form.say.replace("{verb}", act.verb)
     if lower:
-        said = said.replace("I ", "i ", 1) if said.startswith("I ") else said[0].lower() + said[1:]
+        said = _PRONOUN.sub("i", said[0].lower() + said[1:])
     edits = [(act.start, act.end, said)]
     if form.end and act.stop is not None and document.text[act.stop] != form.end:
         edits.append((act.stop, act.stop + 1, form.end))

@@ -250,6 +250,9 @@ class _Composer:
             inside = document.docstring is not None and roll < 0.4  # noqa: PLR2004
             made = layout.commented(document, [] if inside else [text], [text] if inside else [])
             place = "docstring" if inside else "comment"
+        elif document.greets_in_its_sentence and document.tail is not None:
+            made = layout.beside(document, edits, [], [text])
+            place = "after"
         elif document.starts_in_prose and roll < 0.5:  # noqa: PLR2004
             made = layout.beside(
                 document, edits, [self._ended(text)], [], inline=self.source.language.blank
@@ -290,7 +293,9 @@ class _Composer:
             feel.append(more)
             spent += _cost([more])
         first, last = self._split(feel, own)
-        if draws.random() < 0.5 and self._open_end:  # noqa: PLR2004
+        if self._open_end and self.source.document.greets_in_its_sentence:
+            first, last = [], [*asked, *first, *last]
+        elif draws.random() < 0.5 and self._open_end:  # noqa: PLR2004
             last = [*asked, *last]
         else:
             first = [*first, *asked]

@@ -70,11 +70,13 @@ class Writer:
         return self._felt(self._draw(self.feeling.cues, most))
 
     def feel(self, most: int, *, but: Sequence[Said] = ()) -> Said:
-        """Return a sentence of emotion, other than those in `but`."""
+        """Return a sentence of emotion, other than those in `but`, with one scene at most."""
         taken = {snippet for said in but for snippet in said.snippets}
-        snippet = self._draw(self.feeling.sentences, most)
+        scenes = self.feeling.scenes if taken.isdisjoint(self.feeling.scenes) else ()
+        sentences = (*self.feeling.sentences, *scenes)
+        snippet = self._draw(sentences, most)
         while snippet in taken:
-            snippet = self._draw(self.feeling.sentences, most)
+            snippet = self._draw(sentences, most)
         return self._felt(snippet)
 
     def closing(self, most: int) -> Said:

@@ -214,6 +214,50 @@ def test_a_request_is_put_in_every_form_the_library_has():
     }
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Hi Anna,\n\nthe shop needs `f(x)`. It doubles x.\n\nThanks,\nTom\n",
+        "hey! so here is the thing: write `f(x)`, it doubles x.\n",
+    ],
+)
+def test_text_follows_a_body_that_goes_on_from_its_greeting(prompt):
+    body = prompt.partition("doubles x.")[0]
+    for variant in generate(Task(id="m", prompt=prompt), distances=(0.1, 0.2)).variants:
+        assert variant.text.startswith(body)
+
+
+def test_a_role_for_the_model_keeps_its_place_at_the_start_of_a_line():
+    prompt = "You are a careful programmer. Write `f(x)`. It doubles x."
+    for variant in generate(Task(id="r", prompt=prompt), per_distance=20).variants:
+        assert any(line.lstrip(">- ").startswith("You are") for line in variant.text.splitlines())
+
+
+def test_a_request_inside_a_tag_is_not_handed_over():
+    prompt = "<task>\nWrite a function `f(x)` that doubles x.\n</task>"
+    for variant in generate(Task(id="t", prompt=prompt), per_distance=30).variants:
+        assert "request:hand-over" not in variant.operations
+
+
+def test_a_writer_without_capitals_asks_without_them():
+    prompt = "Write a function `f(x)` that returns the largest number in x."
+    made = generate(Task(id="s", prompt=prompt), per_distance=30, emotions=["stressed"])
+    assert not any(re.search(r"\bI\b", variant.text) for variant in made.variants)
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_a_variant_sets_one_scene_at_most(code):
+    prompt = {
+        "en": "Write a function `f(x)` that returns the largest number in x.",
+        "zh": "请写一个函数 `f(x)`。返回 x 中最大的数。空的时候抛出 ValueError。",
+    }[code]
+    feelings = Library.load().languages[code].feelings.values()
+    scenes = {scene for feeling in feelings for scene in feeling.scenes}
+    made = generate(Task(id="s", prompt=prompt), per_distance=60)
+    found = [len(scenes.intersection(snippets)) for snippets in made.snippets.values()]
+    assert max(found) == 1
+
+
 def test_text_goes_after_a_greeting_and_before_the_end_of_an_email():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
     for variant in generate(Task(id="m", prompt=mail), distances=(0.1, 0.2)).variants:
