@@ -224,8 +224,8 @@ def test_every_completion_is_recorded_on_request(run, pytester, answers, program
     [task] = json.loads((pytester.path / "run.json").read_text())["tasks"]
     drawn = {"logprob": None, "n_tokens": None}
     assert task["variants"][0]["draws"] == [
-        {"cause": "wrong_answer"} | drawn,
-        {"cause": None} | drawn,
+        {"cause": "wrong_answer", "answer": 0} | drawn,
+        {"cause": None, "answer": 1} | drawn,
     ]
 
 
