@@ -189,7 +189,9 @@ def outcomes(folder, *options):
         command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=900
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    found = re.findall(r"^(PASSED|FAILED|SKIPPED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    # The outcome is followed by a pass rate or a figure where there is one.
+    line = re.compile(r"^(PASSED|MEASURED|FAILED|SKIPPED|ERROR)\b.*? (\S+::\S+)", re.MULTILINE)
+    found = line.findall(done.stdout)
     record = json.loads((folder / "record.json").read_text())
     return {item.partition("::")[2]: outcome for outcome, item in found}, record["suites"][0]
 
