@@ -146,11 +146,9 @@ def trace() -> dict[str, list[str]]:
             raise SystemExit(f"the traced run ended with {code}:\n{output.getvalue()}")
     walks = tracer.walks
     walks["completion"] = [
-        # The walk ends where the record is built; reports read the record.
-        module
-        for module in walks["completion"]
-        if not module.startswith(("record/", "reports/"))
-    ]
+        # The walk ends where the record is built; files and reports are made from the record.
+    completion = walks["completion"]
+    walks["completion"] = completion[: completion.index("run/record_builder") + 1]
     walks["flag"] = _until_use(walks["flag"])
     return walks
 
