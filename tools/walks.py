@@ -31,6 +31,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 if TYPE_CHECKING:
@@ -83,9 +84,8 @@ def holds(value: object, marker: str, depth: int = _DEPTH) -> bool:
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = [field.name for field in dataclasses.fields(value)]
             parts = [getattr(value, name, None) for name in names]
-        case _ if hasattr(type(value), "__struct_fields__"):
-            fields: tuple[str, ...] = getattr(type(value), "__struct_fields__", ())
-            parts = [getattr(value, name) for name in fields]
+        case msgspec.Struct():
+            parts = [getattr(value, name) for name in value.__struct_fields__]
         case _:
             return False
     return any(holds(part, marker, depth - 1) for part in parts)
@@ -145,8 +145,7 @@ def trace() -> dict[str, list[str]]:
         if code != 0:
             raise SystemExit(f"the traced run ended with {code}:\n{output.getvalue()}")
     walks = tracer.walks
-    walks["completion"] = [
-        # The walk ends where the record is built; files and reports are made from the record.
+    # The walk ends where the record is built; files and reports are made from the record.
     completion = walks["completion"]
     walks["completion"] = completion[: completion.index("run/record_builder") + 1]
     walks["flag"] = _until_use(walks["flag"])
@@ -156,7 +155,9 @@ def trace() -> dict[str, list[str]]:
 def _write_answers() -> None:
     """Write a replay file that answers the original and every variant by one program."""
     with contextlib.redirect_stdout(io.StringIO()) as listed:
-        pytest.main(["-q", "--collect-only", "-p", "no:cacheprovider", "--promptse-model", "tiny"])
+        # In a store of its own: the traced run makes the variants itself.
+        command = ["-q", "--collect-only", "-p", "no:cacheprovider", "--promptse-store", "listed"]
+        pytest.main([*command, "--promptse-model", "tiny"])
     ids = [
         line.partition("[")[2].rstrip("]")
         for line in listed.getvalue().splitlines()
