@@ -333,7 +333,7 @@ def _bounded_client(timeout: float) -> Any:
             if len(pieces) > _MAX_ANSWER:
                 await response.aclose()
                 raise ValueError(f"the answer is over {_MAX_ANSWER >> 20} MiB")
-        # What the client's own reading leaves behind, which it does not read again.
+        # The part of the body that the client has read and does not read again.
         response._content = bytes(pieces)  # noqa: SLF001
 
     client.event_hooks = {"response": [read]}

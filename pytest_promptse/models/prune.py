@@ -185,7 +185,7 @@ class _Needs:
         if name in self.imported:
             return  # what a call does to a module is `_configures`' concern
         for number in self.changers.get(name, ()):
-            # Who is passed the entry point tries it; others may fill what they are passed.
+            # A call that receives the entry point tries it. Any other call may fill its arguments.
             if name != self.entry_point or name in self.parts[number].changes:
                 self._consider(number)
         for number in self.later_changers.get(name, ()):

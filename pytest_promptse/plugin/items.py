@@ -48,7 +48,7 @@ _NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
 _DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Raise it when the judging itself changes.
 _JUDGING = "judging/1"
-# What a candidate has besides the attributes of the program's entry point.
+# The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
 _OWN_FIXTURES = ("candidate", "task", "request")
 
