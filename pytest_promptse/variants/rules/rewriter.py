@@ -16,7 +16,7 @@ from pytest_promptse.variants.language import main_language
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules import layout
 from pytest_promptse.variants.rules.requests import RequestAct, find_request, put
-from pytest_promptse.variants.rules.sentences import Said, Writer, role_of
+from pytest_promptse.variants.rules.sentences import Said, SentenceGenerator, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -156,7 +156,7 @@ class RulesRewriter:
                 manner = _manner(language, level, emotion.name, personality, seed)
         if manner is not None and emotion is not None:
             feeling = manner.language.feelings[emotion.name]
-        writer = Writer(
+        writer = SentenceGenerator(
             language=manner.language if manner else language,
             feeling=feeling,
             emotion=None if neutral or emotion is None else emotion.name,
@@ -247,7 +247,7 @@ class _Composer:
     """Composes one draft; everything left to chance comes from the writer's draws."""
 
     source: _Source
-    writer: Writer
+    writer: SentenceGenerator
     level: Level
     feelings: int
     manner: str
