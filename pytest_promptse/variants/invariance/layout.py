@@ -38,7 +38,7 @@ _CODE_LINE = re.compile(
     re.VERBOSE,
 )
 _ITEM_OF_WORDS = re.compile(
-    r"^\s*(?:[-*\u2022\u2013+]|\d{1,2}[.)])\s+(?:[a-z]+\s+){2,}[^={}]*;\s*$", re.I
+    r"^\s*(?:[-*\u2022\u2013+]|\d{1,2}[.)])\s+(?:[a-z]+\s+){2,}[^={}]*;\s*$", re.IGNORECASE
 )
 """A list item that ends with a semicolon, as in a list of requirements."""
 _INDENTED_CODE = re.compile(r"^(?:\s{4,}|\t).*(?:[=;{}]|\w\(|^\s+return\b)")
