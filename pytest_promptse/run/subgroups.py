@@ -139,12 +139,12 @@ def compare_subgroups(
     return SubgroupsRecord(
         model=model,
         template=template,
-        voices=[
+        subgroups=[
             SubgroupRecord(
                 trait=trait,
                 value=value,
                 distance=distance,
-                n_wordings=len(own),
+                n_variants=len(own),
                 change=float(np.mean([_change(row, originals) for row in own])),
                 p_value=p,
                 p_adjusted=float(q),

@@ -30,13 +30,13 @@ def row(
     )
 
 
-def voices(*rows):
+def subgroups(*rows):
     found = compare_subgroups("m", None, rows, QUADRANTS)
-    return {(v.trait, v.value, v.distance): v for v in found.voices}
+    return {(v.trait, v.value, v.distance): v for v in found.subgroups}
 
 
-def test_each_wording_counts_for_its_emotion_and_traits_at_its_distance_and_at_all():
-    found = voices(row(8, n=8, distance=0.0), row(2))
+def test_each_variant_counts_for_its_emotion_and_traits_at_its_distance_and_at_all():
+    found = subgroups(row(8, n=8, distance=0.0), row(2))
     assert set(found) == {
         (trait, value, distance)
         for trait, value in (
@@ -51,14 +51,14 @@ def test_each_wording_counts_for_its_emotion_and_traits_at_its_distance_and_at_a
 
 
 def test_the_change_is_against_each_tasks_own_original():
-    found = voices(
+    found = subgroups(
         row(8, distance=0.0, task="easy"),
         row(0, distance=0.0, task="hard"),
         row(6, task="easy"),
         row(2, task="hard"),
     )
     tired = found["emotion", "tired", None]
-    assert (tired.n_wordings, tired.change) == (2, 0.0)
+    assert (tired.n_variants, tired.change) == (2, 0.0)
     assert tired.p_adjusted == pytest.approx(1.0)
 
 
@@ -71,7 +71,7 @@ def test_an_emotion_that_loses_in_every_task_stands_out_from_the_others():
             row(8 - int(task) % 2, task=task, emotion=emotion, personality=None)
             for emotion in ("excited", "calm", "focused")
         ]
-    found = voices(*rows)
+    found = subgroups(*rows)
     assert found["emotion", "tired", 0.3].p_adjusted < 0.01
     assert found["emotion", "tired", 0.3].change == pytest.approx(-0.75)
 
@@ -81,17 +81,17 @@ def test_a_loss_that_all_emotions_share_stars_none():
     for task in map(str, range(40)):
         rows.append(row(8, distance=0.0, task=task))
         rows += [row(2, task=task, emotion=e, personality=None) for e in ("tired", "excited")]
-    found = voices(*rows)
+    found = subgroups(*rows)
     assert {one.p_adjusted for one in found.values()} == {1.0}
     assert {one.change for one in found.values()} == {-0.75}
 
 
-def test_a_wording_without_its_original_says_nothing():
-    assert voices(row(0)) == {}
+def test_a_variant_without_its_original_says_nothing():
+    assert subgroups(row(0)) == {}
 
 
 def test_a_personality_of_another_shape_stands_for_itself():
-    assert ("personality", "grumpy", None) in voices(
+    assert ("personality", "grumpy", None) in subgroups(
         row(8, distance=0.0), row(8, personality="grumpy")
     )
 

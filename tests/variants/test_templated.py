@@ -80,7 +80,7 @@ def test_code_stays_in_its_place_and_a_cue_at_the_end(load):
         assert "{{ manner }}" in own.body
 
 
-def test_every_task_meets_wordings_of_its_own_in_its_own_voices(load):
+def test_every_task_meets_variants_of_its_own_in_its_own_voices(load):
     template = load(BRANCHES)
     task = Task(id="double", prompt=TASK.prompt)
     voices = [variant.id for variant in generate(task, per_distance=2).variants]
