@@ -87,6 +87,15 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("ALTER TABLE wording ADD COLUMN template TEXT",),
     ("ALTER TABLE verdict DROP COLUMN assertion",),
     (
+        """
+        CREATE TABLE made_variants (
+            key TEXT PRIMARY KEY,
+            variants BLOB NOT NULL,
+            created REAL NOT NULL
+        )
+        """,
+    ),
+    (
         "ALTER TABLE wording RENAME TO variant",
         "ALTER TABLE completion RENAME COLUMN wording TO variant",
         "ALTER TABLE claim RENAME TO lease",

@@ -121,5 +121,8 @@ def _variant_data(variant: PromptRecord | VariantRecord) -> dict[str, Any]:
     for name in ("id", "distance", "emotion", "personality", "rewriter", "excess"):
         shown[name] = getattr(variant, name, None)
     shown["measured"] = getattr(variant, "measured_distance", None)
+    shown["added"] = getattr(variant, "added_share", None)
+    shown["length"] = getattr(variant, "length_ratio", None)
+    shown["cues"] = getattr(variant, "cues", {})
     shown["p"] = getattr(variant, "p_adjusted", None)
     return shown

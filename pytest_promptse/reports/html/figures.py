@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.record.queries import Series, asked, by_personality
+from pytest_promptse.record.queries import Series, asked, by_personality, left_out_without_cue
 from pytest_promptse.reports.html import plots
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class SubgroupFigures(NamedTuple):
 
     label: str
     drawings: list[Drawing]
+    note: str | None
 
 
 def curves(record: Record, series: Sequence[Series]) -> Curves:
@@ -129,7 +130,7 @@ def _one_model(record: Record, subgroups: SubgroupsRecord, *, name: str) -> Subg
     if traits:
         own = asked(record, Series(subgroups.model, subgroups.template))
         drawings.append(_profiles(own, name=f"{name}-profile", label=label))
-    return SubgroupFigures(label, drawings)
+    return SubgroupFigures(label, drawings, left_out_without_cue(subgroups.subgroups))
 
 
 def _profiles(tasks: Iterable[TaskRecord], *, name: str, label: str) -> Drawing:

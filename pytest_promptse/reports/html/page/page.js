@@ -71,12 +71,19 @@ function opened(variant, task) {
   const parts = [difference(variant.difference)];
   const facts = [];
   if (variant.measured !== null) facts.push(`measured distance ${figure(variant.measured, 3)}`);
+  if (variant.added !== null) facts.push(`${figure(100 * variant.added, 0)} % of its words added`);
+  if (variant.length !== null) facts.push(`${figure(variant.length, 2)} times as long`);
   if (variant.score !== null) facts.push(`score ${figure(variant.score, 3)}`);
   if (variant.excess !== null) facts.push(`excess ${signed(variant.excess)}`);
   if (variant.p !== null) facts.push(`p ${figure(variant.p, 3)}`);
   if (variant.ess !== null) facts.push(`effective samples ${figure(variant.ess, 1)}`);
   if (variant.rewriter) facts.push(`by ${variant.rewriter}`);
   parts.push(make("p", { className: "facts" }, ...facts.map((fact) => make("span", {}, fact))));
+  const cues = Object.entries(variant.cues);
+  if (cues.length) {
+    parts.push(make("p", { className: "muted" },
+      `Cues: ${cues.map(([name, text]) => `${name} “${text}”`).join(", ")}`));
+  }
   parts.push(...variant.samples.map((one) => sample(one, task, variant.n)));
   const told = variant.samples.reduce((sum, [n]) => sum + n, 0);
   if (told < variant.n) {
