@@ -20,12 +20,12 @@ from pytest_promptse.run.model_variants import Rewrite, rewrites
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import frozen
 from pytest_promptse.variants.files import folder_of, load_frozen, write
-from pytest_promptse.variants.generate import generate
+from pytest_promptse.variants.generate import generate, measured
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.registry import REWRITERS
 from pytest_promptse.variants.rewriter import label
-from pytest_promptse.variants.templated import View, distance_of_all
+from pytest_promptse.variants.templated import View, change_of_all
 from pytest_promptse.variants.variant import original, text_hash
 
 if TYPE_CHECKING:
@@ -359,10 +359,9 @@ def _prompt_of_template_variant(
         variant = of_task
     else:
         texts = [(view.text, of_template.text), (task.prompt, of_task.text)]
-        measured = of_template.measured_distance
+        variant = replace(of_template, task_id=task.id)
         if of_task.text != task.prompt:
-            measured = round(distance_of_all(texts), 6)
-        variant = replace(of_template, task_id=task.id, measured_distance=measured)
+            variant = replace(variant, **measured(change_of_all(texts)))
     variant = replace(variant, text=_whole_text(made), original=text_hash(unchanged))
     return replace(made, variant=variant)
 

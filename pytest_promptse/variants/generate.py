@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import derive_seed
@@ -211,7 +211,17 @@ def variant_of(
     )
 
 
-def measured(change: Change) -> dict[str, float]:
+class Measured(TypedDict):
+    """The fields of a variant that are measured."""
+
+    measured_distance: float
+    added_share: float
+    replaced_share: float
+    moved_share: float
+    length_ratio: float
+
+
+def measured(change: Change) -> Measured:
     """Return the fields of a variant that are measured."""
     return {
         "measured_distance": change.distance,
