@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _STALE_SECONDS = 7 * 24 * 3600.0
+# Variants of an older library are never read again, and others are made again in milliseconds.
+_VARIANTS_SECONDS = 60 * 24 * 3600.0
 _BATCH = 2000
 # Names with a prefix are queried as a range, for which SQLite uses the index.
 _LAST_CHARACTER = "\U0010ffff"
@@ -124,7 +126,7 @@ class Store:
         with self.database.write() as connection:
             connection.execute(
                 """
-                INSERT INTO wording (key, model, task_id, variant_id, system, user, temperature,
+                INSERT INTO variant (key, model, task_id, variant_id, system, user, temperature,
                     top_p, max_tokens, seed, form, created, template)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
                 """,
@@ -134,21 +136,21 @@ class Store:
                     *(seed, form, time.time(), template),
                 ),
             )
-            (wording,) = connection.execute(
-                "SELECT id FROM wording WHERE key = ?", (key,)
+            (variant,) = connection.execute(
+                "SELECT id FROM variant WHERE key = ?", (key,)
             ).fetchone()
             connection.execute(
                 """
-                UPDATE wording SET requests = requests + ?, prompt_tokens = prompt_tokens + ?,
+                UPDATE variant SET requests = requests + ?, prompt_tokens = prompt_tokens + ?,
                     completion_tokens = completion_tokens + ? WHERE id = ?
                 """,
-                (usage.requests, usage.prompt_tokens, usage.completion_tokens, wording),
+                (usage.requests, usage.prompt_tokens, usage.completion_tokens, variant),
             )
             connection.executemany(
                 "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
                     (
-                        *(wording, each.index, _SURROGATE.sub("\ufffd", each.text)),
+                        *(variant, each.index, _SURROGATE.sub("\ufffd", each.text)),
                         *(each.finish_reason, each.n_tokens, each.logprob),
                     )
                     for each in completions
@@ -161,7 +163,7 @@ class Store:
             rows = connection.execute(
                 """
                 SELECT sample, text, finish_reason, n_tokens, logprob FROM completion
-                WHERE wording = (SELECT id FROM wording WHERE key = ?) AND sample < ?
+                WHERE variant = (SELECT id FROM variant WHERE key = ?) AND sample < ?
                 ORDER BY sample
                 """,
                 (key, n),
@@ -182,8 +184,8 @@ class Store:
             requests, into, out, samples = connection.execute(
                 """
                 SELECT sum(requests), sum(prompt_tokens), sum(completion_tokens),
-                    (SELECT count(*) FROM completion WHERE wording = wording.id)
-                FROM wording WHERE key = ?
+                    (SELECT count(*) FROM completion WHERE variant = variant.id)
+                FROM variant WHERE key = ?
                 """,
                 (key,),
             ).fetchone()
@@ -207,24 +209,24 @@ class Store:
             for batch in _batches(keys.items(), _BATCH):
                 rows = connection.execute(
                     """
-                    SELECT wanted.key, wording.id, count(completion.sample)
+                    SELECT wanted.key, variant.id, count(completion.sample)
                     FROM json_each(?) AS wanted
-                    JOIN wording ON wording.key = json_extract(wanted.value, '$[0]')
-                    JOIN completion ON completion.wording = wording.id
+                    JOIN variant ON variant.key = json_extract(wanted.value, '$[0]')
+                    JOIN completion ON completion.variant = variant.id
                         AND completion.sample < json_extract(wanted.value, '$[1]')
                     GROUP BY wanted.key
                     """,
                     (json.dumps(batch),),
                 ).fetchall()
-                there = {place: (wording, count) for place, wording, count in rows}
+                there = {place: (variant, count) for place, variant, count in rows}
                 for place, (key, n) in enumerate(batch):
-                    wording, count = there.get(place, (None, 0))
+                    variant, count = there.get(place, (None, 0))
                     samples = set()
                     if 0 < count < n:
                         samples = {
                             sample
                             for (sample,) in connection.execute(
-                                "SELECT sample FROM completion WHERE wording = ?", (wording,)
+                                "SELECT sample FROM completion WHERE variant = ?", (variant,)
                             )
                         }
                     found[key] = [] if count == n else [i for i in range(n) if i not in samples]
@@ -249,7 +251,7 @@ class Store:
         for batch in _batches(keys, _BATCH):
             with self.database.write() as connection:
                 deleted += connection.execute(
-                    "DELETE FROM wording WHERE created < ? "
+                    "DELETE FROM variant WHERE created < ? "
                     "AND key IN (SELECT value FROM json_each(?))",
                     (before, json.dumps(batch)),
                 ).rowcount
@@ -264,7 +266,7 @@ class Store:
         for batch in _batches(keys, _BATCH):
             with self.database.read() as connection:
                 (created,) = connection.execute(
-                    "SELECT min(created) FROM wording "
+                    "SELECT min(created) FROM variant "
                     "WHERE key IN (SELECT value FROM json_each(?))",
                     (json.dumps(batch),),
                 ).fetchone()
@@ -332,6 +334,24 @@ class Store:
                     ),
                     *(verdict.seconds, time.time()),
                 ),
+            )
+
+    # -- made variants -------------------------------------------------------------------------
+
+    def made_variants(self, key: str) -> bytes | None:
+        """Return the variants that were kept under `key`, or None without any."""
+        with self.database.read() as connection:
+            row: tuple[bytes] | None = connection.execute(
+                "SELECT variants FROM made_variants WHERE key = ?", (key,)
+            ).fetchone()
+        return None if row is None else row[0]
+
+    def keep_variants(self, key: str, variants: bytes) -> None:
+        """Keep the variants of a task. Variants that are kept under `key` already stay."""
+        with self.database.write() as connection:
+            connection.execute(
+                "INSERT INTO made_variants VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (key, variants, time.time()),
             )
 
     # -- notes between the processes of a run --------------------------------------------------
@@ -417,7 +437,7 @@ class Store:
     def finish_run(self, run: str) -> None:
         """Delete the notes, usage and leases of a run. A killed run expires after a week."""
         with self.database.write() as connection:
-            connection.execute("DELETE FROM claim WHERE run = ?", (run,))
+            connection.execute("DELETE FROM lease WHERE run = ?", (run,))
             connection.execute("DELETE FROM run WHERE id = ?", (run,))
 
 
@@ -433,7 +453,10 @@ def capabilities_from_json(text: str | bytes) -> Capabilities:
 
 
 def _delete_leftovers(connection: sqlite3.Connection) -> None:
-    connection.execute("DELETE FROM claim")
+    connection.execute("DELETE FROM lease")
+    connection.execute(
+        "DELETE FROM made_variants WHERE created < ?", (time.time() - _VARIANTS_SECONDS,)
+    )
     connection.execute("DELETE FROM run WHERE touched < ?", (time.time() - _STALE_SECONDS,))
 
 
