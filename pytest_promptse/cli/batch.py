@@ -191,11 +191,16 @@ def _export(chosen: argparse.Namespace) -> int:
     [model, *others] = settings.model or ("",)
     if others or not model or session.run.settings.shard is not None:
         raise SettingsError("batch export: give one --promptse-model and no --promptse-shard")
+    price = None
+    if settings.price is not None:
+        price = (chosen.discount * settings.price[0], chosen.discount * settings.price[1])
     options = BatchOptions(
-        api=settings.api or "chat", omit=tuple(chosen.omit), length_name=chosen.length_name
+        api=settings.api or "chat",
+        omit=tuple(chosen.omit),
+        length_name=chosen.length_name,
+        price=price,
     )
     with closing(_store(session.run.root / settings.store)) as store:
-        price = settings.price and tuple(chosen.discount * each for each in settings.price)
         estimates = estimate_cost(session.jobs, store, price=price)
         cost = sum(each.cost or 0.0 for each in estimates)
         if settings.max_cost is not None and cost > settings.max_cost:
@@ -230,6 +235,11 @@ def _import(chosen: argparse.Namespace) -> int:
 
 def _report(report: ImportReport) -> int:
     sys.stdout.write(f"stored {report.completions:,} completions\n")
+    cost = "" if report.cost is None else f", cost {report.cost:.4g} at the batch price"
+    sys.stdout.write(
+        f"the responses have {report.usage.prompt_tokens:,} prompt tokens and "
+        f"{report.usage.completion_tokens:,} completion tokens{cost}\n"
+    )
     for reason, count in report.problems.items():
         sys.stdout.write(f"{count:,} lines not usable: {reason}\n")
     if report.missing:
