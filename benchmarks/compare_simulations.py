@@ -54,19 +54,26 @@ def _wording(rate: float, distance: float, n: int) -> RecordedPrompt:
     return RecordedPrompt(distance=distance, n=n, pass_rate=rate, score=rate, ess=float(n))
 
 
-def true_loss(loss: float, plan: Sampling, size: int) -> float:
+def true_loss(loss: float, plan: Sampling, size: int, *, seed: int) -> float:
     """Return by how much AUC-E is lower, in expectation, when the variants lose that much."""
-    rng = generator(10, "true loss", str(loss), plan.name)
+    rng = generator(seed, "true loss", str(loss), plan.name)
     pair = models(size, loss, plan, rng)
     values: list[Floats] = [measure(rates, plan, rng)["AUC-E"] for rates in pair]
     return float(values[0].mean() - values[1].mean())
 
 
 def comparisons(
-    loss: float, margin: float, n: int, plan: Sampling, *, suites: int, resamples: int
+    loss: float,
+    margin: float,
+    n: int,
+    plan: Sampling,
+    *,
+    suites: int,
+    resamples: int,
+    seed: int,
 ) -> Verdicts:
     """Compare pairs of runs of n tasks, the current one having lost `loss` on its variants."""
-    rng = generator(11, "compare", str(loss), str(margin), str(n), plan.name)
+    rng = generator(seed, "compare", str(loss), str(margin), str(n), plan.name)
     found = []
     for number in range(suites):
         before, after = models(n, loss, plan, rng)

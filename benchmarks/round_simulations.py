@@ -68,7 +68,7 @@ def in_rounds(population: str, gap: float, n: int, plan: Sampling, effort: Effor
     """
     threshold = truth_of(population, plan, effort)["AUC-E"] + gap
     looks = planned_looks(plan.variants)
-    rng = generator(9, "rounds", population, str(gap), str(n), plan.name)
+    rng = generator(effort.seed, "rounds", population, str(gap), str(n), plan.name)
     count = Count()
     for _ in range(effort.suites // 4):
         p, v = measured_rates(draw_tasks(population, plan, n, rng), plan, rng)
@@ -92,7 +92,7 @@ def in_rounds(population: str, gap: float, n: int, plan: Sampling, effort: Effor
 def single_in_rounds(task: str, gap: float, plan: Sampling, effort: Effort) -> Count:
     """Judge one task, with the threshold `gap` from what its own planned wordings would score."""
     looks = planned_looks(plan.variants)
-    rng = generator(10, "rounds", task, str(gap), plan.name)
+    rng = generator(effort.seed, "single rounds", task, str(gap), plan.name)
     count = Count()
     shape = (1, len(DISTANCES), plan.variants)
     for number in range(effort.suites // 12):

@@ -267,12 +267,23 @@ class VariantRecord(PromptRecord, frozen=True, kw_only=True):
     """A measured variant. ``delta`` is its score minus that of the original.
 
     ``excess`` is the part of ``abs(delta)`` beyond sampling noise. ``p_adjusted`` is ``p_value``
-    adjusted by Benjamini and Hochberg over the variants of the suite.
+    adjusted by Benjamini and Hochberg over the variants of the suite. ``added_share`` is the share
+    of its words that the original lacks, ``replaced_share`` and ``moved_share`` are shares of the
+    original's words that it lacks or has elsewhere, and ``length_ratio`` is its number of words
+    divided by the original's; None in records of earlier versions. ``operations`` says what was
+    done to the prompt. ``cues`` has the words that show the emotion (``emotion``) and each trait
+    (``technical``, ``experience``, ``collaboration``); one without a cue is missing.
     """
 
     id: str
     distance: float
     measured_distance: float
+    added_share: float | None = None
+    replaced_share: float | None = None
+    moved_share: float | None = None
+    length_ratio: float | None = None
+    operations: list[str] = []
+    cues: dict[str, str] = {}
     emotion: str | None
     personality: str | None
     rewriter: str
@@ -313,7 +324,9 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
     ``personality`` where one is not made of these three, and ``value`` one of its values.
-    ``change`` is the mean of the wordings' pass rates minus their originals';
+    ``change`` is the mean of the wordings' pass rates minus their originals', over the
+    ``n_wordings`` that carry a cue of the value; ``n_without_cue`` more have the value as their
+    label alone and are left out. A rewriter that records no cues is counted by its labels.
     ``p_value`` asks whether the value does as well as the other values of its trait, by shuffling
     them within task and distance; ``p_adjusted`` is that by Benjamini and Hochberg over all
     subgroups of the model.
@@ -323,6 +336,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     value: str
     distance: float | None
     n_wordings: int
+    n_without_cue: int = 0
     change: float
     p_value: float
     p_adjusted: float

@@ -322,6 +322,12 @@ def _rows(task: TaskRecord) -> Iterator[VariantRow]:
             node=prompt.node,
             text=prompt.prompt,
             measured_distance=getattr(prompt, "measured_distance", 0.0),
+            added_share=getattr(prompt, "added_share", 0.0),
+            replaced_share=getattr(prompt, "replaced_share", 0.0),
+            moved_share=getattr(prompt, "moved_share", 0.0),
+            length_ratio=getattr(prompt, "length_ratio", 1.0),
+            operations=getattr(prompt, "operations", []),
+            cues=getattr(prompt, "cues", {}),
             rewriter=getattr(prompt, "rewriter", ""),
             details=prompt.details,
             samples=[

@@ -276,6 +276,7 @@ def _suites(
                     distance=row.distance,
                     emotion=row.emotion,
                     personality=row.personality,
+                    cues=row.cues,
                 )
                 for row in rows
             ]
@@ -492,6 +493,12 @@ def _task(
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
+                added_share=row.added_share,
+                replaced_share=row.replaced_share,
+                moved_share=row.moved_share,
+                length_ratio=row.length_ratio,
+                operations=row.operations,
+                cues=row.cues,
                 emotion=row.emotion,
                 personality=row.personality,
                 rewriter=row.rewriter,

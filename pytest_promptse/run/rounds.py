@@ -100,8 +100,8 @@ class Rounds:
             decided=enough,
             ended=ended,
             wordings=len(sampled),
-            completions=sum(planned.job.n for planned in sampled),
-            most=sum(planned.job.n for planned in suite.variants),
+            completions=sum(planned.n for planned in sampled),
+            most=sum(planned.n for planned in suite.variants),
             cached=0 if ended else self._count_cached(suite, look + 1),
         )
         return self._run_log.add_if_absent(row)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pytest_promptse.errors import ModelError, NotScoredError
+from pytest_promptse.errors import ModelError, NotScoredError, TaskError, VariantError
 from pytest_promptse.run.judge import CompletionJudge, variant_row
 from pytest_promptse.run.model_variants import ModelVariants
-from pytest_promptse.run.plan import decided_gate, plan_suite, with_text
+from pytest_promptse.run.plan import decided_gate, plan_suite
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.sampling.budget import Budget
@@ -121,7 +123,7 @@ class PromptseRun:
         self.root = root
         self.id = id
         self._create_backend = create_backend
-        self._variant_maker = VariantMaker(root, settings, create_rewriter)
+        self._variant_maker = VariantMaker(root, settings, create_rewriter, lambda: self.store)
         self._model_variants = ModelVariants(lambda: self.store)
         self._waiting: dict[str, _Waiting] = {}
         self._checked = 0.0
@@ -203,7 +205,7 @@ class PromptseRun:
         Raises
         ------
         TaskError, VariantError
-            If a template or variant is missing or invalid.
+            If a template or a setting is invalid, or a frozen variant is missing.
         """
         tasks = tuple(tasks)
         variants = {task.id: self._variant_maker.variants_of(task, settings) for task in tasks}
@@ -235,6 +237,33 @@ class PromptseRun:
         if settings.template not in self._templates:
             self._templates[settings.template] = load_templates(settings.template, self.root)
         return self._templates[settings.template]
+
+    def make_variants(self, selected: Iterable[tuple[Suite, PlannedVariant]]) -> None:
+        """Make the texts of variants, or read them from the store.
+
+        Each process makes them in an order of its own, and keeps those of a task at once. So the
+        processes of a run share this work, and none of them waits for another.
+
+        Parameters
+        ----------
+        selected
+            The variants that the selected items need, with their suites.
+
+        Raises
+        ------
+        VariantError
+            If texts cannot be made; says so of each task.
+        """
+        pairs = list(selected)
+        Random(os.getpid()).shuffle(pairs)  # noqa: S311 - no secret
+        problems = set()
+        for suite, planned in pairs:
+            try:
+                planned.variant  # noqa: B018 - makes the text
+            except (VariantError, TaskError) as error:
+                problems.add(f"{suite.id}: {error}")
+        if problems:
+            raise VariantError("\n".join(sorted(problems)))
 
     def estimate(
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
@@ -303,8 +332,6 @@ class PromptseRun:
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
         self._expire(keys)
-        # The store is open by now, so its folder can be written to.
-        self._variant_maker.keep()
         oldest = self.store.oldest(keys)
         self._sampler = Sampler(
             self.store,
@@ -361,7 +388,7 @@ class PromptseRun:
         if planned.key not in measured:
             with self._show_progress(self.sampler.progress) as show:
                 tick = partial(self._tick, show)
-                planned = self._with_text(suite, planned, tick)
+                planned = self._with_text(planned, tick)
                 completions = self.sampler.wait(planned.job, tick=tick)
             judged = self._judge.judge(
                 planned, completions, self.sampler.capabilities(suite.model), check
@@ -560,7 +587,7 @@ class PromptseRun:
             self._waiting[planned.job.key] = _Waiting(suite, planned, jobs)
             return jobs
         self._waiting.pop(planned.job.key, None)
-        return [self._with_written(suite, planned, steps).job]
+        return [self._with_written(planned, steps).job]
 
     def _request(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
         jobs = [job for planned in variants for job in self._next_jobs(suite, planned)]
@@ -581,9 +608,7 @@ class PromptseRun:
         now = time.monotonic()
         self._checked = now + _CHECK_SHARE * (now - began)
 
-    def _with_text(
-        self, suite: Suite, planned: PlannedVariant, tick: Callable[[], object]
-    ) -> PlannedVariant:
+    def _with_text(self, planned: PlannedVariant, tick: Callable[[], object]) -> PlannedVariant:
         """Wait for the texts of a variant and return it with them.
 
         Raises
@@ -601,16 +626,16 @@ class PromptseRun:
             finally:
                 self.run_log.add(self._model_variants.row(rewrite))
             written.append(step)
-        return self._with_written(suite, planned, written)
+        return self._with_written(planned, written)
 
     def _with_written(
-        self, suite: Suite, planned: PlannedVariant, steps: Sequence[Variant | Job]
+        self, planned: PlannedVariant, steps: Sequence[Variant | Job]
     ) -> PlannedVariant:
         if planned.pending is None:
             return planned
         written = [step for step in steps if not isinstance(step, Job)]
-        made = planned.pending.finish(written)
-        return with_text(planned, made, self.backend(suite.model).identity)
+        finish = planned.pending.finish
+        return replace(planned, make=lambda: finish(written))
 
     def _stops_early(self, suite: Suite) -> bool:
         """Whether the suite stops once its gates are decided; without a gate it is all sampled."""

@@ -17,6 +17,7 @@ from pytest_promptse.sandbox.causes import (
     ProgramStopped,
 )
 from pytest_promptse.sandbox.changes import Originals, apply_changes, may_change
+from pytest_promptse.sandbox.check_objects import CannotCrossError, CheckObjects
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
@@ -30,7 +31,6 @@ from pytest_promptse.sandbox.handle import (
     make_handle,
     signature,
 )
-from pytest_promptse.sandbox.lent import CannotCrossError, Lent
 from pytest_promptse.sandbox.raised import build_exception, interrupt, without_stop
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Candidate:
         self._execution: Execution | None = None
         self._failure: Failure | None = None
         self._raised: list[BaseException] = []
-        self._lent = Lent()
+        self._check_objects = CheckObjects()
         self._originals = Originals()
         self._objects: dict[int, Any] = {}
         self._classes: dict[int, HandleType] = {}
@@ -401,7 +401,7 @@ class Candidate:
             return wire.Built(wire.REFERENCE, (wire.ENTRY_NUMBER,))
         if isinstance(value, HandleType) or isinstance(type(value), HandleType):
             raise CannotCrossError("an object of another program cannot be sent to this one")
-        return self._lent.describe(value)
+        return self._check_objects.describe(value)
 
     def _method_reference(self, method: BoundMethod) -> tuple[int, str]:
         target = method.promptse_target
@@ -414,8 +414,8 @@ class Candidate:
     def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: PLR0911 - one for each
         if operation == wire.REFERENCE:
             return self._build_reference(parts)
-        if operation == wire.LENT:
-            return self._lent.build(parts)
+        if operation == wire.PROXY:
+            return self._check_objects.build(parts)
         if operation == wire.STANDARD:
             return standard.build_standard(parts, from_program=True)
         if operation == wire.NAMED:
@@ -553,12 +553,12 @@ class Candidate:
     ) -> None:
         """Use an object of the check for the program, and tell it the result."""
         if operation in ("set", "merge") and type(args) is tuple and args:
-            owner = self._lent.get(number)
+            owner = self._check_objects.get(number)
             self._originals.save_attribute(owner, str(args[0]))
             self._originals.save(getattr(owner, "__dict__", {}).get(args[0]))
         try:
             with execution.callback():
-                result = self._lent.use(number, operation, args, kwargs)
+                result = self._check_objects.use(number, operation, args, kwargs)
             message = self._encode(("return", result))
         except wire.WireError:
             raise

@@ -86,6 +86,15 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     ("ALTER TABLE wording ADD COLUMN template TEXT",),
     ("ALTER TABLE verdict DROP COLUMN assertion",),
+    (
+        """
+        CREATE TABLE made_variants (
+            key TEXT PRIMARY KEY,
+            variants BLOB NOT NULL,
+            created REAL NOT NULL
+        )
+        """,
+    ),
 )
 SCHEMA_VERSION = len(STEPS)
 

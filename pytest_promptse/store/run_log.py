@@ -147,11 +147,23 @@ class VariantRow(OutcomeRow, frozen=True, kw_only=True):
         The most frequent outcomes, with programs.
     tokens
         Mean prompt tokens and completion tokens of one attempt.
+    added_share, replaced_share, moved_share, length_ratio
+        What separates the text from the original; None in logs of earlier versions.
+    operations
+        What was done to the prompt.
+    cues
+        The words that show the emotion and each trait, by dimension.
     """
 
     node: str | None
     text: str
     measured_distance: float
+    added_share: float | None = None
+    replaced_share: float | None = None
+    moved_share: float | None = None
+    length_ratio: float | None = None
+    operations: list[str] = []
+    cues: dict[str, str] = {}
     rewriter: str
     details: dict[str, str]
     samples: list[SampleRow]

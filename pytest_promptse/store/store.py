@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _STALE_SECONDS = 7 * 24 * 3600.0
+# Variants of an older library are never read again, and others are made again in milliseconds.
+_VARIANTS_SECONDS = 60 * 24 * 3600.0
 _BATCH = 2000
 # Names with a prefix are queried as a range, for which SQLite uses the index.
 _LAST_CHARACTER = "\U0010ffff"
@@ -334,6 +336,24 @@ class Store:
                 ),
             )
 
+    # -- made variants -------------------------------------------------------------------------
+
+    def made_variants(self, key: str) -> bytes | None:
+        """Return the variants that were kept under `key`, or None without any."""
+        with self.database.read() as connection:
+            row: tuple[bytes] | None = connection.execute(
+                "SELECT variants FROM made_variants WHERE key = ?", (key,)
+            ).fetchone()
+        return None if row is None else row[0]
+
+    def keep_variants(self, key: str, variants: bytes) -> None:
+        """Keep the variants of a task. Variants that are kept under `key` already stay."""
+        with self.database.write() as connection:
+            connection.execute(
+                "INSERT INTO made_variants VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (key, variants, time.time()),
+            )
+
     # -- notes between the processes of a run --------------------------------------------------
 
     def put(self, run: str, kind: str, name: str, value: bytes) -> None:
@@ -434,6 +454,9 @@ def capabilities_from_json(text: str | bytes) -> Capabilities:
 
 def _delete_leftovers(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM claim")
+    connection.execute(
+        "DELETE FROM made_variants WHERE created < ?", (time.time() - _VARIANTS_SECONDS,)
+    )
     connection.execute("DELETE FROM run WHERE touched < ?", (time.time() - _STALE_SECONDS,))
 
 

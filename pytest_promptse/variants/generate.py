@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.distance import Change, compare
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
 from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.rewriter import Draft, Rewriter, RewriteRequest, label
 from pytest_promptse.variants.rules import STANDS_FOR, RulesRewriter
@@ -27,6 +28,7 @@ __all__ = [
     "VariantSet",
     "can_be_made_again",
     "generate",
+    "outlines",
     "requests_for",
     "rewriter_named",
     "variant_of",
@@ -122,6 +124,64 @@ def generate(
     )
 
 
+def outlines(
+    task: Task,
+    *,
+    distances: Sequence[float],
+    per_distance: int,
+    emotions: Sequence[str] | None,
+    personalities: Sequence[str] | None,
+    seed: int,
+    rewriter: Rewriter | LlmRewriter,
+    library: Library,
+    within: str = "",
+) -> tuple[Variant, ...]:
+    """Return the variants of `task` without their texts, by distance and index.
+
+    An outline has the id of its variant, and is made far faster.
+
+    Parameters
+    ----------
+    task, distances, per_distance, emotions, personalities, seed, rewriter, library, within
+        As in `generate`.
+
+    Raises
+    ------
+    VariantError
+        If an argument cannot be used.
+    """
+    if isinstance(rewriter, LlmRewriter):
+        name, source, voiced = rewriter.label, rewriter.label, True
+    else:
+        name, source, voiced = label(rewriter), _source_label(rewriter), rewriter.voiced
+    wanted = requests_for(
+        task,
+        distances=distances,
+        per_distance=per_distance,
+        emotions=emotions,
+        personalities=personalities,
+        seed=seed,
+        source=source,
+        draws=voiced or source != name,
+        library=library,
+        within=within,
+    )
+    return tuple(
+        Variant(
+            task_id=task.id,
+            text="",
+            distance=each.distance,
+            index=each.index,
+            emotion=each.emotion.name if voiced and each.emotion else None,
+            personality=each.personality.slug if voiced and each.personality else None,
+            seed=each.seed,
+            rewriter=name,
+            original=text_hash(task.prompt),
+        )
+        for each in wanted
+    )
+
+
 def requests_for(
     task: Task,
     *,
@@ -211,7 +271,17 @@ def variant_of(
     )
 
 
-def measured(change: Change) -> dict[str, float]:
+class Measured(TypedDict):
+    """The fields of a variant that are measured."""
+
+    measured_distance: float
+    added_share: float
+    replaced_share: float
+    moved_share: float
+    length_ratio: float
+
+
+def measured(change: Change) -> Measured:
     """Return the fields of a variant that are measured."""
     return {
         "measured_distance": change.distance,

@@ -69,6 +69,16 @@ def test_show_prints_the_original_and_every_wording(prompt, capsys):
     shown = capsys.readouterr().out
     assert shown.count("`total(cart)`") == 4
     assert "d0.3-" in shown
+    assert (
+        len(
+            re.findall(r"^words: \d+% of the variant added, .* times as long$", shown, re.MULTILINE)
+        )
+        == 3
+    )
+    assert len(re.findall('^cues: emotion ".+", technical ".+", ', shown, re.MULTILINE)) == 2
+    assert re.search(
+        r"^operations: .*block:|^operations: sentences, request:own", shown, re.MULTILINE
+    )
 
 
 def test_stats_print_levels_and_measured_distances(prompt, capsys):

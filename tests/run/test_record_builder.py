@@ -14,6 +14,7 @@ from scripted_backend import ScriptedBackend
 
 from pytest_promptse.models.base import Capabilities, Usage
 from pytest_promptse.record.schema import InvocationRecord
+from pytest_promptse.record.tables import rows
 from pytest_promptse.run.gates import Scores
 from pytest_promptse.run.record_builder import RunFacts, build_record, prompt_record
 from pytest_promptse.store.run_log import (
@@ -124,6 +125,30 @@ def test_the_record_is_in_the_order_of_the_plan_whatever_was_measured_first(run_
         planned = [v for v in suite.variants if v.task.id == task.id and v.variant.distance]
         assert [variant.id for variant in task.variants] == [v.variant.id for v in planned]
         assert task.original.prompt == next(t.prompt for t in suite.tasks if t.id == task.id)
+
+
+def test_a_variant_is_recorded_with_what_was_done_and_what_shows_in_it(run_log, build):
+    suite = plan(["a"], variants=1)
+    run_log.add(suite.row)
+    done = {
+        "added_share": 0.3,
+        "replaced_share": 0.1,
+        "moved_share": 0.0,
+        "length_ratio": 1.4,
+        "operations": ["cue", "request:please"],
+        "cues": {"emotion": "Fourth coffee and counting..."},
+    }
+    for planned in suite.variants:
+        row = row_of(suite, planned, [""])
+        run_log.add(msgspec.structs.replace(row, **done) if planned.variant.distance else row)
+    record = build()
+    for variant in record.tasks[0].variants:
+        assert {name: getattr(variant, name) for name in done} == done
+    found = [row for row in rows(record, "variants") if row["distance"]]
+    assert {row["operations"] for row in found} == {"cue request:please"}
+    assert {row["cue_emotion"] for row in found} == {"Fourth coffee and counting..."}
+    assert {row["cue_technical"] for row in found} == {None}
+    assert {row["added_share"] for row in found} == {0.3}
 
 
 def test_a_stable_suite_scores_one_and_a_broken_one_loses_everything(run_log, build):

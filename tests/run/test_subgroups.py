@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pytest_promptse.record.queries import left_out_without_cue
 from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
 
 QUADRANTS = {"tired": "negative-calm", "excited": "positive-active"}
@@ -17,6 +18,7 @@ def row(
     personality: str | None = "expert.senior.plan",
     task: str = "t",
     confidence: float | None = 0.9,
+    cues: tuple[str, ...] = (),
 ) -> MeasuredPrompt:
     original = distance == 0.0
     return MeasuredPrompt(
@@ -25,6 +27,7 @@ def row(
         distance=distance,
         emotion=None if original else emotion,
         personality=None if original else personality,
+        cues=frozenset(() if original else cues),
         passed=np.arange(n) < passes,
         confidence=None if confidence is None else np.full(n, confidence),
     )
@@ -84,6 +87,43 @@ def test_a_loss_that_all_emotions_share_stars_none():
     found = voices(*rows)
     assert {one.p_adjusted for one in found.values()} == {1.0}
     assert {one.change for one in found.values()} == {-0.75}
+
+
+def test_a_variant_counts_only_for_what_it_shows_a_cue_of():
+    shown = ("emotion", "technical", "experience", "collaboration")
+    found = voices(
+        row(8, distance=0.0),
+        row(0, distance=0.1, cues=("emotion",)),
+        row(4, distance=0.1, cues=("emotion", "technical", "experience")),
+        row(6, distance=0.3, cues=shown),
+    )
+    counted = {
+        trait: (found[trait, value, None].n_wordings, found[trait, value, None].n_without_cue)
+        for trait, value in (
+            ("emotion", "tired"),
+            ("technical", "expert"),
+            ("collaboration", "plan"),
+        )
+    }
+    assert counted == {"emotion": (3, 0), "technical": (2, 1), "collaboration": (1, 2)}
+    # The variant without a cue has no part in the change of a trait that it only has as a label.
+    assert found["collaboration", "plan", None].change == pytest.approx(-0.25)
+    assert ("collaboration", "plan", 0.1) not in found
+    assert found["technical", "expert", 0.1].n_without_cue == 1
+
+
+def test_a_rewriter_that_records_no_cues_is_counted_by_its_labels():
+    found = voices(row(8, distance=0.0), row(4, cues=()))
+    assert {(one.n_wordings, one.n_without_cue) for one in found.values()} == {(1, 0)}
+
+
+def test_a_sentence_says_how_many_variants_are_left_out():
+    rows = [row(8, distance=0.0), row(4, cues=("emotion",)), row(4, cues=("emotion", "technical"))]
+    found = compare_subgroups("m", None, rows, QUADRANTS)
+    assert left_out_without_cue(found.voices) == (
+        "variants without a cue are left out: technical 1 of 2"
+    )
+    assert left_out_without_cue(voices(row(8, distance=0.0), row(4)).values()) is None
 
 
 def test_a_wording_without_its_original_says_nothing():

@@ -121,5 +121,8 @@ def _wording(wording: PromptRecord | VariantRecord) -> dict[str, Any]:
     for name in ("id", "distance", "emotion", "personality", "rewriter", "excess"):
         shown[name] = getattr(wording, name, None)
     shown["measured"] = getattr(wording, "measured_distance", None)
+    shown["added"] = getattr(wording, "added_share", None)
+    shown["length"] = getattr(wording, "length_ratio", None)
+    shown["cues"] = getattr(wording, "cues", {})
     shown["p"] = getattr(wording, "p_adjusted", None)
     return shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.record.queries import Series, asked, by_personality
+from pytest_promptse.record.queries import Series, asked, by_personality, left_out_without_cue
 from pytest_promptse.reports.html import plots
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Voices(NamedTuple):
 
     label: str
     drawings: list[Drawing]
+    note: str | None
 
 
 def curves(record: Record, series: Sequence[Series]) -> Curves:
@@ -127,7 +128,7 @@ def _one_model(record: Record, voices: SubgroupsRecord, *, name: str) -> Voices:
     if traits:
         own = asked(record, Series(voices.model, voices.template))
         drawings.append(_profiles(own, name=f"{name}-profile", label=label))
-    return Voices(label, drawings)
+    return Voices(label, drawings, left_out_without_cue(voices.voices))
 
 
 def _profiles(tasks: Iterable[TaskRecord], *, name: str, label: str) -> Drawing:

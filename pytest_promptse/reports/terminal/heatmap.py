@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from pytest_promptse.record.queries import left_out_without_cue
 from pytest_promptse.reports.formatting import SIGNIFICANT, shortened, signed, starred
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def heatmap(voices: Sequence[SubgroupRecord], *, most: int | None = None) -> Ite
                 line.append(" " * 21)
         line.rstrip()
         yield line
+    left_out = left_out_without_cue(voices)
+    if left_out is not None:
+        yield Text(f"  {left_out}", "dim")
 
 
 def _margin(voices: Sequence[SubgroupRecord], traits: Sequence[str]) -> list[SubgroupRecord]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
-from pytest_promptse.sandbox.guest.lent import Lent
+from pytest_promptse.sandbox.guest.proxies import ProxyFactory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,7 +79,7 @@ class Guest:
         self.used_sockets = used_sockets
         self.module = types.ModuleType(MODULE)
         self.objects = objects.Objects(self.module)
-        self.lent = Lent(self.ask_check, self.objects.lent)
+        self.proxies = ProxyFactory(self.ask_check, self.objects.proxy_numbers)
         # Containers that are attributes of the check's objects: object, name, ours, as it was.
         self.borrowed: dict[tuple[int, str], tuple[Any, bytes]] = {}
         # Errors that an iterator raised behind items which were sent first.
@@ -113,8 +113,8 @@ class Guest:
         if operation == wire.REFERENCE:
             found = self.objects.get(parts[0])
             return found if len(parts) == 1 else getattr(found, parts[1])
-        if operation == wire.LENT:
-            return self.lent.build(parts)
+        if operation == wire.PROXY:
+            return self.proxies.build(parts)
         if operation == wire.STANDARD:
             return standard.build_standard(parts, in_program=True)
         if operation == wire.NAMED:
@@ -192,8 +192,8 @@ class Guest:
         lines = traceback.format_exception(type(error), error, _own_part(error))
         text = "".join(lines)[-_MAX_TRACEBACK:]
         try:
-            lent = self.objects.lent.get(id(error))
-            told = wire.Built(wire.LENT, (lent,)) if lent is not None else error
+            number = self.objects.proxy_numbers.get(id(error))
+            told = wire.Built(wire.PROXY, (number,)) if number is not None else error
             self.answer(kind, told, text, self.changed)
         except (wire.WireError, RecursionError):
             cls = type(error)

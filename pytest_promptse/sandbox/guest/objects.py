@@ -108,7 +108,7 @@ class Objects:
         self._described: set[int] = set()
         self._next = 0
         # Objects of the check that the program holds: id of ours, number of theirs.
-        self.lent: dict[int, int] = {}
+        self.proxy_numbers: dict[int, int] = {}
 
     # -- references from the checker --------------------------------------------------------------
 
@@ -134,9 +134,9 @@ class Objects:
 
     def send_value(self, value: Any) -> Built:  # noqa: C901, PLR0911 - one return for each kind
         """Return how a value that is not plain data is sent."""
-        lent = self.lent.get(id(value))
-        if lent is not None:
-            return Built(wire.LENT, (lent,))
+        proxied = self.proxy_numbers.get(id(value))
+        if proxied is not None:
+            return Built(wire.PROXY, (proxied,))
         cls = type(value)
         if isinstance(value, type):
             name = standard.name_of(value)
@@ -148,11 +148,11 @@ class Objects:
             return Built(wire.STANDARD, parts)
         if isinstance(value, BaseException):
             return self.exception(value)
-        of_check = self.lent.get(id(cls))
+        of_check = self.proxy_numbers.get(id(cls))
         if of_check is not None:
             if isinstance(value, enum.Enum):
-                return Built(wire.LENT, (of_check, "member", value.name))
-            return Built(wire.LENT, (of_check, "value", content_of(value, cls)[1]))
+                return Built(wire.PROXY, (of_check, "member", value.name))
+            return Built(wire.PROXY, (of_check, "value", content_of(value, cls)[1]))
         if cls.__module__ == "numpy":
             array = numpy_parts(value)
             if array is not None:
@@ -189,11 +189,11 @@ class Objects:
         """Return how an exception is sent: class, arguments, message, attributes, causes."""
         cls = type(error)
         name = standard.name_of(cls)
-        of_check = self.lent.get(id(cls))
+        of_check = self.proxy_numbers.get(id(cls))
         if name:
             number, described = -1, Built(wire.NAMED, name)
         elif of_check is not None:
-            number, described = -1, Built(wire.LENT, (of_check,))
+            number, described = -1, Built(wire.PROXY, (of_check,))
         else:
             number, described = self._number(error), self._class(cls)
         attributes = dict(list(_attributes(error).items())[:_MAX_ATTRIBUTES])

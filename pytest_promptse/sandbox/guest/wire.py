@@ -48,7 +48,7 @@ HASHING_SECONDS = 0.4
     DATETIME,
     TIMEDELTA,
     REFERENCE,
-    LENT,
+    PROXY,
     STANDARD,
     NAMED,
     CLASS,
@@ -57,7 +57,7 @@ HASHING_SECONDS = 0.4
 ) = range(25)
 """The operations.
 
-``REFERENCE`` names an object of the program, ``LENT`` an object of the check, ``CLASS`` describes
+``REFERENCE`` names an object of the program, ``PROXY`` an object of the check, ``CLASS`` describes
 a class of the program, ``NAMED`` names an object of the standard library, ``STANDARD`` is a value
 of the types in ``standard``, ``EXCEPTION`` an exception, ``ARRAY`` a numpy array or scalar.
 """

@@ -15,7 +15,7 @@ from pytest_promptse.variants.language import main_language
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules import layout
 from pytest_promptse.variants.rules.requests import RequestAct, find_request, put
-from pytest_promptse.variants.rules.sentences import Said, Writer, role_of
+from pytest_promptse.variants.rules.sentences import Said, SentenceGenerator, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -140,7 +140,7 @@ class RulesRewriter:
             role, style = role_of(personality), personality.collaboration.slug
             _phrases(language.roles, role, "role", language)
             _phrases(language.collaboration, style, "style of collaboration", language)
-        writer = Writer(
+        writer = SentenceGenerator(
             language=language,
             feeling=feeling,
             emotion=None if neutral or emotion is None else emotion.name,
@@ -206,7 +206,7 @@ class _Composer:
     """Composes one draft; everything left to chance comes from the writer's draws."""
 
     source: _Source
-    writer: Writer
+    writer: SentenceGenerator
     level: Level
     feelings: int
 

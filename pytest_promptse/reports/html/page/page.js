@@ -71,12 +71,19 @@ function opened(wording, task) {
   const parts = [difference(wording.difference)];
   const facts = [];
   if (wording.measured !== null) facts.push(`measured distance ${figure(wording.measured, 3)}`);
+  if (wording.added !== null) facts.push(`${figure(100 * wording.added, 0)} % of its words added`);
+  if (wording.length !== null) facts.push(`${figure(wording.length, 2)} times as long`);
   if (wording.score !== null) facts.push(`score ${figure(wording.score, 3)}`);
   if (wording.excess !== null) facts.push(`excess ${signed(wording.excess)}`);
   if (wording.p !== null) facts.push(`p ${figure(wording.p, 3)}`);
   if (wording.ess !== null) facts.push(`effective samples ${figure(wording.ess, 1)}`);
   if (wording.rewriter) facts.push(`by ${wording.rewriter}`);
   parts.push(make("p", { className: "facts" }, ...facts.map((fact) => make("span", {}, fact))));
+  const cues = Object.entries(wording.cues);
+  if (cues.length) {
+    parts.push(make("p", { className: "muted" },
+      `Cues: ${cues.map(([name, text]) => `${name} “${text}”`).join(", ")}`));
+  }
   parts.push(...wording.samples.map((one) => sample(one, task, wording.n)));
   const told = wording.samples.reduce((sum, [n]) => sum + n, 0);
   if (told < wording.n) {
