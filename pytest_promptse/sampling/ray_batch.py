@@ -207,6 +207,12 @@ class ResultFile:
         """Return the numbers of requests by outcome, and the error that ended the run."""
         return self._counts, self._fatal
 
+    def close(self) -> None:
+        """Write everything to the disk, and let another run begin."""
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._lock.close()
+
 
 def _take(lock: IO[bytes], folder: Path) -> None:
     deadline = time.monotonic() + _PATIENCE
@@ -215,6 +221,7 @@ def _take(lock: IO[bytes], folder: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
+                lock.close()
                 raise StoreError(
                     f"batch run: another run writes results to {folder}; wait for it to end"
                 ) from None
@@ -304,6 +311,7 @@ def run_batch(
             _, fatal = _state(results)
             raise FatalError(fatal or f"batch run: Ray ended it: {_last_line(error)}") from None
     counts, _ = _state(results)
+    ray.get(results.close.remote())
     return RayReport(results=folder / RESULTS, **counts)
 
 

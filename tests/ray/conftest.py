@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Ray reads it when it is imported.
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-ray = pytest.importorskip("ray")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 MODEL = "openai:m"
 PROMPTSE = "import sys; from pytest_promptse.cli.main import main; sys.exit(main())"
@@ -36,9 +36,7 @@ class Nodes:
     """A head node, which tests leave alone, and one more, which they may kill."""
 
     def __init__(self) -> None:
-        from ray.cluster_utils import Cluster
-
-        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        self._cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
         self.address: str = self._cluster.address
         self._other: Any = None
 

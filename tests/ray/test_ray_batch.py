@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_promptse.cli.main import main
-from pytest_promptse.errors import SettingsError
-from pytest_promptse.sampling.ray_batch import RESULTS, VllmStage
+from pytest_promptse.errors import SettingsError, StoreError
+from pytest_promptse.sampling.ray_batch import RESULTS, ResultFile, VllmStage
 
 if TYPE_CHECKING:
     import subprocess
@@ -107,3 +107,26 @@ def test_wrong_options_are_refused_before_anything_is_sent(
         VllmStage(concurrency=0, engine_args={})
     assert main(["batch", "run", str(batch(1)), "--ray", "ray://127.0.0.1:10001"]) == 2
     assert "a Ray Client address" in capsys.readouterr().err
+
+
+def test_the_file_of_results_is_written_by_one_run_and_keeps_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = [_line(f"{number}-0-1") for number in range(3)]
+    failed = b'{"custom_id":"3-0-1","response":null,"error":{"message":"no"}}\n'
+    (tmp_path / RESULTS).write_bytes(b"".join([good[0], failed, good[1], good[1], good[2][:-9]]))
+    file = ResultFile(tmp_path)
+    assert (tmp_path / RESULTS).read_bytes() == good[0] + good[1]
+    assert file.missing([f"{number}-0-1" for number in range(4)]) == [False, False, True, True]
+    file.add([good[1], good[2], failed])
+    assert (tmp_path / RESULTS).read_bytes() == b"".join([*good, failed])
+    assert file.state() == ({"known": 2, "answered": 1, "failed": 1}, "")
+    monkeypatch.setattr("pytest_promptse.sampling.ray_batch._PATIENCE", 0.0)
+    with pytest.raises(StoreError, match="another run writes results"):
+        ResultFile(tmp_path)
+    file.close()
+
+
+def _line(custom_id: str) -> bytes:
+    response = {"status_code": 200, "body": {}}
+    return json.dumps({"custom_id": custom_id, "response": response}).encode() + b"\n"

@@ -74,7 +74,16 @@ def test_merged_shards_of_a_cluster_that_lost_a_node_give_the_record_of_a_single
     run_pytest(project, "-k", "add")
     trace.write_text("")
     driver = promptse(
-        *("shard", "run", "--ray", cluster.address, "--shards", "4", "--report", "json:merged.json"),
+        *(
+            "shard",
+            "run",
+            "--ray",
+            cluster.address,
+            "--shards",
+            "4",
+            "--report",
+            "json:merged.json",
+        ),
         *("--", *PYTEST),
         folder="project",
     )
