@@ -342,6 +342,7 @@ class Dispatcher:
             seed=job.seed,
             form=self._capabilities.form,
             template=job.template,
+            since=job.since,
         )
         self._context.store.add_usage(self._context.run, response.usage)
         return len(samples)

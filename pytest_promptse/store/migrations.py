@@ -95,6 +95,13 @@ STEPS: tuple[tuple[str, ...], ...] = (
         )
         """,
     ),
+    (
+        "ALTER TABLE completion ADD COLUMN created REAL NOT NULL DEFAULT 0",
+        """
+        UPDATE completion
+        SET created = (SELECT created FROM wording WHERE wording.id = completion.wording)
+        """,
+    ),
 )
 SCHEMA_VERSION = len(STEPS)
 

@@ -18,7 +18,7 @@ from pytest_promptse.errors import StoreError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pytest_promptse.store.store import Store
@@ -42,6 +42,7 @@ class StoredSample(msgspec.Struct, frozen=True, array_like=True):
     finish_reason: str
     n_tokens: int | None
     logprob: float | None
+    created: float | None = None
 
 
 class VariantLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="variant"):
@@ -184,7 +185,7 @@ def _lines(store: Store, model: str | None) -> Iterator[_Line]:
         )
         for id_, *row in rows:
             completions = connection.execute(
-                "SELECT sample, text, finish_reason, n_tokens, logprob FROM completion "
+                "SELECT sample, text, finish_reason, n_tokens, logprob, created FROM completion "
                 "WHERE wording = ? ORDER BY sample",
                 (id_,),
             ).fetchall()
@@ -275,7 +276,7 @@ def _add_variant(connection: sqlite3.Connection, line: VariantLine) -> Imported:
         [getattr(line, name) for name in _VARIANT_COLUMNS],
     ).rowcount
     (id_,) = connection.execute("SELECT id FROM wording WHERE key = ?", (line.key,)).fetchone()
-    added = _insert_samples(connection, id_, line.completions)
+    added = _insert_samples(connection, id_, line)
     if added:
         # The usage of the file belongs to all of its completions. The share of the new ones is
         # added, so that a second import adds nothing.
@@ -289,15 +290,16 @@ def _add_variant(connection: sqlite3.Connection, line: VariantLine) -> Imported:
     return Imported(variants=is_new, completions=added)
 
 
-def _insert_samples(
-    connection: sqlite3.Connection, variant: int, completions: Iterable[StoredSample]
-) -> int:
+def _insert_samples(connection: sqlite3.Connection, variant: int, line: VariantLine) -> int:
     before = connection.total_changes
     connection.executemany(
-        "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            (variant, each.sample, each.text, each.finish_reason, each.n_tokens, each.logprob)
-            for each in completions
+            (
+                *(variant, each.sample, each.text, each.finish_reason, each.n_tokens),
+                *(each.logprob, line.created if each.created is None else each.created),
+            )
+            for each in line.completions
         ),
     )
     return connection.total_changes - before
