@@ -38,6 +38,8 @@ __all__ = ["Budget", "Job", "Progress", "RetryPolicy", "Sampler"]
 # The poll interval of a waiting thread: the delay after which it notices Ctrl-C and completions
 # that other processes have stored.
 _POLL_SECONDS = 0.025
+# The longest pause between two attempts, and a little more.
+_ERROR_SECONDS = 60.0
 
 
 class Sampler:
@@ -216,6 +218,7 @@ class Sampler:
             rate=rate,
             eta=missing / rate if rate > 0 else None,
             usage=self._store.usage(self._run),
+            last_error=self._failures.last_attempt(within=_ERROR_SECONDS),
         )
 
     def close(self, *, grace: float = 0.0) -> None:

@@ -433,6 +433,16 @@ def test_answers_that_cannot_be_kept_end_the_run_with_the_stores_error(sample, b
     assert len(model.asks) < 500
 
 
+def test_progress_names_the_error_of_the_last_failed_attempt(sample, backend, job):
+    def fails_once(ask, count):
+        if count == 1:
+            raise TransientError("HTTP 503: overloaded")
+
+    sampler = sample([job(0)], backend(fails_once))
+    sampler.wait(job(0))
+    assert sampler.progress().last_error == "HTTP 503: overloaded"
+
+
 # -- completions that are too old --------------------------------------------------------------
 
 
