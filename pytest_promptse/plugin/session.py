@@ -416,7 +416,7 @@ class PromptseSession:
             self._notices.append(f"not saved as baseline {name!r}: the run was interrupted")
             return
         missing = sum(suite.n_missing for suite in record.suites)
-        planned = sum(suite.n_wordings for suite in record.suites)
+        planned = sum(suite.n_variants for suite in record.suites)
         if missing and not self.run.settings.save_incomplete:
             self._failures.append(
                 f"not saved as baseline {name!r}: {missing} of {planned} variants were not "

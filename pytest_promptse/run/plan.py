@@ -182,7 +182,7 @@ class Suite:
             template=self.key.template,
             template_source=source,
             tasks=[task.id for task in self.tasks],
-            n_wordings=len(self.variants),
+            n_variants=len(self.variants),
             distances=list(chosen.distances),
             mode=chosen.mode,
             weighting=chosen.weighting,

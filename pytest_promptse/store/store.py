@@ -130,7 +130,7 @@ class Store:
         with self.database.write() as connection:
             connection.execute(
                 """
-                INSERT INTO wording (key, model, task_id, variant_id, system, user, temperature,
+                INSERT INTO variant (key, model, task_id, variant_id, system, user, temperature,
                     top_p, max_tokens, seed, form, created, template)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
                 """,
@@ -140,27 +140,27 @@ class Store:
                     *(seed, form, now, template),
                 ),
             )
-            (wording,) = connection.execute(
-                "SELECT id FROM wording WHERE key = ?", (key,)
+            (variant,) = connection.execute(
+                "SELECT id FROM variant WHERE key = ?", (key,)
             ).fetchone()
             connection.execute(
                 """
-                UPDATE wording SET requests = requests + ?, prompt_tokens = prompt_tokens + ?,
+                UPDATE variant SET requests = requests + ?, prompt_tokens = prompt_tokens + ?,
                     completion_tokens = completion_tokens + ? WHERE id = ?
                 """,
-                (usage.requests, usage.prompt_tokens, usage.completion_tokens, wording),
+                (usage.requests, usage.prompt_tokens, usage.completion_tokens, variant),
             )
             connection.executemany(
                 """
                 INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (wording, sample) DO UPDATE SET text = excluded.text,
+                ON CONFLICT (variant, sample) DO UPDATE SET text = excluded.text,
                     finish_reason = excluded.finish_reason, n_tokens = excluded.n_tokens,
                     logprob = excluded.logprob, created = excluded.created
                 WHERE completion.created < ?
                 """,
                 (
                     (
-                        *(wording, each.index, _SURROGATE.sub("\ufffd", each.text)),
+                        *(variant, each.index, _SURROGATE.sub("\ufffd", each.text)),
                         *(each.finish_reason, each.n_tokens, each.logprob, now, since),
                     )
                     for each in completions
@@ -168,9 +168,9 @@ class Store:
             )
             if since:
                 connection.execute(
-                    "UPDATE wording SET created = "
-                    "(SELECT min(created) FROM completion WHERE wording = ?) WHERE id = ?",
-                    (wording, wording),
+                    "UPDATE variant SET created = "
+                    "(SELECT min(created) FROM completion WHERE variant = ?) WHERE id = ?",
+                    (variant, variant),
                 )
 
     def completions(self, key: str, n: int, *, since: float = 0.0) -> tuple[Completion, ...]:
@@ -179,7 +179,7 @@ class Store:
             rows = connection.execute(
                 """
                 SELECT sample, text, finish_reason, n_tokens, logprob FROM completion
-                WHERE wording = (SELECT id FROM wording WHERE key = ?) AND sample < ?
+                WHERE variant = (SELECT id FROM variant WHERE key = ?) AND sample < ?
                     AND created >= ?
                 ORDER BY sample
                 """,
@@ -201,8 +201,8 @@ class Store:
             requests, into, out, samples = connection.execute(
                 """
                 SELECT sum(requests), sum(prompt_tokens), sum(completion_tokens),
-                    (SELECT count(*) FROM completion WHERE wording = wording.id)
-                FROM wording WHERE key = ?
+                    (SELECT count(*) FROM completion WHERE variant = variant.id)
+                FROM variant WHERE key = ?
                 """,
                 (key,),
             ).fetchone()
@@ -233,26 +233,26 @@ class Store:
             for batch in _batches(wanted, _BATCH):
                 rows = connection.execute(
                     """
-                    SELECT wanted.key, wording.id, count(completion.sample)
+                    SELECT wanted.key, variant.id, count(completion.sample)
                     FROM json_each(?) AS wanted
-                    JOIN wording ON wording.key = json_extract(wanted.value, '$[0]')
-                    JOIN completion ON completion.wording = wording.id
+                    JOIN variant ON variant.key = json_extract(wanted.value, '$[0]')
+                    JOIN completion ON completion.variant = variant.id
                         AND completion.sample < json_extract(wanted.value, '$[1]')
                         AND completion.created >= json_extract(wanted.value, '$[2]')
                     GROUP BY wanted.key
                     """,
                     (json.dumps(batch),),
                 ).fetchall()
-                there = {place: (wording, count) for place, wording, count in rows}
+                there = {place: (variant, count) for place, variant, count in rows}
                 for place, (key, n, begin) in enumerate(batch):
-                    wording, count = there.get(place, (None, 0))
+                    variant, count = there.get(place, (None, 0))
                     samples = set()
                     if 0 < count < n:
                         samples = {
                             sample
                             for (sample,) in connection.execute(
-                                "SELECT sample FROM completion WHERE wording = ? AND created >= ?",
-                                (wording, begin),
+                                "SELECT sample FROM completion WHERE variant = ? AND created >= ?",
+                                (variant, begin),
                             )
                         }
                     found[key] = [] if count == n else [i for i in range(n) if i not in samples]
@@ -278,8 +278,8 @@ class Store:
             with self.database.read() as connection:
                 (created,) = connection.execute(
                     """
-                    SELECT min(completion.created) FROM wording
-                    JOIN completion ON completion.wording = wording.id
+                    SELECT min(completion.created) FROM variant
+                    JOIN completion ON completion.variant = variant.id
                     WHERE key IN (SELECT value FROM json_each(?)) AND completion.created >= ?
                     """,
                     (json.dumps(batch), since),
@@ -451,7 +451,7 @@ class Store:
     def finish_run(self, run: str) -> None:
         """Delete the notes, usage and leases of a run. A killed run expires after a week."""
         with self.database.write() as connection:
-            connection.execute("DELETE FROM claim WHERE run = ?", (run,))
+            connection.execute("DELETE FROM lease WHERE run = ?", (run,))
             connection.execute("DELETE FROM run WHERE id = ?", (run,))
 
 
@@ -467,7 +467,7 @@ def capabilities_from_json(text: str | bytes) -> Capabilities:
 
 
 def _delete_leftovers(connection: sqlite3.Connection) -> None:
-    connection.execute("DELETE FROM claim")
+    connection.execute("DELETE FROM lease")
     connection.execute(
         "DELETE FROM made_variants WHERE created < ?", (time.time() - _VARIANTS_SECONDS,)
     )

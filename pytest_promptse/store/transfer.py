@@ -179,14 +179,14 @@ def _lines(store: Store, model: str | None) -> Iterator[_Line]:
             yield CapabilitiesLine(identity=values[0], value=values[1])
         names = (*_VARIANT_COLUMNS, "requests", "prompt_tokens", "completion_tokens")
         rows = connection.execute(
-            f"SELECT id, {', '.join(names)} FROM wording "  # noqa: S608 - constant
+            f"SELECT id, {', '.join(names)} FROM variant "  # noqa: S608 - constant
             "WHERE ? IS NULL OR model = ? ORDER BY id",
             (model, model),
         )
         for id_, *row in rows:
             completions = connection.execute(
                 "SELECT sample, text, finish_reason, n_tokens, logprob, created FROM completion "
-                "WHERE wording = ? ORDER BY sample",
+                "WHERE variant = ? ORDER BY sample",
                 (id_,),
             ).fetchall()
             fields: dict[str, Any] = dict(zip(names, row, strict=True))
@@ -271,11 +271,11 @@ def _add(connection: sqlite3.Connection, line: _Line) -> Imported:
 def _add_variant(connection: sqlite3.Connection, line: VariantLine) -> Imported:
     marks = ", ".join("?" * len(_VARIANT_COLUMNS))
     is_new = connection.execute(
-        f"INSERT INTO wording ({', '.join(_VARIANT_COLUMNS)}) VALUES ({marks}) "  # noqa: S608
+        f"INSERT INTO variant ({', '.join(_VARIANT_COLUMNS)}) VALUES ({marks}) "  # noqa: S608
         "ON CONFLICT (key) DO NOTHING",
         [getattr(line, name) for name in _VARIANT_COLUMNS],
     ).rowcount
-    (id_,) = connection.execute("SELECT id FROM wording WHERE key = ?", (line.key,)).fetchone()
+    (id_,) = connection.execute("SELECT id FROM variant WHERE key = ?", (line.key,)).fetchone()
     added = _insert_samples(connection, id_, line)
     if added:
         # The usage of the file belongs to all of its completions. The share of the new ones is
@@ -283,7 +283,7 @@ def _add_variant(connection: sqlite3.Connection, line: VariantLine) -> Imported:
         share = added / len(line.completions)
         usage = (line.requests, line.prompt_tokens, line.completion_tokens)
         connection.execute(
-            "UPDATE wording SET requests = requests + ?, prompt_tokens = prompt_tokens + ?, "
+            "UPDATE variant SET requests = requests + ?, prompt_tokens = prompt_tokens + ?, "
             "completion_tokens = completion_tokens + ?, created = min(created, ?) WHERE id = ?",
             (*(round(share * value) for value in usage), line.created, id_),
         )

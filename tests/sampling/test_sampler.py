@@ -33,7 +33,7 @@ def collect(sampler, jobs):
 # -- asking ------------------------------------------------------------------------------------
 
 
-def test_every_wording_gets_its_samples_for_one_request_each(sample, backend, job):
+def test_every_variant_gets_its_samples_for_one_request_each(sample, backend, job):
     model, jobs = backend(), [job(i, n=3) for i in range(50)]
     sampler = sample(jobs, model)
     for each in jobs:
@@ -58,7 +58,7 @@ def test_whoever_is_waited_for_is_asked_next(sample, backend, job):
     assert len(model.asks) < 30
 
 
-def test_the_same_wording_in_two_suites_is_asked_once_with_the_larger_number(sample, backend, job):
+def test_the_same_variant_in_two_suites_is_asked_once_with_the_larger_number(sample, backend, job):
     model = backend()
     sampler = sample([job(1, n=2), job(1, n=5), job(1, n=3)], model)
     assert len(sampler.wait(job(1, n=5))) == 5
@@ -225,7 +225,7 @@ def test_what_may_pass_is_tried_again_until_it_passes(sample, backend, job):
     assert sampler.progress().usage.requests == 60
 
 
-def test_one_wording_that_never_passes_fails_alone(sample, backend, job):
+def test_one_variant_that_never_passes_fails_alone(sample, backend, job):
     def poisoned(ask, _):
         if ask.prompt.user == "prompt 3":
             raise TransientError("HTTP 500")
@@ -236,7 +236,7 @@ def test_one_wording_that_never_passes_fails_alone(sample, backend, job):
     assert failed == ["HTTP 500 (tried 4 times)"]
 
 
-def test_a_wording_that_fails_in_each_of_its_requests_fails_alone(sample, backend, job):
+def test_a_variant_that_fails_in_each_of_its_requests_fails_alone(sample, backend, job):
     def poisoned(ask, _):
         if ask.prompt.user == "prompt 0":
             raise TransientError("HTTP 500")
@@ -250,7 +250,7 @@ def test_a_wording_that_fails_in_each_of_its_requests_fails_alone(sample, backen
 def test_a_request_that_cannot_be_answered_is_not_tried_again(sample, backend, job):
     def refused(ask, _):
         if int(ask.prompt.user.split()[1]) % 2:
-            raise ModelError("no completion for this wording")
+            raise ModelError("no completion for this variant")
 
     model, jobs = backend(refused), [job(i) for i in range(20)]
     had, failed = collect(sample(jobs, model), jobs)
