@@ -100,7 +100,7 @@ def write_shards(folder: Path, n_tasks: int, count: int) -> list[Path]:
         model=MODEL,
         template=None,
         tasks=tasks,
-        n_wordings=n_tasks * 4,
+        n_variants=n_tasks * 4,
         distances=DISTANCES,
         mode="auto",
         weighting="sum",

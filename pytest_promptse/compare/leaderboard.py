@@ -83,7 +83,7 @@ class LeaderboardRow:
 
     @property
     def ceiling(self) -> float | None:
-        """The AUC-E of a model to which wording does not matter."""
+        """The AUC-E of a model on which variants have no effect."""
         return None if self.auc_e is None or self.excess is None else self.auc_e + self.excess
 
 

@@ -115,7 +115,7 @@ class _Merge:
                 f"{name}: shard {shard.index}/{shard.count} is also in {self._files[shard.index]}; "
                 "name each shard once"
             )
-        head = replace(record, tasks=[], suites=[], voices=[], rankings=[])
+        head = replace(record, tasks=[], suites=[], subgroups=[], rankings=[])
         if self._plan is None or self._head is None:
             self._plan, self._head = shard, head
             for planned in shard.suites:

@@ -208,7 +208,7 @@ def fill_record(
         templates=_templates(run_log),
         suites=suites,
         tasks=tasks,
-        voices=subgroups,
+        subgroups=subgroups,
         errors=[
             ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
         ],
@@ -372,7 +372,7 @@ def _suite(
         mode=score.mode if score else None,
         weighting=suite.weighting,
         n_tasks=len(suite.tasks),
-        n_wordings=suite.n_wordings,
+        n_variants=suite.n_variants,
         n_measured=len(measured),
         pass_at_1=score.pass_at_1 if score else None,
         pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
@@ -424,7 +424,7 @@ def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
         look=end.look + 1,
         looks=len(suite.looks),
         decided=end.decided,
-        n_wordings=end.wordings,
+        n_variants=end.variants,
         completions=end.completions,
         most=end.most,
     )

@@ -166,7 +166,7 @@ def export_batch(
         If the folder contains batch files or cannot be written.
     """
     wanted = _largest(job for job in jobs if job.model == model)
-    missing = store.missing({key: job.n for key, job in wanted.items()})
+    missing = _missing(store, wanted)
     header = BatchHeader(
         format=FORMAT,
         model=model,
@@ -362,7 +362,7 @@ class _Importer:
             return
         completions = completions_of(reply, first=first, n=n)
         self._without_logprobs |= any(each.logprob is None for each in completions)
-        known = set(range(job.n)) - set(self._store.missing({job.key: job.n})[job.key])
+        known = set(range(job.n)) - set(_missing(self._store, {job.key: job})[job.key])
         self._store.add_completions(
             job.key,
             completions,
@@ -375,6 +375,7 @@ class _Importer:
             seed=job.seed,
             form=APIS[self._header.api].form,
             template=job.template,
+            since=job.since,
         )
         self.report.usage += reply.usage
         self.report.completions += sum(each.index not in known for each in completions)
@@ -387,7 +388,7 @@ class _Importer:
                 for reason, n in self._counts.items()
             }
         )
-        missing = self._store.missing({key: job.n for key, job in self._jobs.items()})
+        missing = _missing(self._store, self._jobs)
         report.missing = sum(map(len, missing.values()))
         header = self._header
         if header.price is not None:
@@ -487,3 +488,11 @@ def _reason(result: _ResultLine) -> str:
     message = found.get("message") or found.get("code") if isinstance(found, dict) else found
     status = result.response.status_code if result.response else 0
     return " ".join(str(message or f"HTTP {status}").split())[:200]
+
+
+def _missing(store: Store, jobs: Mapping[str, Job]) -> dict[str, list[int]]:
+    """Return which samples of each of `jobs` the store lacks."""
+    return store.missing(
+        {key: job.n for key, job in jobs.items()},
+        since={key: job.since for key, job in jobs.items()},
+    )

@@ -36,7 +36,7 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     template: str | None
     tasks: list[str]
-    n_wordings: int
+    n_variants: int = msgspec.field(name="n_wordings")
     distances: list[float]
     mode: Literal["auto", "promptse", "light"]
     weighting: Literal["sum", "mean", "uniform"]
@@ -60,7 +60,7 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
         Whether every gate with a threshold is decided.
     ended
         Whether the suite ends here: its gates are decided, or this is the last round.
-    wordings, completions
+    variants, completions
         Variants and completions that the look is based on.
     most
         Completions of the whole plan.
@@ -74,7 +74,7 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
     look: int
     decided: bool
     ended: bool
-    wordings: int
+    variants: int
     completions: int
     most: int
     cached: int
@@ -287,6 +287,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         Seconds left at this rate; None without a rate.
     usage
         What the run has paid.
+    last_error
+        The error of the last failed attempt of a request, if that was in the last minute.
     """
 
     done: int
@@ -295,6 +297,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     eta: float | None
     usage: Usage
+    last_error: str | None = None
 
 
 class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):

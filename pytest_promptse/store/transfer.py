@@ -19,7 +19,7 @@ from pytest_promptse.errors import StoreError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pytest_promptse.store.store import Store
@@ -43,6 +43,7 @@ class StoredSample(msgspec.Struct, frozen=True, array_like=True):
     finish_reason: str
     n_tokens: int | None
     logprob: float | None
+    created: float | None = None
 
 
 class VariantLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="variant"):
@@ -209,14 +210,14 @@ def _lines(store: Store, model: str | None, beyond: Contents | None) -> Iterator
             yield CapabilitiesLine(identity=values[0], value=values[1])
         names = (*_VARIANT_COLUMNS, "requests", "prompt_tokens", "completion_tokens")
         rows = connection.execute(
-            f"SELECT id, {', '.join(names)} FROM wording "  # noqa: S608 - constant
+            f"SELECT id, {', '.join(names)} FROM variant "  # noqa: S608 - constant
             "WHERE ? IS NULL OR model = ? ORDER BY id",
             (model, model),
         )
         for id_, *row in rows:
             completions = connection.execute(
-                "SELECT sample, text, finish_reason, n_tokens, logprob FROM completion "
-                "WHERE wording = ? ORDER BY sample",
+                "SELECT sample, text, finish_reason, n_tokens, logprob, created FROM completion "
+                "WHERE variant = ? ORDER BY sample",
                 (id_,),
             ).fetchall()
             fields: dict[str, Any] = dict(zip(names, row, strict=True))
@@ -305,34 +306,35 @@ def _add(connection: sqlite3.Connection, line: _Line) -> Imported:
 def _add_variant(connection: sqlite3.Connection, line: VariantLine) -> Imported:
     marks = ", ".join("?" * len(_VARIANT_COLUMNS))
     is_new = connection.execute(
-        f"INSERT INTO wording ({', '.join(_VARIANT_COLUMNS)}) VALUES ({marks}) "  # noqa: S608
+        f"INSERT INTO variant ({', '.join(_VARIANT_COLUMNS)}) VALUES ({marks}) "  # noqa: S608
         "ON CONFLICT (key) DO NOTHING",
         [getattr(line, name) for name in _VARIANT_COLUMNS],
     ).rowcount
-    (id_,) = connection.execute("SELECT id FROM wording WHERE key = ?", (line.key,)).fetchone()
-    added = _insert_samples(connection, id_, line.completions)
+    (id_,) = connection.execute("SELECT id FROM variant WHERE key = ?", (line.key,)).fetchone()
+    added = _insert_samples(connection, id_, line)
     if added:
         # The usage of the file belongs to all of its completions. The share of the new ones is
         # added, so that a second import adds nothing.
         share = added / len(line.completions)
         usage = (line.requests, line.prompt_tokens, line.completion_tokens)
         connection.execute(
-            "UPDATE wording SET requests = requests + ?, prompt_tokens = prompt_tokens + ?, "
+            "UPDATE variant SET requests = requests + ?, prompt_tokens = prompt_tokens + ?, "
             "completion_tokens = completion_tokens + ?, created = min(created, ?) WHERE id = ?",
             (*(round(share * value) for value in usage), line.created, id_),
         )
     return Imported(variants=is_new, completions=added)
 
 
-def _insert_samples(
-    connection: sqlite3.Connection, variant: int, completions: Iterable[StoredSample]
-) -> int:
+def _insert_samples(connection: sqlite3.Connection, variant: int, line: VariantLine) -> int:
     before = connection.total_changes
     connection.executemany(
-        "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            (variant, each.sample, each.text, each.finish_reason, each.n_tokens, each.logprob)
-            for each in completions
+            (
+                *(variant, each.sample, each.text, each.finish_reason, each.n_tokens),
+                *(each.logprob, line.created if each.created is None else each.created),
+            )
+            for each in line.completions
         ),
     )
     return connection.total_changes - before

@@ -54,12 +54,14 @@ HASHING_SECONDS = 0.4
     CLASS,
     EXCEPTION,
     ARRAY,
-) = range(25)
+    SHARED,
+) = range(26)
 """The operations.
 
 ``REFERENCE`` names an object of the program, ``PROXY`` an object of the check, ``CLASS`` describes
 a class of the program, ``NAMED`` names an object of the standard library, ``STANDARD`` is a value
-of the types in ``standard``, ``EXCEPTION`` an exception, ``ARRAY`` a numpy array or scalar.
+of the types in ``standard``, ``EXCEPTION`` an exception, ``ARRAY`` a numpy array or scalar,
+``SHARED`` a container and its number.
 """
 
 MODULE_NUMBER = -1
