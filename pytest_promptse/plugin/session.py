@@ -215,7 +215,7 @@ class PromptseSession:
         try:
             self.run.make_variants(selected)
             self.jobs = [planned.job for _, planned in selected]
-            self.jobs += [job for item in measured for job in item.jobs]
+            self.jobs += self.run.with_age_limit(job for item in measured for job in item.jobs)
             self._start(selected, suites_with_gates, measured)
         except PromptseError as error:
             self._refuse(str(error))

@@ -26,13 +26,17 @@ class Leases:
         self._store = store
         self._run = run
 
-    def take(self, keys: Mapping[str, int]) -> dict[str, list[int]]:
+    def take(
+        self, keys: Mapping[str, int], *, since: Mapping[str, float] | None = None
+    ) -> dict[str, list[int]]:
         """Lease those `keys` that lack samples and that no other run has leased.
 
         Parameters
         ----------
         keys
             The number of samples that each key should have.
+        since
+            As in `Store.missing`.
 
         Returns
         -------
@@ -43,7 +47,7 @@ class Leases:
         now = time.time()
         taken: dict[str, list[int]] = {}
         with self._store.database.write() as connection:
-            for key, missing in self._store.missing(keys).items():
+            for key, missing in self._store.missing(keys, since=since).items():
                 leased = (
                     not missing
                     or connection.execute(

@@ -102,6 +102,13 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "DROP INDEX claim_run",
         "CREATE INDEX lease_run ON lease (run)",
     ),
+    (
+        "ALTER TABLE completion ADD COLUMN created REAL NOT NULL DEFAULT 0",
+        """
+        UPDATE completion
+        SET created = (SELECT created FROM variant WHERE variant.id = completion.variant)
+        """,
+    ),
 )
 SCHEMA_VERSION = len(STEPS)
 

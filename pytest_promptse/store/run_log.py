@@ -304,6 +304,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         Seconds left at this rate; None without a rate.
     usage
         What the run has paid.
+    last_error
+        The error of the last failed attempt of a request, if that was in the last minute.
     """
 
     done: int
@@ -312,6 +314,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     eta: float | None
     usage: Usage
+    last_error: str | None = None
 
 
 class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -430,3 +431,40 @@ def test_answers_that_cannot_be_kept_end_the_run_with_the_stores_error(sample, b
     sampler.close()
     assert model.closed == 1
     assert len(model.asks) < 500
+
+
+def test_progress_names_the_error_of_the_last_failed_attempt(sample, backend, job):
+    def fails_once(ask, count):
+        if count == 1:
+            raise TransientError("HTTP 503: overloaded")
+
+    sampler = sample([job(0)], backend(fails_once))
+    sampler.wait(job(0))
+    assert sampler.progress().last_error == "HTTP 503: overloaded"
+
+
+# -- completions that are too old --------------------------------------------------------------
+
+
+def test_a_failing_renewal_replaces_what_arrives_and_loses_nothing(
+    sample, store, backend, answer, job
+):
+    jobs = [job(i, n=2) for i in range(6)]
+    collect(sample(jobs, backend()), jobs)
+    renewed = [replace(each, since=time.time()) for each in jobs]
+
+    def dies_after_three(ask, count):
+        if count > 3:
+            raise FatalError("the server is gone")
+        texts = (replace(each, text="renewed") for each in answer(ask).completions)
+        return Response(completions=tuple(texts), usage=Usage(requests=1))
+
+    had, failed = collect(sample(renewed, backend(dies_after_three), concurrency=1), renewed)
+    assert (len(had), len(failed)) == (3, 3)
+    assert {each.text for answers in had for each in answers} == {"renewed"}
+    # The next run without an age limit has all of them, old and new, and requests none.
+    model = backend()
+    had, _ = collect(sample(jobs, model), jobs)
+    assert model.asks == []
+    assert sum(each.text == "renewed" for answers in had for each in answers) == 6
+    assert [len(store.completions(each.key, 2)) for each in jobs] == [2] * 6
