@@ -39,9 +39,9 @@ def recorded(rates: Rates, plan: Sampling, rng: np.random.Generator) -> list[Rec
     return [
         RecordedTask(
             task_id=f"task-{index}",
-            original=_wording(p[index], 0.0, plan.original_samples),
+            original=_variant(p[index], 0.0, plan.original_samples),
             variants={
-                f"d{d:g}-{k}": _wording(v[index, at, k], d, plan.samples)
+                f"d{d:g}-{k}": _variant(v[index, at, k], d, plan.samples)
                 for at, d in enumerate(DISTANCES)
                 for k in range(plan.variants)
             },
@@ -50,23 +50,30 @@ def recorded(rates: Rates, plan: Sampling, rng: np.random.Generator) -> list[Rec
     ]
 
 
-def _wording(rate: float, distance: float, n: int) -> RecordedPrompt:
+def _variant(rate: float, distance: float, n: int) -> RecordedPrompt:
     return RecordedPrompt(distance=distance, n=n, pass_rate=rate, score=rate, ess=float(n))
 
 
-def true_loss(loss: float, plan: Sampling, size: int) -> float:
+def true_loss(loss: float, plan: Sampling, size: int, *, seed: int) -> float:
     """Return by how much AUC-E is lower, in expectation, when the variants lose that much."""
-    rng = generator(10, "true loss", str(loss), plan.name)
+    rng = generator(seed, "true loss", str(loss), plan.name)
     pair = models(size, loss, plan, rng)
     values: list[Floats] = [measure(rates, plan, rng)["AUC-E"] for rates in pair]
     return float(values[0].mean() - values[1].mean())
 
 
 def comparisons(
-    loss: float, margin: float, n: int, plan: Sampling, *, suites: int, resamples: int
+    loss: float,
+    margin: float,
+    n: int,
+    plan: Sampling,
+    *,
+    suites: int,
+    resamples: int,
+    seed: int,
 ) -> Verdicts:
     """Compare pairs of runs of n tasks, the current one having lost `loss` on its variants."""
-    rng = generator(11, "compare", str(loss), str(margin), str(n), plan.name)
+    rng = generator(seed, "compare", str(loss), str(margin), str(n), plan.name)
     found = []
     for number in range(suites):
         before, after = models(n, loss, plan, rng)

@@ -11,6 +11,7 @@ import argparse
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
 # The page that a table is written into, gates.md unless it is named here.
-PAGES = {"power by figure": "choosing-a-gate.md"}
+PAGES = {"power by figure": "choosing-a-gate.md", "reruns": "choosing-a-gate.md"}
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=500)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -66,7 +67,7 @@ def _truths(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
     suites = effort.suites if plan is CI else effort.suites // 3
     size = effort.truth if plan is CI else effort.truth // 4
     jobs = {
-        (n, name): pool.submit(misses, name, n, plan, suites=suites, size=size)
+        (n, name): pool.submit(misses, name, n, plan, suites=suites, size=size, seed=effort.seed)
         for n in (3, 8, 20, 164)
         for name in TRUTHS
     }
@@ -102,7 +103,14 @@ def power_by_figure_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     ]
     jobs = {
         case: pool.submit(
-            power_of, case[1], case[2], case[0], CI, suites=effort.suites // 2, size=effort.truth
+            power_of,
+            case[1],
+            case[2],
+            case[0],
+            CI,
+            suites=effort.suites // 2,
+            size=effort.truth,
+            seed=effort.seed,
         )
         for case in cases
     }
@@ -135,11 +143,29 @@ def single_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 
 def reruns_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """Verdicts at the boundary when the same tasks are asked again."""
-    jobs = {name: pool.submit(reruns, name, 20, CI, effort) for name in POPULATIONS}
+    """Outcomes when the same tasks are sampled again."""
+    gaps = (0.0, 0.02, 0.05)
+    jobs = {
+        (n, name): pool.submit(reruns, name, n, CI, effort, gaps=gaps)
+        for n in (8, 20, 50, 164)
+        for name in POPULATIONS
+    }
     return table(
-        ("population", "point fails", "point flips", "confident fails", "confident flips"),
-        ((name, *map(_percent, vars(job.result()).values())) for name, job in jobs.items()),
+        (
+            "tasks",
+            "population",
+            "threshold below",
+            "point fails",
+            "point flips",
+            "confident fails",
+            "confident passes",
+            "confident flips",
+        ),
+        (
+            (str(n), name, f"{gap:g}", *map(_percent, vars(job.result()[gap]).values()))
+            for (n, name), job in jobs.items()
+            for gap in gaps
+        ),
     )
 
 
@@ -219,7 +245,7 @@ def single_rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     ]
     jobs = [pool.submit(single_in_rounds, task, gap, plan, effort) for plan, task, gap in cases]
     return table(
-        ("preset", "wordings", *_ROUNDS),
+        ("preset", "variants", *_ROUNDS),
         (
             (plan.name, task, _gap(gap), *map(_percent, job.result().shares))
             for (plan, task, gap), job in zip(cases, jobs, strict=True)
@@ -229,14 +255,14 @@ def single_rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def compare_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Verdicts of comparisons, at the margin and away from it."""
-    suites, resamples = effort.suites // 2, effort.resamples
+    suites, resamples, seed = effort.suites // 2, effort.resamples, effort.seed
     size = effort.truth // 10
     cases = [("no loss", 0.0, margin) for margin in (0.02, 0.05)]
-    cases += [("exactly the margin", x, true_loss(x, CI, size)) for x in (0.05, 0.1)]
-    cases += [("twice the margin", 0.1, true_loss(0.1, CI, size) / 2)]
+    cases += [("exactly the margin", x, true_loss(x, CI, size, seed=seed)) for x in (0.05, 0.1)]
+    cases += [("twice the margin", 0.1, true_loss(0.1, CI, size, seed=seed) / 2)]
     jobs = {
         (name, n, margin): pool.submit(
-            comparisons, loss, margin, n, CI, suites=suites, resamples=resamples
+            comparisons, loss, margin, n, CI, suites=suites, resamples=resamples, seed=seed
         )
         for name, loss, margin in cases
         for n in (20, 164)
@@ -298,13 +324,15 @@ def main() -> None:
     """Run the simulations."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small simulations, only printed")
+    parser.add_argument("--seed", type=int, default=0, help="of all simulations (default: 0)")
     parser.add_argument("--only", choices=TABLES, action="append", help="this table (repeatable)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     started = time.perf_counter()
+    effort = replace(QUICK if arguments.quick else FULL, seed=arguments.seed)
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for name in arguments.only or TABLES:
-            text = TABLES[name](QUICK if arguments.quick else FULL, pool)
+            text = TABLES[name](effort, pool)
             print(f"\n{name}\n\n{text}", flush=True)
             if not arguments.quick:
                 page = DOCS / PAGES.get(name, "gates.md")

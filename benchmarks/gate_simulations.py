@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -27,17 +28,23 @@ from pytest_promptse.scoring.intervals import (
 from pytest_promptse.scoring.suite import score_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.scoring.gate import GateKind
     from pytest_promptse.scoring.samples import Floats, Mode, Weighting
+
+_KINDS: tuple[GateKind, ...] = ("point", "confident")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How much a run of this script computes."""
+    """How much a run of this script computes, and from which seed."""
 
     suites: int
     resamples: int
     truth: int
     scored: int
+    seed: int = 0
 
 
 def interval(
@@ -52,7 +59,7 @@ def interval(
 
 def truth_of(population: str, plan: Sampling, effort: Effort) -> dict[str, float]:
     """Return the expectation of every figure over tasks and samples."""
-    rng = generator(1, "truth", population, plan.name)
+    rng = generator(effort.seed, "truth", population, plan.name)
     left, parts = effort.truth // plan.variants, []
     while left > 0:
         n = min(left, 20_000)
@@ -88,53 +95,76 @@ def _misses(above: int, below: int, suites: int, *, less_is_better: bool) -> Mis
 
 @dataclass(frozen=True, kw_only=True)
 class Reruns:
-    """One suite of fixed tasks asked again and again, its threshold at its expectation."""
+    """One suite of fixed tasks sampled again and again: shares of its runs.
+
+    A gate *flips* between two runs if one of them fails and the other does not.
+    """
 
     point_fails: float
     point_flips: float
     confident_fails: float
+    confident_passes: float
     confident_flips: float
 
 
-def reruns(population: str, n: int, plan: Sampling, effort: Effort) -> Reruns:
-    """Measure how often the gate fails, and how often a rerun turns pass into fail or back."""
-    rng = generator(3, "rerun", population, str(n), plan.name)
-    verdicts: dict[str, list[list[str]]] = {"point": [], "confident": []}
-    suites = max(10, effort.suites // 40)
-    for _ in range(suites):
+# Runs of each suite.
+_RERUNS = 20
+
+
+def reruns(
+    population: str, n: int, plan: Sampling, effort: Effort, *, gaps: Sequence[float]
+) -> dict[float, Reruns]:
+    """Measure how often the gate of AUC-E fails, and how often a rerun turns the outcome.
+
+    The threshold of a suite lies `gap` below the expectation of its own tasks and variants. Each
+    suite is sampled 20 times, and its outcomes are compared from one run to the next.
+    """
+    rng = generator(effort.seed, "rerun", population, str(n), plan.name)
+    verdicts: dict[tuple[GateKind, float], list[list[str]]] = defaultdict(list)
+    for _ in range(max(10, effort.suites // _RERUNS)):
         rates = draw_tasks(population, plan, n, rng)
-        runs = [measure(rates, plan, rng)["AUC-E"] for _ in range(40)]
-        threshold = float(np.mean(runs))
-        found: dict[str, list[str]] = {"point": [], "confident": []}
-        for values in runs:
-            ci95 = interval("AUC-E", values, effort.resamples, rng)
-            exact = exact_interval(values, resamples=effort.resamples, rng=rng)
-            for kind, into in found.items():
-                gate = judge_gate(
-                    "auc-e",
-                    float(values.mean()),
-                    threshold,
-                    ci95=ci95,
-                    exact=exact,
-                    kind="point" if kind == "point" else "confident",
-                )
-                into.append(gate.verdict or "")
-        for kind, into in found.items():
-            verdicts[kind].append(into)
+        runs = [measure(rates, plan, rng)["AUC-E"] for _ in range(_RERUNS)]
+        expected = float(np.mean(runs))
+        intervals = [
+            (
+                interval("AUC-E", values, effort.resamples, rng),
+                exact_interval(values, resamples=effort.resamples, rng=rng),
+            )
+            for values in runs
+        ]
+        for kind in _KINDS:
+            for gap in gaps:
+                gates = [
+                    judge_gate(
+                        "auc-e",
+                        float(values.mean()),
+                        expected - gap,
+                        ci95=ci95,
+                        exact=exact,
+                        kind=kind,
+                    )
+                    for values, (ci95, exact) in zip(runs, intervals, strict=True)
+                ]
+                verdicts[kind, gap].append([gate.verdict or "" for gate in gates])
 
-    def fails(kind: str) -> float:
-        return float(np.mean([[v == "fail" for v in suite] for suite in verdicts[kind]]))
+    def share(kind: GateKind, gap: float, verdict: str) -> float:
+        return float(np.mean([[v == verdict for v in suite] for suite in verdicts[kind, gap]]))
 
-    def flips(kind: str) -> float:
-        pairs = [{a, b} == {"pass", "fail"} for s in verdicts[kind] for a, b in pairwise(s)]
+    def flips(kind: GateKind, gap: float) -> float:
+        suites = verdicts[kind, gap]
+        pairs = [(a == "fail") != (b == "fail") for suite in suites for a, b in pairwise(suite)]
         return float(np.mean(pairs))
 
-    return Reruns(
-        point_fails=fails("point"),
-        point_flips=flips("point"),
-        confident_fails=fails("confident"),
-        confident_flips=flips("confident"),
-    )
+    return {
+        gap: Reruns(
+            point_fails=share("point", gap, "fail"),
+            point_flips=flips("point", gap),
+            confident_fails=share("confident", gap, "fail"),
+            confident_passes=share("confident", gap, "pass"),
+            confident_flips=flips("confident", gap),
+        )
+        for gap in gaps
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,8 +176,8 @@ class Bias:
 
 
 def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
-    """Measure the mean excess sensitivity of pass rates where wording does not matter."""
-    rng = generator(5, "bias", plan.name)
+    """Measure the mean excess sensitivity of pass rates where variants have no effect."""
+    rng = generator(effort.seed, "bias", plan.name)
     values = measure(draw_tasks("stable", plan, effort.truth // plan.variants, rng), plan, rng)
     return {
         name: Bias(
@@ -161,14 +191,14 @@ def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
 def softexec_bias(
     weighting: Weighting, plan: Sampling, effort: Effort, *, level: float = 0.0
 ) -> Bias:
-    """Measure the mean excess sensitivity of SoftExec where wording does not matter.
+    """Measure the mean excess sensitivity of SoftExec where variants have no effect.
 
     The log-probabilities of each prompt are lowered by a constant of its own, drawn with standard
     deviation `level` in nats.
     """
     excess = []
     for number in range(effort.scored):
-        rng = generator(6, "softexec", weighting, plan.name, str(level), str(number))
+        rng = generator(effort.seed, "softexec", weighting, plan.name, str(level), str(number))
         tasks = simulated_suite(draw_tasks("stable", plan, 20, rng), plan, rng, level=level)
         score = score_suite(
             tasks,
@@ -199,7 +229,7 @@ def single_task(name: str, mode: Mode, plan: Sampling, effort: Effort) -> Misses
     """Measure the coverage of the interval of a suite of one task over reruns of that task."""
     q, lower = SINGLE[name]
     rates = Rates(np.array([q]), np.full((1, len(DISTANCES), plan.variants), lower))
-    rng = generator(7, "single", name, plan.name)
+    rng = generator(effort.seed, "single", name, plan.name)
     figure = "AUC-E" if mode == "promptse" else "light AUC-E"
     size = effort.truth // plan.variants // 4
     many = Rates(np.full(size, q), np.full((size, len(DISTANCES), plan.variants), lower))
@@ -224,7 +254,7 @@ def single_task(name: str, mode: Mode, plan: Sampling, effort: Effort) -> Misses
 
 def ceiling_rule(plan: Sampling, effort: Effort) -> tuple[float, float, int, float]:
     """Return ceiling, a threshold above it, the samples the rule asks for, and what they give."""
-    rng = generator(8, "ceiling", plan.name)
+    rng = generator(effort.seed, "ceiling", plan.name)
     size = effort.truth // plan.variants // 4
     ceiling = float(measure(draw_tasks("stable", plan, size, rng), plan, rng)["null"].mean())
     threshold = 1.0 - (1.0 - ceiling) / 2.0

@@ -91,8 +91,9 @@ def new_interpreter(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) 
 
 
 # Collected only when named: what drives a browser leaves its event loop running in the thread, so
-# it needs a process of its own; the docs' commands and the hostile programs take their time.
-APART = ("browser", "docs", "hostile")
+# it needs a process of its own; the docs' commands and the hostile programs take their time; a Ray
+# cluster needs all CPUs.
+APART = ("browser", "docs", "hostile", "ray")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

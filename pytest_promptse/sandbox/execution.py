@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
 import socket
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -31,25 +33,42 @@ _MOST_PATIENCE = 5
 
 MAX_CALLBACKS = 100_000
 _CHUNK = 1 << 16
+_PIPE_BYTES = 1 << 20
+"""Bytes that the pipe of a flooding stream holds; the most that every user may set on Linux."""
+
+_FLOOD_PAUSE_SECONDS = 0.005
+"""Pause between two reads of a flooding stream; the program may still write 200 MiB a second."""
+
 _HEADER = 4
 
 
 class _Output:
-    """Output of the program on one stream. The first bytes are kept, the rest is dropped."""
+    """Output of the program on one stream. The first bytes are kept, the rest is dropped.
+
+    A stream that has written more than is kept floods. It is then read after pauses, so that a
+    program which writes without end costs the checker little.
+    """
 
     def __init__(self, limit: int) -> None:
         self.read_end, self.write_end = os.pipe()
         os.set_blocking(self.read_end, False)
         self.limit = limit
         self.kept = bytearray()
+        self.floods = False
 
     def drain(self) -> bool:
         """Read available data. Return False at the end of the stream."""
         try:
-            data = os.read(self.read_end, _CHUNK)
+            data = os.read(self.read_end, _PIPE_BYTES if self.floods else _CHUNK)
         except BlockingIOError:
             return True
-        self.kept += data[: self.limit - len(self.kept)]
+        room = self.limit - len(self.kept)
+        self.kept += data[:room]
+        if len(data) > room and not self.floods:
+            self.floods = True
+            if sys.platform == "linux":
+                with contextlib.suppress(OSError):  # the user's pipes may be used up
+                    fcntl.fcntl(self.read_end, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         return bool(data)
 
     def text(self) -> str:
@@ -125,6 +144,8 @@ class Execution:
         if stdin:
             self._poll.register(self._input_end, select.POLLOUT)
         self._buffer = bytearray()
+        self._paused: set[_Output] = set()
+        self._resume_at = 0.0
         files = [theirs.fileno(), input_end, self.output.write_end, self.errors.write_end]
         try:
             self._number = worker.begin(limits, files, folder)
@@ -196,7 +217,7 @@ class Execution:
                 if now >= deadline:
                     deadline += self._grant()
                     continue
-                if not self._handle(self._poll.poll((deadline - now) * 1000 + 1)):
+                if not self._handle(self._wait(deadline - now)):
                     return
                 if len(self._buffer) > 2 * wire.MAX_BYTES:
                     self._fail("resource", "the program sends without being asked")
@@ -265,8 +286,20 @@ class Execution:
                     return None
                 deadline += self._grant()
                 continue
-            if not self._handle(self._poll.poll((deadline - now) * 1000 + 1)):
+            if not self._handle(self._wait(deadline - now)):
                 return None
+
+    def _wait(self, seconds: float) -> list[tuple[int, int]]:
+        """Wait for events. A flooding stream has one only when its pause is over."""
+        if self._paused:
+            pause = self._resume_at - time.monotonic()
+            if pause <= 0:
+                for stream in self._paused:
+                    self._poll.register(stream.read_end, select.POLLIN)
+                self._paused.clear()
+            else:
+                seconds = min(seconds, pause)
+        return self._poll.poll(seconds * 1000 + 1)
 
     def _handle(self, events: list[tuple[int, int]]) -> bool:
         """Handle the events of a poll. Return False if the program has closed the channel."""
@@ -284,10 +317,13 @@ class Execution:
             elif number == self._input_end:
                 self._feed()
             else:
-                for stream in (self.output, self.errors):
-                    if stream.read_end == number and not stream.drain():
-                        self._poll.unregister(number)
-                        break
+                stream = self.output if number == self.output.read_end else self.errors
+                at_end = not stream.drain()
+                if at_end or stream.floods:
+                    self._poll.unregister(number)
+                if stream.floods and not at_end:
+                    self._paused.add(stream)
+                    self._resume_at = time.monotonic() + _FLOOD_PAUSE_SECONDS
         return open_
 
     def _feed(self) -> None:
@@ -423,10 +459,11 @@ class Execution:
             return int(ending["status"])
 
     def drain_output(self) -> None:
-        """Read the output that the program has written so far."""
+        """Read the output that the program has written so far, as far as it is kept."""
         for stream in {self.output, self.errors}:
-            while stream.read_end >= 0 and _has_data(stream.read_end) and stream.drain():
-                pass
+            while stream.read_end >= 0 and not stream.floods and _has_data(stream.read_end):
+                if not stream.drain():
+                    break
 
     def close(self) -> None:
         """End the execution if it has not ended, and close every descriptor."""

@@ -1,4 +1,4 @@
-"""What in a sentence is not language: spans that every wording must carry letter for letter."""
+"""Spans of a sentence that every variant must contain unchanged, such as code and numbers."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _SPAN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS
 
 
 @dataclass(frozen=True)
-class Span:
-    """A stretch of text that must stay as it is; ``kind`` names it in a rejection."""
+class ProtectedSpan:
+    """A part of a text that must stay unchanged. Messages name its ``kind``."""
 
     kind: str
     text: str
@@ -54,10 +54,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Masked:
-    """Prose whose spans are each one private-use character, so that no rewriting can touch them."""
+    """Prose in which a private-use character stands for each span, so that rewriters keep it."""
 
     text: str
-    spans: tuple[Span, ...]
+    spans: tuple[ProtectedSpan, ...]
 
     def restore(self, text: str) -> str:
         """Return `text` with every mark replaced by its span, whose blanks are ``GLUE``."""
@@ -80,18 +80,18 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
     return _masked(text, frozenset(names))
 
 
-# What is judged repeats most of what was judged before.
+# Candidates of one task share most of their paragraphs.
 @lru_cache(maxsize=1024)
 def _masked(text: str, names: frozenset[str]) -> Masked:
     pieces: list[str] = []
-    spans: list[Span] = []
+    spans: list[ProtectedSpan] = []
 
     def add(part: str, pattern: re.Pattern[str] | None, kind: str | None) -> None:
         last = 0
         for match in pattern.finditer(part) if pattern else ():
             between(part[last : match.start()], kind)
             pieces.append(chr(_FIRST_MARK + len(spans)))
-            spans.append(Span(kind or match.lastgroup or "code", match[0]))
+            spans.append(ProtectedSpan(kind or match.lastgroup or "code", match[0]))
             last = match.end()
         between(part[last:], kind)
 

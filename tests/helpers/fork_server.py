@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
+import importlib.util
 import json
 import os
 import runpy
@@ -24,7 +24,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-import coverage
 import pytest
 from fork_client import SIZE, receive, receive_number, request, send_number
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 # What a run of the plugin and the command line import, beside pytest and its plugins.
 PRELOADED = (
-    *("execnet", "http.client", "pyseccomp", "sqlite3", "unittest.mock", "xml.etree.ElementTree"),
+    *("http.client", "pyseccomp", "sqlite3", "unittest.mock", "xml.etree.ElementTree"),
     *("pytest_promptse.cli.main", "pytest_promptse.config.settings"),
     *("pytest_promptse.models.reference", "pytest_promptse.plugin.collection"),
     *("pytest_promptse.plugin.session", "pytest_promptse.reports.terminal.summary"),
@@ -260,6 +259,8 @@ class _Importer:
     def pytest_collection(self) -> bool:
         for name in PRELOADED:
             importlib.import_module(name)
+        if importlib.util.find_spec("coverage"):
+            importlib.import_module("coverage")
         return True
 
 
@@ -294,8 +295,9 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(wanted["env"])
     os.chdir(wanted["cwd"])
-    # As in any subprocess, if the environment asks for it.
-    coverage.process_startup()
+    if "COVERAGE_PROCESS_CONFIG" in os.environ:
+        # As coverage does in new interpreters.
+        importlib.import_module("coverage").process_startup()
     command = wanted["command"]
     given = command[1:] if command[0] == sys.executable else command
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)

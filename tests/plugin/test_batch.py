@@ -45,6 +45,9 @@ def test_an_exported_batch_answers_the_run(
     some = promptse(pytester, "batch", "import", "batch/some.jsonl")
     assert (some.ret, some.stderr.lines) == (1, [])
     assert "2 completions are missing; export them again" in some.stdout.str()
+    # Three requests of 20 tokens for 2 samples of 2 tokens, at half of 1 and 2 for a million.
+    cost = "60 prompt tokens and 12 completion tokens, cost 4.2e-05 at the batch"
+    assert cost in some.stdout.str()
     assert promptse(pytester, "batch", "import", "batch/rest.jsonl").ret == 0
     result = run(*MODEL, "--promptse-report", "json:run.json")
     assert result.ret == pytest.ExitCode.OK

@@ -15,7 +15,7 @@ from pytest_promptse.variants.language import main_language
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules import layout
 from pytest_promptse.variants.rules.requests import RequestAct, find_request, put
-from pytest_promptse.variants.rules.sentences import Said, Writer, role_of
+from pytest_promptse.variants.rules.sentences import Said, SentenceGenerator, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ class RulesRewriter:
         return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
 
     @property
-    def voiced(self) -> bool:
+    def has_persona(self) -> bool:
         """Whether variants have an emotion and a persona."""
         return not self.control
 
@@ -107,7 +107,7 @@ class RulesRewriter:
                 yield draft
 
     def _standing_in(self, request: RewriteRequest, source: _Source, seed: int) -> Iterator[Draft]:
-        """Yield neutral drafts with the decisions of the voiced one, if that one is valid."""
+        """Yield neutral drafts with the decisions of the has_persona one, if that one is valid."""
         if self._composer(request, source, seed, "", seed).draft() is None:
             return
         for other in range(_STANDING_IN):
@@ -140,7 +140,7 @@ class RulesRewriter:
             role, style = role_of(personality), personality.collaboration.slug
             _phrases(language.roles, role, "role", language)
             _phrases(language.collaboration, style, "style of collaboration", language)
-        writer = Writer(
+        writer = SentenceGenerator(
             language=language,
             feeling=feeling,
             emotion=None if neutral or emotion is None else emotion.name,
@@ -206,7 +206,7 @@ class _Composer:
     """Composes one draft; everything left to chance comes from the writer's draws."""
 
     source: _Source
-    writer: Writer
+    writer: SentenceGenerator
     level: Level
     feelings: int
 

@@ -1,4 +1,4 @@
-"""The writer's own sentences: drawn from the phrases of a language, in the style of an emotion."""
+"""Sentences added to a prompt: drawn from the phrases of a language, in the style of an emotion."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writer:
-    """Draws sentences of one voice.
+class SentenceGenerator:
+    """Draws sentences that show one emotion and one persona.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Writer:
     feeling
         The phrases of the emotion, or of a control condition.
     emotion
-        Its name, None for a control condition.
+        The name of the emotion, None for a control condition.
     personality
         The persona, None for a control condition.
     neutral
@@ -92,7 +92,7 @@ class Writer:
     def persona(self, most: int) -> Said | None:
         """Return sentences that show the three traits, of about `most` words at most.
 
-        None for a voice without a persona.
+        None for a control condition without a persona.
         """
         if self.personality is None:
             return None
@@ -143,7 +143,7 @@ class Writer:
 
     @property
     def style(self) -> Style:
-        """How sentences are written that all voices share."""
+        """The style of sentences that do not depend on emotion and persona."""
         return (self.neutral or self.feeling).style
 
     def join(self, said: Sequence[Said]) -> str:

@@ -1,7 +1,7 @@
 # Trick: children that write without end
 # Expected: fail
 # Check: successor
-# Limits: wall=0.5 cpu=0.5
+# Limits: wall=3 cpu=3
 import os, time
 for _ in range(4):
     if os.fork() == 0:

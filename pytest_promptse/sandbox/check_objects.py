@@ -1,8 +1,8 @@
-"""Objects of the check that it passes to the program.
+"""Objects that the check passes to the program.
 
-Plain data and standard types travel by value. Functions, classes, iterators and objects of the
-check's own classes stay here: the program gets a stand-in whose use is a request to this process.
-A program reaches public attributes of what it was given, and nothing else.
+Plain data and standard types are sent by value. Functions, classes, iterators and objects of the
+check's own classes stay in this process. The program receives a proxy, and each use of the proxy is
+a request to this process. A program can use only the public attributes of these objects.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.sandbox.changes import merge
 from pytest_promptse.sandbox.guest import objects, standard, wire
-from pytest_promptse.sandbox.guest.lent import SPECIALS
+from pytest_promptse.sandbox.guest.merge import merge
+from pytest_promptse.sandbox.guest.proxies import SPECIALS
 from pytest_promptse.sandbox.guest.wire import Built, WireError
 
 _FUNCTIONS = (
@@ -51,18 +51,18 @@ _INSTEAD = {
 
 
 class CannotCrossError(TaskError, TypeError):
-    """Something of the check that cannot reach the program: a mistake of the check's author."""
+    """The check passed a value that cannot be sent to the program."""
 
 
-class Lent:
-    """What the check has passed to one program, by number."""
+class CheckObjects:
+    """The objects that the check has passed to one program, by number."""
 
     def __init__(self) -> None:
         self._objects: list[Any] = []
         self._numbers: dict[int, int] = {}
 
     def describe(self, value: Any) -> Built:  # noqa: PLR0911 - one return for each kind
-        """Return how a value that is not plain data is sent.
+        """Return the message for a value that is not plain data.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Lent:
         """
         number = self._numbers.get(id(value))
         if number is not None:
-            return Built(wire.LENT, (number,))
+            return Built(wire.PROXY, (number,))
         name = standard.name_of(value) or _function_name(value)
         if name is not None:
             return Built(wire.NAMED, name)
@@ -94,7 +94,7 @@ class Lent:
     def _new(self, value: Any, *description: Any) -> Built:
         self._objects.append(value)
         self._numbers[id(value)] = len(self._objects) - 1
-        return Built(wire.LENT, (len(self._objects) - 1, *description))
+        return Built(wire.PROXY, (len(self._objects) - 1, *description))
 
     def _class(self, cls: type) -> tuple[Any, ...]:
         name = cls.__name__
@@ -139,7 +139,7 @@ class Lent:
             return self._new(value, "member", cls, value.name)
         base, content = objects.content_of(value, cls)
         if base is not None:
-            return Built(wire.LENT, (-1, "value", cls, content))
+            return Built(wire.PROXY, (-1, "value", cls, content))
         self._refuse_unsendable(value)
         return self._new(value, "object", cls)
 
@@ -160,7 +160,7 @@ class Lent:
                 f"a value of type {cls.__name__} cannot be sent to the program; {advice}"
             )
 
-    # -- what the program does with them --------------------------------------------------------
+    # -- requests of the program ----------------------------------------------------------------
 
     def get(self, number: Any) -> Any:
         """Return the object of a number.
@@ -168,14 +168,14 @@ class Lent:
         Raises
         ------
         WireError
-            If nothing was passed under it.
+            If the check passed no object with this number.
         """
         if type(number) is not int or not 0 <= number < len(self._objects):
             raise WireError("an object that the check never passed")
         return self._objects[number]
 
     def build(self, parts: list[Any]) -> Any:
-        """Return what the program sent back: an object of the check, or a value of its class."""
+        """Return a value that the program sent: an object of the check, or one of its classes."""
         found = self.get(parts[0])
         if len(parts) == 1:
             return found
@@ -194,12 +194,12 @@ class Lent:
         return found(content)
 
     def use(self, number: Any, operation: Any, args: Any, kwargs: Any) -> Any:
-        """Do with an object of the check what the program asks for.
+        """Perform a request of the program on an object of the check.
 
         Raises
         ------
         WireError
-            If the request is malformed or asks for what a program may not reach.
+            If the request is malformed or names something that a program may not use.
         """
         value = self.get(number)
         if type(args) is not tuple or type(kwargs) is not dict or type(operation) is not str:

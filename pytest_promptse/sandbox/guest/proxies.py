@@ -1,8 +1,8 @@
-"""Objects of the check as the program sees them: stand-ins that ask the checker.
+"""Proxies in the guest for objects of the check.
 
-A function, class or object that the check passes stays in the checker. The program gets a
-function, class or object of the same name; using it sends a request. The same object of the check
-is always the same stand-in, and comes back to the check as itself.
+Functions, classes and objects that the check passes stay in the checker's process. The program
+receives a proxy of the same name, and each use of the proxy sends a request to the checker. Each
+object of the check has one proxy. A proxy that the program sends back becomes the object again.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from pytest_promptse.sandbox.guest.wire import WireError
 Ask = Callable[..., Any]
 
 
-class _LentClass(type):
-    """The type of classes that stand for classes of the check."""
+class _ProxyClass(type):
+    """The metaclass of proxies for classes of the check."""
 
-    _lent_number: int
-    _lent_ask: Ask
+    _proxy_number: int
+    _proxy_ask: Ask
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls._lent_ask(cls._lent_number, "call", args, kwargs)
+        return cls._proxy_ask(cls._proxy_number, "call", args, kwargs)
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return cls._lent_ask(cls._lent_number, "get", (name,), {})
+        return cls._proxy_ask(cls._proxy_number, "get", (name,), {})
 
 
 def _get(self: Any, name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    return self._lent_ask(object.__getattribute__(self, "_lent_instance"), "get", (name,), {})
+    return self._proxy_ask(object.__getattribute__(self, "_proxy_instance"), "get", (name,), {})
 
 
 def _set(self: Any, name: str, value: Any) -> None:
-    self._lent_ask(object.__getattribute__(self, "_lent_instance"), "set", (name, value), {})
+    self._proxy_ask(object.__getattribute__(self, "_proxy_instance"), "set", (name, value), {})
 
 
 def _special(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        number = object.__getattribute__(self, "_lent_instance")
+        number = object.__getattribute__(self, "_proxy_instance")
         if name == "__next__":
-            found = self._lent_ask(number, name, args, kwargs)
+            found = self._proxy_ask(number, name, args, kwargs)
             if not found:
                 raise StopIteration
             return found[0]
         if name == "__await__":
-            return _awaited(self._lent_ask, number)
-        return self._lent_ask(number, name, args, kwargs)
+            return _awaited(self._proxy_ask, number)
+        return self._proxy_ask(number, name, args, kwargs)
 
     method.__name__ = name
     return method
@@ -65,15 +65,15 @@ def _awaited(ask: Ask, number: int) -> Any:
     return result
 
 
-class Lent:
-    """Makes the stand-ins, and knows whose they are.
+class ProxyFactory:
+    """Makes the proxies and keeps the number of the object that each one stands for.
 
     Parameters
     ----------
     ask : callable
-        Sends ``number, operation, arguments, keywords`` to the checker; returns its answer.
+        Sends ``number, operation, arguments, keywords`` to the checker and returns the result.
     numbers : dict
-        Filled with the checker's number of every stand-in, by the stand-in's id.
+        Filled with the checker's number of every proxy, by the proxy's id.
     """
 
     def __init__(self, ask: Ask, numbers: dict[int, int]) -> None:
@@ -82,7 +82,7 @@ class Lent:
         self._known: dict[int, Any] = {}
 
     def build(self, parts: list[Any]) -> Any:
-        """Return the stand-in that a message describes, or the one known by its number."""
+        """Return the proxy that a message describes, or the earlier proxy of the same number."""
         number, *description = parts
         if not description:
             return self._known[number]
@@ -111,8 +111,8 @@ class Lent:
             "__module__": "check",
             "__getattr__": _get,
             "__setattr__": _set,
-            "_lent_number": number,
-            "_lent_ask": staticmethod(self._ask),
+            "_proxy_number": number,
+            "_proxy_ask": staticmethod(self._ask),
         }
         if "__eq__" in names and "__hash__" not in names:
             names["__hash__"] = None
@@ -121,18 +121,18 @@ class Lent:
 
             made: Any = dataclasses.make_dataclass(name, fields.split())
             names["__dataclass_fields__"] = made.__dataclass_fields__
-        own = tuple(base for base in bases if isinstance(base, _LentClass))
-        return _LentClass(name, own, names)
+        own = tuple(base for base in bases if isinstance(base, _ProxyClass))
+        return _ProxyClass(name, own, names)
 
     def _object(self, number: int, cls: Any) -> Any:
         made = object.__new__(cls)
-        object.__setattr__(made, "_lent_instance", number)
+        object.__setattr__(made, "_proxy_instance", number)
         return made
 
     def _exception(self, _number: int, cls: Any, args: tuple[Any, ...], names: Any) -> Any:
         try:
             error = cls(*args)
-        except Exception:  # noqa: BLE001 - a constructor that wants something else
+        except Exception:  # noqa: BLE001 - the constructor takes other arguments
             error = cls.__new__(cls)
             error.args = args
         error.__dict__.update(names)
