@@ -215,7 +215,7 @@ class PromptseSession:
         try:
             self.run.make_variants(selected)
             self.jobs = [planned.job for _, planned in selected]
-            self.jobs += [job for item in measured for job in item.jobs]
+            self.jobs += self.run.with_age_limit(job for item in measured for job in item.jobs)
             self._start(selected, suites_with_gates, measured)
         except PromptseError as error:
             self._refuse(str(error))
@@ -416,7 +416,7 @@ class PromptseSession:
             self._notices.append(f"not saved as baseline {name!r}: the run was interrupted")
             return
         missing = sum(suite.n_missing for suite in record.suites)
-        planned = sum(suite.n_wordings for suite in record.suites)
+        planned = sum(suite.n_variants for suite in record.suites)
         if missing and not self.run.settings.save_incomplete:
             self._failures.append(
                 f"not saved as baseline {name!r}: {missing} of {planned} variants were not "

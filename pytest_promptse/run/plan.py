@@ -182,7 +182,7 @@ class Suite:
             template=self.key.template,
             template_source=source,
             tasks=[task.id for task in self.tasks],
-            n_wordings=len(self.variants),
+            n_variants=len(self.variants),
             distances=list(chosen.distances),
             mode=chosen.mode,
             weighting=chosen.weighting,
@@ -345,6 +345,7 @@ def plan_suite(
     prompts: Mapping[str, Sequence[PlannedPrompt]],
     template: Template | None = None,
     line: int | None = None,
+    since: Callable[[], float] = lambda: 0.0,
 ) -> Suite:
     """Plan all variants of all tasks for one model and template.
 
@@ -361,6 +362,8 @@ def plan_suite(
         What identifies the model in the store, from its backend.
     prompts
         For each task id the prompts of the original and of the variants.
+    since
+        Returns `Job.since` of all jobs.
 
     Raises
     ------
@@ -387,6 +390,7 @@ def plan_suite(
                 n=n,
                 seed=derive_seed(settings.seed, task.id, outline.distance, outline.index),
                 template=template.name if template else None,
+                since=since,
             )
             variants.append(
                 PlannedVariant(task=task, outline=outline, n=n, make=own.make, job_for=job_for)
@@ -414,6 +418,7 @@ def _job(
     n: int,
     seed: int,
     template: str | None,
+    since: Callable[[], float],
 ) -> Job:
     key = completion_key(identity, made.prompt, decoding, seed)
     return Job(
@@ -427,4 +432,5 @@ def _job(
         variant_id=made.variant.id,
         reference=task.reference,
         template=template,
+        since=since(),
     )

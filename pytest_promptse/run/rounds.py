@@ -99,7 +99,7 @@ class Rounds:
             look=look,
             decided=enough,
             ended=ended,
-            wordings=len(sampled),
+            variants=len(sampled),
             completions=sum(planned.n for planned in sampled),
             most=sum(planned.n for planned in suite.variants),
             cached=0 if ended else self._count_cached(suite, look + 1),

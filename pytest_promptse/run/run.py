@@ -167,6 +167,17 @@ class PromptseRun:
     def _rounds(self) -> Rounds:
         return Rounds(self.run_log, request=self._request, count_stored=self.sampler.count_stored)
 
+    @cached_property
+    def _since(self) -> float:
+        """The time before which completions are too old for this run, in seconds since 1970."""
+        settings = self.settings
+        if not settings.fresh and settings.max_age is None:
+            return 0.0
+        # The first process of the run sets the time, so that all request the same completions.
+        now = repr(time.time()).encode()
+        began = float(self.store.put_if_absent(self.id, "began", "", now))
+        return began if settings.fresh else began - (settings.max_age or 0.0) * _DAY_SECONDS
+
     @property
     def sampler(self) -> Sampler:
         """The sampler of the run.
@@ -227,6 +238,7 @@ class PromptseRun:
                 identity=self.backend(model).identity,
                 template=template,
                 prompts={task.id: prompts[task.id, template and template.name] for task in tasks},
+                since=lambda: self._since,
             )
             for model in self.settings.model
             for template in templates
@@ -237,6 +249,15 @@ class PromptseRun:
         if settings.template not in self._templates:
             self._templates[settings.template] = load_templates(settings.template, self.root)
         return self._templates[settings.template]
+
+    def with_age_limit(self, jobs: Iterable[Job]) -> list[Job]:
+        """Return `jobs` that request completions again which are too old for this run."""
+        return [replace(job, since=self._since) for job in jobs]
+
+    def stored(self, job: Job) -> Completion | None:
+        """Return the first sample of `job` if the store has one that is young enough."""
+        [job] = self.with_age_limit([job])
+        return next(iter(self.store.completions(job.key, 1, since=job.since)), None)
 
     def make_variants(self, selected: Iterable[tuple[Suite, PlannedVariant]]) -> None:
         """Make the texts of variants, or read them from the store.
@@ -275,7 +296,8 @@ class PromptseRun:
             planned_jobs += own
             if planned.job.key in self._waiting:
                 planned_jobs.append(planned.job)
-        estimates = estimate_cost([*planned_jobs, *jobs], self.store, price=self.settings.price)
+        planned_jobs += self.with_age_limit(jobs)
+        estimates = estimate_cost(planned_jobs, self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
         return [each.line(at_most=each.model in in_rounds) for each in estimates]
 
@@ -331,11 +353,13 @@ class PromptseRun:
         for suite in {id(suite): suite for suite, _ in selected}.values():
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
-        self._expire(keys)
-        oldest = self.store.oldest(keys)
+        oldest = self.store.oldest(keys, since=self._since)
         self._sampler = Sampler(
             self.store,
-            [*(job for pair in selected for job in self._next_jobs(*pair)), *jobs],
+            [
+                *(job for pair in selected for job in self._next_jobs(*pair)),
+                *self.with_age_limit(jobs),
+            ],
             {
                 model: partial(self.backend, model)
                 for model in (*self.settings.model, *models, *self._variant_maker.models)
@@ -353,17 +377,6 @@ class PromptseRun:
         self._sampler.start()
         cached = self._sampler.progress().cached
         self.run_log.add(CachedRow(process=os.getpid(), cached=cached, oldest=oldest))
-
-    def _expire(self, keys: Collection[str]) -> None:
-        """Delete planned completions that are older than the settings allow."""
-        settings = self.settings
-        if not settings.fresh and settings.max_age is None:
-            return
-        # The first process of the run sets the time, so that no other deletes what it has sampled.
-        now = repr(time.time()).encode()
-        began = float(self.store.put_if_absent(self.id, "began", "", now))
-        age = 0.0 if settings.fresh else (settings.max_age or 0.0) * _DAY_SECONDS
-        self.store.expire(keys, before=began - age)
 
     def measure(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
@@ -493,6 +506,7 @@ class PromptseRun:
         NotScoredError
             If a completion is missing.
         """
+        jobs = self.with_age_limit(jobs)
         self.sampler.request(jobs)
         with self._show_progress(self.sampler.progress) as tick:
             return {job.key: self.sampler.wait(job, tick=tick)[0] for job in jobs}

@@ -95,6 +95,20 @@ STEPS: tuple[tuple[str, ...], ...] = (
         )
         """,
     ),
+    (
+        "ALTER TABLE wording RENAME TO variant",
+        "ALTER TABLE completion RENAME COLUMN wording TO variant",
+        "ALTER TABLE claim RENAME TO lease",
+        "DROP INDEX claim_run",
+        "CREATE INDEX lease_run ON lease (run)",
+    ),
+    (
+        "ALTER TABLE completion ADD COLUMN created REAL NOT NULL DEFAULT 0",
+        """
+        UPDATE completion
+        SET created = (SELECT created FROM variant WHERE variant.id = completion.variant)
+        """,
+    ),
 )
 SCHEMA_VERSION = len(STEPS)
 

@@ -103,7 +103,7 @@ def generate(
         personalities=personalities,
         seed=seed,
         source=_source_label(rewriter),
-        draws=rewriter.voiced or _source_label(rewriter) != label(rewriter),
+        draws=rewriter.has_persona or _source_label(rewriter) != label(rewriter),
         library=library,
         within=within,
     )
@@ -116,7 +116,7 @@ def generate(
         known = taken[request.distance]
         draft = _first_valid(request, rewriter, judge, known, rejected, also=also)
         known.add(_key(draft.text, rewriter))
-        variant = variant_of(request, draft, label(rewriter), voiced=rewriter.voiced)
+        variant = variant_of(request, draft, label(rewriter), has_persona=rewriter.has_persona)
         variants.append(variant)
         snippets[variant.id] = draft.snippets
     return VariantSet(
@@ -151,9 +151,9 @@ def outlines(
         If an argument cannot be used.
     """
     if isinstance(rewriter, LlmRewriter):
-        name, source, voiced = rewriter.label, rewriter.label, True
+        name, source, has_persona = rewriter.label, rewriter.label, True
     else:
-        name, source, voiced = label(rewriter), _source_label(rewriter), rewriter.voiced
+        name, source, has_persona = label(rewriter), _source_label(rewriter), rewriter.has_persona
     wanted = requests_for(
         task,
         distances=distances,
@@ -162,7 +162,7 @@ def outlines(
         personalities=personalities,
         seed=seed,
         source=source,
-        draws=voiced or source != name,
+        draws=has_persona or source != name,
         library=library,
         within=within,
     )
@@ -172,8 +172,8 @@ def outlines(
             text="",
             distance=each.distance,
             index=each.index,
-            emotion=each.emotion.name if voiced and each.emotion else None,
-            personality=each.personality.slug if voiced and each.personality else None,
+            emotion=each.emotion.name if has_persona and each.emotion else None,
+            personality=each.personality.slug if has_persona and each.personality else None,
             seed=each.seed,
             rewriter=name,
             original=text_hash(task.prompt),
@@ -237,7 +237,7 @@ def requests_for(
 
 
 def variant_of(
-    request: RewriteRequest, draft: Draft, rewriter: str, *, voiced: bool = True
+    request: RewriteRequest, draft: Draft, rewriter: str, *, has_persona: bool = True
 ) -> Variant:
     """Return the variant that `draft` is.
 
@@ -249,11 +249,11 @@ def variant_of(
         What was written.
     rewriter
         The label of the rewriter.
-    voiced
+    has_persona
         Whether the variant has the emotion and the persona of the request.
     """
-    emotion = request.emotion if voiced else None
-    personality = request.personality if voiced else None
+    emotion = request.emotion if has_persona else None
+    personality = request.personality if has_persona else None
     return Variant(
         task_id=request.task.id,
         text=draft.text,
@@ -261,7 +261,7 @@ def variant_of(
         index=request.index,
         emotion=emotion.name if emotion else None,
         personality=personality.slug if personality else None,
-        context=request.weights if voiced else {},
+        context=request.weights if has_persona else {},
         cues=draft.cues,
         operations=draft.operations,
         seed=request.seed,
@@ -308,7 +308,7 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
     for operation in variant.operations:
         if operation.startswith(STANDS_FOR):
             emotion, _, personality = operation.removeprefix(STANDS_FOR).partition("-")
-    if (rewriter.voiced or _source_label(rewriter) != label(rewriter)) != bool(
+    if (rewriter.has_persona or _source_label(rewriter) != label(rewriter)) != bool(
         emotion and personality
     ):
         return False

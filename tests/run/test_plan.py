@@ -176,6 +176,6 @@ def test_the_row_of_a_suite_says_what_was_planned(tmp_path):
     )
     row = suite.row
     assert (row.key, row.tasks) == (suite.key, ["inc", "dec"])
-    assert row.n_wordings == 2 * (1 + 2 * 2)
+    assert row.n_variants == 2 * (1 + 2 * 2)
     assert row.template_source == ("p.j2", "Please: {{ x }}")
     assert row.settings == suite.settings.as_json_values()

@@ -1,4 +1,4 @@
-"""Where wordings come from: rules, frozen files, a model whose work is kept."""
+"""Where variants come from: rules, frozen files, a model whose work is kept."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def test_variants_by_rules_are_made_again_after_the_library_changed(tmp_path, mo
 
 
 def test_an_aa_run_asks_the_original_again(tmp_path):
-    wordings = reworded(tmp_path, aa=True, variants_dir="none")
-    assert {wording.text for wording in wordings} == {TASK.prompt}
-    assert len({wording.seed for wording in wordings}) == len(wordings) == 6
+    variants = reworded(tmp_path, aa=True, variants_dir="none")
+    assert {variant.text for variant in variants} == {TASK.prompt}
+    assert len({variant.seed for variant in variants}) == len(variants) == 6
 
 
 def test_frozen_ones_are_taken_as_they_are(tmp_path):
