@@ -43,11 +43,12 @@ from pytest_promptse.run.record_builder import fill_record
 from pytest_promptse.store.run_log import (
     GatePlanRow,
     RunLog,
-    SampleRow,
+    SampleRecord,
     ShardRow,
     ShardSuiteRow,
     SuiteRow,
     VariantRow,
+    text_key,
 )
 from pytest_promptse.store.store import Store
 
@@ -86,7 +87,8 @@ def variant_row(task: str, distance: float, rng: random.Random) -> VariantRow:
         measured_distance=distance,
         rewriter="rules/1" if distance else "",
         details={"wrong_answer": "assert [] == [1]"} if n_failed else {},
-        samples=[SampleRow(n=SAMPLES - n_failed, cause="", detail="", text=program)],
+        samples=[SampleRecord(n=SAMPLES - n_failed, cause=None, detail="", text=text_key(program))],
+        texts={text_key(program): program},
         tokens=(120.0, 60.0),
     )
 

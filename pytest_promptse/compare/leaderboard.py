@@ -177,8 +177,7 @@ def _fisher(now: TaskFigures, was: TaskFigures) -> float:
 
 def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFigures:
     task = subset.recorded(entry, key, mode=subset.mode)
-    original = entry.tasks[key].original
-    assert original is not None, "entries hold tasks with their originals"
+    original = entry.originals[key]
 
     def curve(metric: Metric, mode: Mode) -> Curve:
         light = subset.recorded(entry, key, mode=mode) if mode != subset.mode else task

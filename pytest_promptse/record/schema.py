@@ -14,7 +14,7 @@ import msgspec
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record.psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
-from pytest_promptse.store.run_log import ShardRow  # noqa: TC001 - msgspec reads it
+from pytest_promptse.store.run_log import SampleRecord, ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
@@ -207,18 +207,6 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     def n_missing(self) -> int:
         """The number of planned variants that were not measured."""
         return (self.rounds.n_variants if self.rounds else self.n_variants) - self.n_measured
-
-
-class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
-
-    ``text`` is a key of ``TaskRecord.texts``: their program, or the completion without a program.
-    """
-
-    n: int
-    cause: str | None
-    detail: str
-    text: str
 
 
 class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
