@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse.cli.score import add_score_parser, write_scores
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -60,16 +60,15 @@ def add_parser(
     )
     build.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     build.set_defaults(func=_build)
-    score = commands.add_parser(
-        "score",
-        help="score responses made elsewhere",
+    score = add_score_parser(
+        commands,
         description=(
             "Print optimism, pessimism, neutrality, consistency, reluctancy and kappa with 95 %% "
             "intervals. FILES are CSV files or experiment folders as the inventory's authors "
             "published them, or JSON Lines with 'run', 'words' and 'response'."
         ),
+        func=_score,
     )
-    score.add_argument("files", nargs="+", type=Path, metavar="FILES")
     score.add_argument(
         "--words", metavar="LIST", help="word list that the numbers of a CSV file refer to"
     )
@@ -79,8 +78,6 @@ def add_parser(
     score.add_argument(
         "--top", type=int, default=0, metavar="N", help="show the first N words of each class"
     )
-    score.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    score.set_defaults(func=_score)
 
 
 def _build(chosen: argparse.Namespace) -> int:
@@ -141,12 +138,11 @@ def _score(chosen: argparse.Namespace) -> int:
         ):
             top = top_words(each.codes, each.words, chosen.top) if chosen.top else {}
             found.append((each, score(each.codes, each.batches), top))
-    if chosen.json:
-        rows = [_json_row(each, scores, top) for each, scores, top in found]
-        sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-        return 0
-    for each, scores, top in found:
-        sys.stdout.write(_text(each, scores, top))
+    write_scores(
+        [_json_row(each, scores, top) for each, scores, top in found],
+        (_text(each, scores, top) for each, scores, top in found),
+        as_json=chosen.json,
+    )
     return 0
 
 

@@ -17,7 +17,7 @@ from pytest_promptse.variants.generate import VariantSet, generate
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.registry import REWRITERS, create_rewriter
-from pytest_promptse.variants.show import described, difference
+from pytest_promptse.variants.show import described, difference, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -212,6 +212,8 @@ def _show(chosen: argparse.Namespace) -> int:
             console.rule(f"{variant.id}  measured {variant.measured_distance:.3f}")
             shown = variant.text if chosen.plain else difference(task.prompt, variant.text)
             console.print(shown, markup=False)
+            for line in facts(variant):
+                console.print(line, markup=False, style="dim")
     return 0
 
 

@@ -88,7 +88,7 @@ class LeaderboardRow:
 
     @property
     def ceiling(self) -> float | None:
-        """The AUC-E of a model to which wording does not matter."""
+        """The AUC-E of a model on which variants have no effect."""
         return None if self.auc_e is None or self.excess is None else self.auc_e + self.excess
 
 
@@ -182,8 +182,7 @@ def _fisher(now: TaskFigures, was: TaskFigures) -> float:
 
 def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFigures:
     task = subset.recorded(entry, key, mode=subset.mode)
-    original = entry.tasks[key].original
-    assert original is not None, "entries hold tasks with their originals"
+    original = entry.originals[key]
 
     def curve(metric: Metric, mode: Mode) -> Curve:
         light = subset.recorded(entry, key, mode=mode) if mode != subset.mode else task

@@ -72,7 +72,7 @@ def leaderboard(study: Study) -> Section:
     lead = (
         f"Means over {n} task{'s' if n > 1 else ''} that all have, by AUC-E. Intervals are "
         f"clustered on tasks{'' if n > 1 else ', so they need two'}. Noise is the AUC-E of a model "
-        "to which wording does not matter."
+        "on which variants have no effect."
     )
     table = Table(name="leaderboard", title="Leaderboard", columns=columns, rows=tuple(rows))
     return Section(name="leaderboard", title="Leaderboard", lead=lead, tables=(table,))
@@ -403,7 +403,7 @@ def _emotion_groups(study: Study, kind: str) -> Table:
         columns=(
             text("model", "model"),
             text(kind, kind),
-            Column(title="wordings", key="n", kind="count", brief=False),
+            Column(title="variants", key="n", kind="count", brief=False),
             Column(title="pass", key="pass_rate"),
             Column(title="change", key="change", kind="signed"),
             Column(title="E", key="elasticity"),

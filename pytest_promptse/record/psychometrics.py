@@ -160,13 +160,15 @@ class ChangeRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ScaleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The totals of one scale, by category.
 
-    ``counterparts`` are the changes in the situations' positive counterparts.
+    ``counterparts`` are the changes in the situations' positive counterparts, ``contrasts`` the
+    changes from the situations to their counterparts.
     """
 
     scale: str
     default: dict[str, SummaryRecord]
     changes: dict[str, list[ChangeRecord]]
     counterparts: dict[str, list[ChangeRecord]] = {}
+    contrasts: dict[str, list[ChangeRecord]] = {}
 
 
 class EmotionBenchRecord(msgspec.Struct, frozen=True, kw_only=True):

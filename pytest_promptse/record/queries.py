@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         PromptRecord,
         RankingRecord,
         Record,
+        SubgroupRecord,
         TaskRecord,
         VariantRecord,
     )
@@ -123,10 +124,10 @@ def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
     samples: Counter[float] = Counter()
     counts: dict[float, Counter[str]] = defaultdict(Counter)
     for task in tasks:
-        wordings = [(0.0, task.original)] if task.original else []
-        for distance, wording in [*wordings, *((v.distance, v) for v in task.variants)]:
-            samples[distance] += wording.n
-            counts[distance].update(wording.causes)
+        prompts = [(0.0, task.original)] if task.original else []
+        for distance, prompt in [*prompts, *((v.distance, v) for v in task.variants)]:
+            samples[distance] += prompt.n
+            counts[distance].update(prompt.causes)
     return [Causes(distance, samples[distance], counts[distance]) for distance in sorted(samples)]
 
 
@@ -143,6 +144,23 @@ def worst_change(task: TaskRecord) -> float | None:
     if task.original is None or not task.variants:
         return None
     return min(variant.pass_rate for variant in task.variants) - task.original.pass_rate
+
+
+def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
+    """Return a sentence on the variants that subgroups leave out, None if they leave out none.
+
+    A variant counts for its emotion and each of its traits only if it carries a cue of it.
+    """
+    counted: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    for one in subgroups:
+        if one.distance is None:
+            counted[one.trait] += one.n_variants
+            left_out[one.trait] += one.n_without_cue
+    if not left_out.total():
+        return None
+    shares = (f"{trait} {n} of {n + counted[trait]}" for trait, n in left_out.items() if n)
+    return f"variants without a cue are left out: {', '.join(shares)}"
 
 
 METRIC_LABELS: Mapping[str, str] = {

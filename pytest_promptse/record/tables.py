@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Level = Literal["suites", "tasks", "variants", "samples"]
 Library = Literal["pandas", "polars"]
 Row = dict[str, str | int | float | bool | None]
+_CUES = ("emotion", "technical", "experience", "collaboration")
 
 # A spreadsheet takes a cell that begins so for a formula, whatever a model or task was named
 # (https://owasp.org/www-community/attacks/CSV_Injection).
@@ -162,7 +163,7 @@ def _suite_row(suite: SuiteRecord, distances: list[str]) -> Row:
         "mode": suite.mode,
         "weighting": suite.weighting,
         "n_tasks": suite.n_tasks,
-        "n_variants": suite.n_wordings,
+        "n_variants": suite.n_variants,
         "n_measured": suite.n_measured,
         "pass_at_1": suite.pass_at_1,
         **{f"elasticity_{d}": suite.elasticity.get(d) for d in distances},
@@ -219,9 +220,16 @@ def _variant_key(task: TaskRecord, variant: PromptRecord) -> Row:
 
 
 def _variant_row(task: TaskRecord, variant: PromptRecord) -> Row:
+    cues: dict[str, str] = getattr(variant, "cues", {})
     return {
         **_variant_key(task, variant),
         "measured_distance": getattr(variant, "measured_distance", 0.0),
+        "added_share": getattr(variant, "added_share", 0.0),
+        "replaced_share": getattr(variant, "replaced_share", 0.0),
+        "moved_share": getattr(variant, "moved_share", 0.0),
+        "length_ratio": getattr(variant, "length_ratio", 1.0),
+        "operations": " ".join(getattr(variant, "operations", ())),
+        **{f"cue_{name}": cues.get(name) for name in _CUES},
         "rewriter": getattr(variant, "rewriter", None),
         "n": variant.n,
         "pass_rate": variant.pass_rate,

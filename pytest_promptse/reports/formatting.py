@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 NOT_MEASURED = "·"
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 SIGNIFICANT = 0.05
+ARROWS = {"up": "↑", "down": "↓", "none": "—"}
+"""The direction of a change that is significant, or none."""
 WIDE = 100
 """Terminals of at least this many columns show the wide layout."""
 _LEAST_PROBABILITY = 0.001

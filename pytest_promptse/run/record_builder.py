@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -34,7 +33,6 @@ from pytest_promptse.record.schema import (
     RewritingRecord,
     RobustnessRecord,
     RoundsRecord,
-    SampleRecord,
     SuiteRecord,
     TaskRecord,
     TemplateRecord,
@@ -81,7 +79,6 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.library import Emotion
 
 # Enough to tell one task's texts apart, short enough to repeat for every sample.
-_KEY_DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +205,7 @@ def fill_record(
         templates=_templates(run_log),
         suites=suites,
         tasks=tasks,
-        voices=subgroups,
+        subgroups=subgroups,
         errors=[
             ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
         ],
@@ -276,6 +273,7 @@ def _suites(
                     distance=row.distance,
                     emotion=row.emotion,
                     personality=row.personality,
+                    cues=row.cues,
                 )
                 for row in rows
             ]
@@ -371,7 +369,7 @@ def _suite(
         mode=score.mode if score else None,
         weighting=suite.weighting,
         n_tasks=len(suite.tasks),
-        n_wordings=suite.n_wordings,
+        n_variants=suite.n_variants,
         n_measured=len(measured),
         pass_at_1=score.pass_at_1 if score else None,
         pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
@@ -423,7 +421,7 @@ def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
         look=end.look + 1,
         looks=len(suite.looks),
         decided=end.decided,
-        n_wordings=end.wordings,
+        n_variants=end.variants,
         completions=end.completions,
         most=end.most,
     )
@@ -492,6 +490,12 @@ def _task(
                 id=row.variant,
                 distance=row.distance,
                 measured_distance=row.measured_distance,
+                added_share=row.added_share,
+                replaced_share=row.replaced_share,
+                moved_share=row.moved_share,
+                length_ratio=row.length_ratio,
+                operations=row.operations,
+                cues=row.cues,
                 emotion=row.emotion,
                 personality=row.personality,
                 rewriter=row.rewriter,
@@ -515,16 +519,12 @@ def _task(
         losses=_losses(score.causes) if score else {},
         original=original,
         variants=variants,
-        texts={_key(sample.text): sample.text for row in rows for sample in row.samples},
+        texts={key: text for row in rows for key, text in row.texts.items()},
     )
 
 
 def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
     """Return one measured prompt without scores, and the texts that its samples refer to."""
-    samples = [
-        SampleRecord(n=one.n, cause=one.cause or None, detail=one.detail, text=_key(one.text))
-        for one in row.samples
-    ]
     found = PromptRecord(
         node=row.node,
         prompt=row.text,
@@ -535,9 +535,9 @@ def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
         ess=None,
         causes=_count_causes(row),
         details=row.details,
-        samples=samples,
+        samples=row.samples,
     )
-    return found, {_key(one.text): one.text for one in row.samples}
+    return found, row.texts
 
 
 def _count_causes(row: VariantRow) -> dict[str, int]:
@@ -578,10 +578,6 @@ def _draws(row: VariantRow) -> list[DrawRecord]:
         DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens, answer=answer)
         for cause, logprob, n_tokens, answer in draws
     ]
-
-
-def _key(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:

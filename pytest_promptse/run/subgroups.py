@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from sys import intern
 from typing import TYPE_CHECKING
@@ -44,6 +45,9 @@ class MeasuredPrompt:
         0 for the original.
     emotion, personality
         Those of the variant, or None.
+    cues
+        The dimensions that the variant shows a cue of: ``emotion``, ``technical``, ``experience``,
+        ``collaboration``. Empty if its rewriter records none.
     passed
         Whether each sample passed, in sample order.
     confidence
@@ -55,6 +59,7 @@ class MeasuredPrompt:
     distance: float
     emotion: str | None
     personality: str | None
+    cues: frozenset[str] = frozenset()
     passed: Bools
     confidence: Floats | None
 
@@ -68,6 +73,7 @@ class MeasuredPrompt:
         distance: float,
         emotion: str | None,
         personality: str | None,
+        cues: Iterable[str],
     ) -> MeasuredPrompt:
         """Return what the samples of one prompt came to; names that repeat are held once."""
         return cls(
@@ -76,6 +82,7 @@ class MeasuredPrompt:
             distance=distance,
             emotion=emotion and intern(emotion),
             personality=personality and intern(personality),
+            cues=_shared_set(frozenset(cues)),
             passed=samples.passed,
             confidence=(
                 None
@@ -100,7 +107,10 @@ def compare_subgroups(
 ) -> SubgroupsRecord:
     """Compare the subgroups of variants with each other, over all suites of one model.
 
-    A subgroup has one value of a trait, at one distance or at all distances. The p-value is that
+    A subgroup has one value of a trait, at one distance or at all distances. A variant counts in
+    it only if it carries a cue of that trait: at 0.1 most variants show no trait, and their label
+    alone cannot have moved the model. A variant without any recorded cue comes from a rewriter
+    that records none, and counts by its label. The p-value is that
     of a test which shuffles the values of the trait among the variants of one task and distance:
     it asks whether the subgroup does as well as the other values of its trait. It is adjusted over
     all subgroups (Benjamini and Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x).
@@ -118,10 +128,14 @@ def compare_subgroups(
     """
     originals = {(row.suite, row.task): row for row in rows if row.distance == 0.0}
     by_subgroup: dict[_Subgroup, list[MeasuredPrompt]] = defaultdict(list)
+    without_cue: Counter[_Subgroup] = Counter()
     for row in rows:
         if row.distance and (row.suite, row.task) in originals:
             for subgroup in _subgroups_of(row):
-                by_subgroup[subgroup].append(row)
+                if not row.cues or subgroup[0] in row.cues or subgroup[0] == "personality":
+                    by_subgroup[subgroup].append(row)
+                else:
+                    without_cue[subgroup] += 1
     by_trait: dict[tuple[str, float | None], list[LabelledVariant]] = defaultdict(list)
     for (trait, value, distance), own in by_subgroup.items():
         by_trait[trait, distance] += [
@@ -139,12 +153,13 @@ def compare_subgroups(
     return SubgroupsRecord(
         model=model,
         template=template,
-        voices=[
+        subgroups=[
             SubgroupRecord(
                 trait=trait,
                 value=value,
                 distance=distance,
-                n_wordings=len(own),
+                n_variants=len(own),
+                n_without_cue=without_cue[trait, value, distance],
                 change=float(np.mean([_change(row, originals) for row in own])),
                 p_value=p,
                 p_adjusted=float(q),
@@ -200,6 +215,12 @@ def calibrations(
         )
         for name, own in measured.items()
     }
+
+
+@lru_cache(maxsize=64)
+def _shared_set(cues: frozenset[str]) -> frozenset[str]:
+    """Return `cues`, the same object for equal sets: a run keeps one for each variant."""
+    return cues
 
 
 def _joined(rows: Iterable[MeasuredPrompt]) -> tuple[Floats, Bools]:

@@ -42,7 +42,7 @@ class VariantScore(PromptScore):
 
     ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is how far
     ``abs(delta)`` exceeds what sampling alone would give, and ``p_value`` the probability of a
-    difference at least as large if wording did not matter; ``p_adjusted`` is that by Benjamini
+    difference at least as large if variants had no effect; ``p_adjusted`` is that by Benjamini
     and Hochberg over all variants of the suite. All are None where the original is missing.
     """
 
@@ -58,7 +58,7 @@ class Figures:
 
     Every elasticity comes with the one that sampling noise alone would leave (``null``, the
     noise ceiling), with what it falls short of that (``excess`` = null - elasticity; 0 in
-    expectation where wording does not matter), and with a permutation p-value of the hypothesis
+    expectation where variants have no effect), and with a permutation p-value of the hypothesis
     that all prompts do equally well.
     """
 

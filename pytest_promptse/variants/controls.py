@@ -52,7 +52,7 @@ class OriginalControl:
 
     name: str = "original"
     version: str = "1"
-    voiced: bool = False
+    has_persona: bool = False
     waives: frozenset[str] = frozenset({"duplicate", "copy"})
 
     def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
@@ -79,7 +79,7 @@ class EditControl:
     edit: Edit
     waives: frozenset[str]
     version: str = "1"
-    voiced: bool = False
+    has_persona: bool = False
 
     def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
         """Yield edited originals without end."""

@@ -58,18 +58,6 @@ def words(text: str) -> list[str]:
     return [word for word in stripped if word]
 
 
-def measure(original: Sequence[str], variant: Sequence[str]) -> float:
-    """Return the distance of two lists of words, in [0, 1]; symmetric, 0 for equal lists.
-
-    One minus the normalised similarity of the two, ``2 L / (m + n)`` with L the length of their
-    longest common subsequence; that is, the words to delete and insert over all words. The
-    denominator is at least ``2 * SHORTEST``: in a prompt of six words a single added one would
-    already be a tenth of everything.
-    """
-    every = len(original) + len(variant)
-    return changed(original, variant) / max(every, 2 * SHORTEST)
-
-
 def changed(original: Sequence[str], variant: Sequence[str]) -> int:
     """Return how many words must be deleted or inserted to get from one list to the other."""
     return len(original) + len(variant) - 2 * _common(original, variant)
@@ -77,12 +65,24 @@ def changed(original: Sequence[str], variant: Sequence[str]) -> int:
 
 def compare(original: str, variant: str) -> Change:
     """Return what separates two texts."""
-    was, now = _original_words(original), words(variant)
+    return compare_words(_original_words(original), words(variant))
+
+
+def compare_words(was: Sequence[str], now: Sequence[str]) -> Change:
+    """Return what separates two lists of words, the original's first.
+
+    The distance is one minus the normalised similarity, ``2 L / (m + n)`` with L the length of the
+    longest common subsequence; that is, the words to delete and insert over all words. The
+    denominator is at least ``2 * SHORTEST``: in a prompt of six words a single added one would
+    already be a tenth of everything.
+    """
     common = _common(was, now)
     shared = sum((Counter(was) & Counter(now)).values())
+    every = len(was) + len(now)
+    # Shares of a text without words are 0.
     n, m = max(len(was), 1), max(len(now), 1)
     return Change(
-        distance=round((n + m - 2 * common) / max(n + m, 2 * SHORTEST), 6),
+        distance=round((every - 2 * common) / max(every, 2 * SHORTEST), 6),
         added_share=round((len(now) - shared) / m, 6),
         replaced_share=round((len(was) - shared) / n, 6),
         moved_share=round((shared - common) / n, 6),

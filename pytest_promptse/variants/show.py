@@ -1,15 +1,19 @@
-"""What people look at: a wording with its differences in colour, a template in words."""
+"""What people look at: a variant with its differences in colour, a template in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_promptse.variants.library import DIMENSIONS
 from pytest_promptse.variants.word_diff import word_diff
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.text import Text
 
     from pytest_promptse.variants.library import Feeling, Library
+    from pytest_promptse.variants.variant import Variant
 
 
 def difference(original: str, reworded: str) -> Text:
@@ -23,6 +27,22 @@ def difference(original: str, reworded: str) -> Text:
         else:
             shown.append(part, style="green" if kind == "new" else "")
     return shown
+
+
+def facts(variant: Variant) -> Iterator[str]:
+    """Yield lines that say what was done to a variant, how far it went and what shows in it."""
+    yield (
+        f"words: {variant.added_share:.0%} of the variant added, {variant.replaced_share:.0%} of "
+        f"the original replaced, {variant.moved_share:.0%} moved; {variant.length_ratio:.2f} times "
+        "as long"
+    )
+    if variant.operations:
+        yield f"operations: {', '.join(variant.operations)}"
+    if variant.cues:
+        # In one order, wherever they stand in the text.
+        names = [name for name in ("emotion", *DIMENSIONS) if name in variant.cues]
+        shown = (f'{name} "{" ".join(variant.cues[name].split())}"' for name in names)
+        yield f"cues: {', '.join(shown)}"
 
 
 def described(library: Library) -> dict[str, dict[str, str]]:

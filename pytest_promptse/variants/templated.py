@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.distance import measure, words
+from pytest_promptse.variants.distance import Change, compare_words, words
 from pytest_promptse.variants.document import read_document
 from pytest_promptse.variants.invariance import Finding
 
@@ -96,8 +96,8 @@ class View:
             yield Finding("template", str(error))
 
 
-def distance_of_all(texts: Sequence[tuple[str, str]]) -> float:
-    """Return the distance, in [0, 1], of several texts together.
+def change_of_all(texts: Sequence[tuple[str, str]]) -> Change:
+    """Return what separates several texts together from their originals.
 
     `texts` are pairs of what was and what is.
     """
@@ -105,7 +105,7 @@ def distance_of_all(texts: Sequence[tuple[str, str]]) -> float:
     def prose(prompts: Sequence[str]) -> list[str]:
         return [w for p in prompts for w in words(p)]
 
-    return measure(prose([was for was, _ in texts]), prose([now for _, now in texts]))
+    return compare_words(prose([was for was, _ in texts]), prose([now for _, now in texts]))
 
 
 def _regions(body: str) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from scripted_backend import ScriptedBackend
 
 from pytest_promptse.models.base import Capabilities, Usage
 from pytest_promptse.record.schema import InvocationRecord
+from pytest_promptse.record.tables import rows
 from pytest_promptse.run.gates import Scores
 from pytest_promptse.run.record_builder import RunFacts, build_record, prompt_record
 from pytest_promptse.store.run_log import (
@@ -23,7 +24,7 @@ from pytest_promptse.store.run_log import (
     LookRow,
     RewriteRow,
     RunLog,
-    SampleRow,
+    SampleRecord,
     VariantRow,
 )
 from pytest_promptse.tasks.template import Template
@@ -79,9 +80,10 @@ def row_of(suite, planned, causes, *, logprob=-2.0, answers=()):
         answers=list(answers),
         details={cause: f"first {cause}" for cause in causes if cause},
         samples=[
-            SampleRow(n=causes.count(cause), cause=cause, detail="", text=f"program {cause}")
+            SampleRecord(n=causes.count(cause), cause=cause or None, detail="", text=f"key {cause}")
             for cause in dict.fromkeys(causes)
         ],
+        texts={f"key {cause}": f"program {cause}" for cause in causes},
     )
 
 
@@ -124,6 +126,30 @@ def test_the_record_is_in_the_order_of_the_plan_whatever_was_measured_first(run_
         planned = [v for v in suite.variants if v.task.id == task.id and v.variant.distance]
         assert [variant.id for variant in task.variants] == [v.variant.id for v in planned]
         assert task.original.prompt == next(t.prompt for t in suite.tasks if t.id == task.id)
+
+
+def test_a_variant_is_recorded_with_what_was_done_and_what_shows_in_it(run_log, build):
+    suite = plan(["a"], variants=1)
+    run_log.add(suite.row)
+    done = {
+        "added_share": 0.3,
+        "replaced_share": 0.1,
+        "moved_share": 0.0,
+        "length_ratio": 1.4,
+        "operations": ["cue", "request:please"],
+        "cues": {"emotion": "Fourth coffee and counting..."},
+    }
+    for planned in suite.variants:
+        row = row_of(suite, planned, [""])
+        run_log.add(msgspec.structs.replace(row, **done) if planned.variant.distance else row)
+    record = build()
+    for variant in record.tasks[0].variants:
+        assert {name: getattr(variant, name) for name in done} == done
+    found = [row for row in rows(record, "variants") if row["distance"]]
+    assert {row["operations"] for row in found} == {"cue request:please"}
+    assert {row["cue_emotion"] for row in found} == {"Fourth coffee and counting..."}
+    assert {row["cue_technical"] for row in found} == {None}
+    assert {row["added_share"] for row in found} == {0.3}
 
 
 def test_a_stable_suite_scores_one_and_a_broken_one_loses_everything(run_log, build):
@@ -199,7 +225,7 @@ def look(suite, number, *, ended, cached):
         look=number,
         decided=ended,
         ended=ended,
-        wordings=7,
+        variants=7,
         completions=70,
         most=100,
         cached=cached,
@@ -214,7 +240,7 @@ def test_a_suite_in_rounds_says_at_which_look_it_ended(run_log, build):
     run_log.add(look(suite, 1, ended=True, cached=0))
     rounds = build().suites[0].rounds
     assert (rounds.look, rounds.looks, rounds.decided) == (2, 3, True)
-    assert (rounds.n_wordings, rounds.completions, rounds.most) == (7, 70, 100)
+    assert (rounds.n_variants, rounds.completions, rounds.most) == (7, 70, 100)
 
 
 # -- prompts and samples -----------------------------------------------------------------------

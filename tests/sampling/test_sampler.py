@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -32,7 +33,7 @@ def collect(sampler, jobs):
 # -- asking ------------------------------------------------------------------------------------
 
 
-def test_every_wording_gets_its_samples_for_one_request_each(sample, backend, job):
+def test_every_variant_gets_its_samples_for_one_request_each(sample, backend, job):
     model, jobs = backend(), [job(i, n=3) for i in range(50)]
     sampler = sample(jobs, model)
     for each in jobs:
@@ -57,7 +58,7 @@ def test_whoever_is_waited_for_is_asked_next(sample, backend, job):
     assert len(model.asks) < 30
 
 
-def test_the_same_wording_in_two_suites_is_asked_once_with_the_larger_number(sample, backend, job):
+def test_the_same_variant_in_two_suites_is_asked_once_with_the_larger_number(sample, backend, job):
     model = backend()
     sampler = sample([job(1, n=2), job(1, n=5), job(1, n=3)], model)
     assert len(sampler.wait(job(1, n=5))) == 5
@@ -224,7 +225,7 @@ def test_what_may_pass_is_tried_again_until_it_passes(sample, backend, job):
     assert sampler.progress().usage.requests == 60
 
 
-def test_one_wording_that_never_passes_fails_alone(sample, backend, job):
+def test_one_variant_that_never_passes_fails_alone(sample, backend, job):
     def poisoned(ask, _):
         if ask.prompt.user == "prompt 3":
             raise TransientError("HTTP 500")
@@ -235,7 +236,7 @@ def test_one_wording_that_never_passes_fails_alone(sample, backend, job):
     assert failed == ["HTTP 500 (tried 4 times)"]
 
 
-def test_a_wording_that_fails_in_each_of_its_requests_fails_alone(sample, backend, job):
+def test_a_variant_that_fails_in_each_of_its_requests_fails_alone(sample, backend, job):
     def poisoned(ask, _):
         if ask.prompt.user == "prompt 0":
             raise TransientError("HTTP 500")
@@ -249,7 +250,7 @@ def test_a_wording_that_fails_in_each_of_its_requests_fails_alone(sample, backen
 def test_a_request_that_cannot_be_answered_is_not_tried_again(sample, backend, job):
     def refused(ask, _):
         if int(ask.prompt.user.split()[1]) % 2:
-            raise ModelError("no completion for this wording")
+            raise ModelError("no completion for this variant")
 
     model, jobs = backend(refused), [job(i) for i in range(20)]
     had, failed = collect(sample(jobs, model), jobs)
@@ -430,3 +431,40 @@ def test_answers_that_cannot_be_kept_end_the_run_with_the_stores_error(sample, b
     sampler.close()
     assert model.closed == 1
     assert len(model.asks) < 500
+
+
+def test_progress_names_the_error_of_the_last_failed_attempt(sample, backend, job):
+    def fails_once(ask, count):
+        if count == 1:
+            raise TransientError("HTTP 503: overloaded")
+
+    sampler = sample([job(0)], backend(fails_once))
+    sampler.wait(job(0))
+    assert sampler.progress().last_error == "HTTP 503: overloaded"
+
+
+# -- completions that are too old --------------------------------------------------------------
+
+
+def test_a_failing_renewal_replaces_what_arrives_and_loses_nothing(
+    sample, store, backend, answer, job
+):
+    jobs = [job(i, n=2) for i in range(6)]
+    collect(sample(jobs, backend()), jobs)
+    renewed = [replace(each, since=time.time()) for each in jobs]
+
+    def dies_after_three(ask, count):
+        if count > 3:
+            raise FatalError("the server is gone")
+        texts = (replace(each, text="renewed") for each in answer(ask).completions)
+        return Response(completions=tuple(texts), usage=Usage(requests=1))
+
+    had, failed = collect(sample(renewed, backend(dies_after_three), concurrency=1), renewed)
+    assert (len(had), len(failed)) == (3, 3)
+    assert {each.text for answers in had for each in answers} == {"renewed"}
+    # The next run without an age limit has all of them, old and new, and requests none.
+    model = backend()
+    had, _ = collect(sample(jobs, model), jobs)
+    assert model.asks == []
+    assert sum(each.text == "renewed" for answers in had for each in answers) == 6
+    assert [len(store.completions(each.key, 2)) for each in jobs] == [2] * 6

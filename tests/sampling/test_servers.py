@@ -38,7 +38,7 @@ def ask(job):
 
 
 def asked(server):
-    """The requests for wordings, apart from those that the start took."""
+    """The requests for variants, apart from those that the start took."""
     return [
         body for body in server.requests if body["messages"][-1]["content"].startswith("prompt ")
     ]
@@ -48,7 +48,7 @@ def texts(sampler, job):
     return [completion.text for completion in sampler.wait(job)]
 
 
-def test_a_server_that_takes_n_gets_one_request_for_each_wording(sample, model, server, ask):
+def test_a_server_that_takes_n_gets_one_request_for_each_variant(sample, model, server, ask):
     jobs = [ask(number, 8) for number in range(3)]
     sampler = sample(jobs, model())
     for job in jobs:
@@ -85,7 +85,7 @@ def test_samples_are_the_same_whether_asked_for_in_one_go_or_after_a_crash(
     assert len(asked(server)) == 8
 
 
-def test_of_a_wording_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
+def test_of_a_variant_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
     sample, model, server, ask, store
 ):
     server.behaviour.ignores_n = True

@@ -1,4 +1,4 @@
-"""The measure of distance, and the bands."""
+"""The measure of distance, and the levels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.variants.distance import SHORTEST, compare, measure, words
+from pytest_promptse.variants.distance import SHORTEST, compare, compare_words, words
 from pytest_promptse.variants.library import Library
 
 SOME_WORDS = st.lists(st.sampled_from("abcdef"), max_size=70)
@@ -27,19 +27,21 @@ def longest_common(a, b):
 @settings(max_examples=60, deadline=None)
 def test_the_measure_is_one_minus_the_normalised_common_subsequence(a, b):
     every = max(len(a) + len(b), 2 * SHORTEST)
-    assert measure(a, b) == pytest.approx((len(a) + len(b) - 2 * longest_common(a, b)) / every)
+    assert compare_words(a, b).distance == pytest.approx(
+        (len(a) + len(b) - 2 * longest_common(a, b)) / every, abs=1e-6
+    )
 
 
 @given(a=SOME_WORDS, b=SOME_WORDS)
 @settings(max_examples=60, deadline=None)
 def test_the_measure_is_symmetric_between_0_and_1_and_0_for_equal_texts(a, b):
-    assert measure(a, b) == measure(b, a)
-    assert 0 <= measure(a, b) <= 1
-    assert measure(a, a) == 0
+    assert compare_words(a, b).distance == compare_words(b, a).distance
+    assert 0 <= compare_words(a, b).distance <= 1
+    assert compare_words(a, a).distance == 0
 
 
 def test_two_texts_of_full_length_with_no_word_in_common_are_at_distance_1():
-    assert measure(["a"] * SHORTEST, ["b"] * SHORTEST) == 1
+    assert compare_words(["a"] * SHORTEST, ["b"] * SHORTEST).distance == 1
 
 
 def test_words_are_told_apart_without_case_and_punctuation():
