@@ -51,9 +51,7 @@ class OddsRatioMisses:
     mean: float
 
 
-def _counts(
-    name: str, n: int, plan: Sampling, rng: np.random.Generator
-) -> tuple[Ints, Ints]:
+def _counts(name: str, n: int, plan: Sampling, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Return passes and samples of the prompts of n tasks, each of shape (n, 1 + J)."""
     n_variants = len(DISTANCES) * plan.variants
     base = _LEVEL + _DIFFICULTY * rng.normal(size=n)
