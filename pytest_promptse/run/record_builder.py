@@ -403,7 +403,7 @@ def _suite(
 
 
 def _estimates(score: SuiteScore) -> dict[str, Any]:
-    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips")
+    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio")
     found = {name: getattr(score, name) for name in names}
     return {
         "robust_of": score.robust_of,
