@@ -85,7 +85,7 @@ class IdParts(NamedTuple):
     def id_of(self, suite: Suite, subject: Subject) -> str:
         """Return the id of the item of a variant, gate or comparison of `suite`."""
         if isinstance(subject, PlannedVariant):
-            task, name = (subject.task if self.task else None), subject.variant.id
+            task, name = (subject.task if self.task else None), subject.outline.id
         else:
             # The gate of one task has its name even where other ids do not need it.
             task, name = subject.task, subject.name
@@ -519,7 +519,7 @@ def _details(
     from pytest_promptse.reports.terminal.details import render_variant  # noqa: PLC0415 - rich
 
     own = (one for one in target.suite.variants if one.task is planned.task)
-    original = next(one for one in own if one.variant.distance == 0.0)
+    original = next(one for one in own if one.outline.distance == 0.0)
     prompt, texts = run.measured_prompt(target.suite, planned)
     writer = item.config.get_terminal_writer()
     return render_variant(

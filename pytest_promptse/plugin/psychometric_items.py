@@ -194,6 +194,6 @@ def _result(
 
 def _stored(run: PromptseRun, jobs: Sequence[Job]) -> Iterator[tuple[str, Completion]]:
     for job in jobs:
-        completions = run.store.completions(job.key, 1)
-        if completions:
-            yield job.key, completions[0]
+        completion = run.stored(job)
+        if completion is not None:
+            yield job.key, completion

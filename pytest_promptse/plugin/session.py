@@ -207,14 +207,15 @@ class PromptseSession:
             for item in session.items
             if isinstance(item, PsychometricItem) and item.suite is not None
         ]
-        self.jobs = [planned.job for _, planned in selected]
-        self.jobs += [job for item in measured for job in item.jobs]
         if not selected and not measured and self._shard is None:
             return
         suites_with_gates = {
             target.suite.key for target in targets if isinstance(target.subject, PlannedGate)
         }
         try:
+            self.run.make_variants(selected)
+            self.jobs = [planned.job for _, planned in selected]
+            self.jobs += self.run.with_age_limit(job for item in measured for job in item.jobs)
             self._start(selected, suites_with_gates, measured)
         except PromptseError as error:
             self._refuse(str(error))
@@ -415,7 +416,7 @@ class PromptseSession:
             self._notices.append(f"not saved as baseline {name!r}: the run was interrupted")
             return
         missing = sum(suite.n_missing for suite in record.suites)
-        planned = sum(suite.n_wordings for suite in record.suites)
+        planned = sum(suite.n_variants for suite in record.suites)
         if missing and not self.run.settings.save_incomplete:
             self._failures.append(
                 f"not saved as baseline {name!r}: {missing} of {planned} variants were not "
@@ -509,10 +510,10 @@ def _is_first(reason: str | None, seen: set[str]) -> bool:
 
 def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]:
     """Return each variant that any of the targets needs once, with its suite."""
-    needed: dict[tuple[SuiteKey, str], tuple[Suite, PlannedVariant]] = {}
+    needed: dict[tuple[SuiteKey, tuple[str, str]], tuple[Suite, PlannedVariant]] = {}
     for target in targets:
         for planned in target.needed():
-            needed.setdefault((target.suite.key, planned.job.key), (target.suite, planned))
+            needed.setdefault((target.suite.key, planned.key), (target.suite, planned))
     return list(needed.values())
 
 

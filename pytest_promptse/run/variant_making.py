@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
+
+import msgspec
 
 from pytest_promptse import variants as variants_package
 from pytest_promptse.config.data_files import templates_dir
@@ -18,25 +17,24 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.models.base import Prompt
 from pytest_promptse.run.model_variants import Rewrite, rewrites
 from pytest_promptse.tasks.template import render
-from pytest_promptse.variants.audit import frozen
-from pytest_promptse.variants.files import folder_of, load_frozen, write
-from pytest_promptse.variants.generate import generate, measured
+from pytest_promptse.variants.audit import check_frozen, frozen
+from pytest_promptse.variants.generate import generate, measured, outlines
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.registry import REWRITERS
 from pytest_promptse.variants.rewriter import label
 from pytest_promptse.variants.templated import View, change_of_all
-from pytest_promptse.variants.variant import original, text_hash
+from pytest_promptse.variants.variant import Variant, original, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pytest_promptse.config.settings import Settings
+    from pytest_promptse.store.store import Store
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.invariance import Finding
-    from pytest_promptse.variants.variant import Variant
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +77,50 @@ class PendingTexts:
     finish: Callable[[Sequence[Variant]], VariantPrompt]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedPrompt:
+    """A prompt whose text is made when it is first needed.
+
+    Attributes
+    ----------
+    outline
+        The variant without its text.
+    make
+        Returns the prompt. Raises VariantError if its variant cannot be made, and TaskError if its
+        template cannot be rendered.
+    """
+
+    outline: Variant
+    make: Callable[[], VariantPrompt]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskVariants:
+    """The variants of a task or a template, whose texts are made together.
+
+    Attributes
+    ----------
+    outlines
+        The variants without their texts.
+    make
+        Returns the variants in the same order.
+    """
+
+    outlines: tuple[Variant, ...]
+    make: Callable[[], Sequence[Variant | Rewrite]]
+
+    @cached_property
+    def made(self) -> Sequence[Variant | Rewrite]:
+        """The variants with their texts.
+
+        Raises
+        ------
+        VariantError
+            If one cannot be made.
+        """
+        return self.make()
+
+
 class _Drawn(TypedDict):
     """What decides which variants of a task are made."""
 
@@ -89,7 +131,6 @@ class _Drawn(TypedDict):
     seed: int
     library: Library
     within: str
-    also: Callable[[str], Iterable[Finding]]
 
 
 class VariantMaker:
@@ -103,6 +144,8 @@ class VariantMaker:
         Settings of the run. They name the folder of frozen variants and the user's own library.
     create_rewriter
         Returns the rewriter of a name, given the library.
+    store
+        Returns the store, which keeps the variants that the package's own rewriters made.
     """
 
     def __init__(
@@ -110,12 +153,13 @@ class VariantMaker:
         root: Path,
         settings: Settings,
         create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
+        store: Callable[[], Store],
     ) -> None:
         self._root = root
         self._settings = settings
         self._create_rewriter = create_rewriter
+        self._store = store
         self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
-        self._unkept: dict[Path, tuple[Path, Task, Sequence[Variant]]] = {}
 
     @cached_property
     def library(self) -> Library:
@@ -129,8 +173,8 @@ class VariantMaker:
         written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
         return tuple(each.spec for each in written)
 
-    def variants_of(self, task: Task, settings: Settings) -> Sequence[Variant | Rewrite]:
-        """Return the variants of a task, without the original.
+    def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
+        """Plan the variants of a task, without the original.
 
         A variant that a model is to write is a `Rewrite`: its text comes while the run samples.
 
@@ -144,21 +188,21 @@ class VariantMaker:
         Raises
         ------
         VariantError
-            If a variant cannot be made, or a frozen one is missing, out of date or invalid.
+            If a setting cannot be used, or a frozen variant is missing or out of date.
         """
         if settings.variants_dir and not settings.aa:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
-        return self._make_once(rewriter, task, settings)
+        return self._plan(rewriter, task, settings)
 
     def prompts_of(
         self,
         task: Task,
         settings: Settings,
-        variants: Sequence[Variant | Rewrite],
+        variants: TaskVariants,
         template: Template | None,
-    ) -> tuple[VariantPrompt, ...]:
-        """Return the prompts of the original and of the variants of a task.
+    ) -> tuple[PlannedPrompt, ...]:
+        """Plan the prompts of the original and of the variants of a task.
 
         Parameters
         ----------
@@ -172,61 +216,51 @@ class VariantMaker:
 
         Raises
         ------
-        TaskError
-            If the template cannot be rendered; names file and line.
         VariantError
-            If the template has to be reworded and cannot be.
+            If the template has to be reworded and has no sentence to reword.
         """
         plain = original(task.id, task.prompt)
         if template is None or settings.perturb == "task" or settings.aa:
-            return tuple(_with_task(task, each, template) for each in (plain, *variants))
+            return _around_task(task, plain, variants, template)
         view = View.of(template)
         if view is None and settings.perturb == "both":
-            return tuple(_with_task(task, each, template) for each in (plain, *variants))
+            return _around_task(task, plain, variants, template)
         if view is None:
             raise VariantError(
                 f"{template.path}: there is no sentence in this template to reword; have the task "
                 "reworded (perturb 'task' or 'both'), or say something around it"
             )
         rewriter = self._rewriter(settings.rewriter)
-        reworded = self._make_once(rewriter, view.task, settings, view=view, within=task.prompt)
-        task_variants = variants if settings.perturb == "both" else [plain] * len(reworded)
+        reworded = self._plan(rewriter, view.task, settings, view=view, within=task.prompt)
+        of_task = variants if settings.perturb == "both" else None
         return (
-            _prompt_of_template_variant(task, plain, view, None),
+            PlannedPrompt(
+                outline=plain, make=partial(_prompt_of_template_variant, task, plain, view, None)
+            ),
             *(
-                _with_template(task, of_task, view, of_template)
-                for of_task, of_template in zip(task_variants, reworded, strict=True)
+                PlannedPrompt(
+                    outline=replace(outline, task_id=task.id),
+                    make=partial(_with_template_variant, task, of_task, view, reworded, place),
+                )
+                for place, outline in enumerate(reworded.outlines)
             ),
         )
-
-    def keep(self) -> None:
-        """Keep the variants that were made, so that later runs need not make them again.
-
-        Not called while tests are only collected, which leaves nothing behind.
-        """
-        if not self._unkept:
-            return
-        with _locked(self._kept):
-            for target, (folder, task, made) in self._unkept.items():
-                if not target.is_dir():
-                    _write_whole(folder, task, made)
-        self._unkept.clear()
 
     def _rewriter(self, name: str) -> Rewriter | LlmRewriter:
         if name not in self._rewriters:
             self._rewriters[name] = self._create_rewriter(name, self.library)
         return self._rewriters[name]
 
-    def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> Sequence[Variant]:
-        return frozen(
-            folder,
-            task,
-            self.library,
-            distances=settings.distances,
-            per_distance=settings.variants,
-        )
+    def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> TaskVariants:
+        found = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
 
-    def _make(
+        def checked() -> Sequence[Variant]:
+            check_frozen(folder, task, found, self.library)
+            return found
+
+        return TaskVariants(outlines=found, make=checked)
+
+    def _plan(
         self,
         rewriter: Rewriter | LlmRewriter,
         task: Task,
@@ -234,8 +268,8 @@ class VariantMaker:
         *,
         view: View | None = None,
         within: str = "",
-    ) -> Sequence[Variant | Rewrite]:
-        also = view.findings if view else lambda _: ()
+    ) -> TaskVariants:
+        """Plan variants: their ids now, their texts once one of them is needed."""
         drawn: _Drawn = {
             "distances": settings.distances,
             "per_distance": settings.variants,
@@ -244,52 +278,51 @@ class VariantMaker:
             "seed": settings.seed,
             "library": self.library,
             "within": within,
-            "also": also,
         }
-        if isinstance(rewriter, LlmRewriter):
-            return rewrites(task, rewriter, **drawn)
-        return generate(task, rewriter=rewriter, **drawn).variants
+        return TaskVariants(
+            outlines=outlines(task, rewriter=rewriter, **drawn),
+            make=partial(self._make, rewriter, task, settings, view, drawn),
+        )
 
-    def _make_once(
+    def _make(
         self,
         rewriter: Rewriter | LlmRewriter,
         task: Task,
         settings: Settings,
-        *,
-        view: View | None = None,
-        within: str = "",
+        view: View | None,
+        drawn: _Drawn,
     ) -> Sequence[Variant | Rewrite]:
         """Make variants, or read them from the store if the package's own rewriters made them.
 
-        They are made again if the code of the package or the library has changed. What a model is
-        to write is only planned here.
+        They are made again if the code of the package or the library has changed.
         """
-        make = partial(self._make, rewriter, task, settings, view=view, within=within)
-        if isinstance(rewriter, LlmRewriter) or rewriter.name not in REWRITERS:
+        also = view.findings if view else _no_findings
+        if isinstance(rewriter, LlmRewriter):
+            return rewrites(task, rewriter, **drawn, also=also)
+        if rewriter.name not in REWRITERS:
             # Nothing is known of the code of other packages' rewriters.
-            return make()
+            return generate(task, rewriter=rewriter, **drawn, also=also).variants
         identity = [
+            task.id,
+            task.entry_point,
             label(rewriter),
             settings.distances,
             settings.variants,
             settings.emotions,
             settings.personalities,
             settings.seed,
-            within + task.prompt,
+            drawn["within"],
+            task.prompt,
             view.template.digest if view else "",
             self._code_digest,
         ]
-        folder = self._kept / text_hash(json.dumps(identity))[:16]
-        target = folder_of(folder, task.id)
-        if target.is_dir():
-            return load_frozen(folder, task)
-        made = tuple(each for each in make() if not isinstance(each, Rewrite))
-        self._unkept[target] = (folder, task, made)
+        key = text_hash(json.dumps(identity))
+        kept = self._store().made_variants(key)
+        if kept is not None:
+            return msgspec.json.decode(kept, type=tuple[Variant, ...])
+        made = generate(task, rewriter=rewriter, **drawn, also=also).variants
+        self._store().keep_variants(key, msgspec.json.encode(made))
         return made
-
-    @property
-    def _kept(self) -> Path:
-        return self._root / self._settings.store / "variants"
 
     @cached_property
     def _code_digest(self) -> str:
@@ -303,6 +336,38 @@ class VariantMaker:
                 if path.suffix in (".py", ".yaml", ".yml", ".txt", ".json"):
                     digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
         return digest.hexdigest()
+
+
+def _no_findings(_text: str) -> Iterable[Finding]:
+    return ()
+
+
+def _around_task(
+    task: Task, plain: Variant, variants: TaskVariants, template: Template | None
+) -> tuple[PlannedPrompt, ...]:
+    """Plan the prompts of a task whose template is not reworded."""
+    return (
+        PlannedPrompt(outline=plain, make=partial(_with_task, task, plain, template)),
+        *(
+            PlannedPrompt(
+                outline=outline, make=partial(_with_task_variant, task, variants, place, template)
+            )
+            for place, outline in enumerate(variants.outlines)
+        ),
+    )
+
+
+def _with_task_variant(
+    task: Task, variants: TaskVariants, place: int, template: Template | None
+) -> VariantPrompt:
+    return _with_task(task, variants.made[place], template)
+
+
+def _with_template_variant(
+    task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants, place: int
+) -> VariantPrompt:
+    inner = of_task.made[place] if of_task else original(task.id, task.prompt)
+    return _with_template(task, inner, view, reworded.made[place])
 
 
 def _with_task(task: Task, variant: Variant | Rewrite, template: Template | None) -> VariantPrompt:
@@ -369,23 +434,3 @@ def _prompt_of_template_variant(
 def _whole_text(made: VariantPrompt) -> str:
     system, user = made.prompt.system, made.prompt.user
     return user if system is None else f"{system}\n\n{user}"
-
-
-def _write_whole(folder: Path, task: Task, made: Sequence[Variant]) -> None:
-    """Write the variants of a task so that a run that is killed leaves none or all of them."""
-    unfinished = folder.with_name(f"{folder.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    write(unfinished, task, made)
-    target = folder_of(folder, task.id)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder_of(unfinished, task.id).rename(target)
-    shutil.rmtree(unfinished)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from making the same variants at the same time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -198,15 +198,19 @@ class Dispatcher:
     async def _start_backend(self) -> Capabilities:
         retry_policy = self._context.retry_policy
         if isinstance(self._backend, Remote):
-            async for attempt in attempts(retry_policy=retry_policy):
+            async for attempt in attempts(retry_policy=retry_policy, failed=self._note_attempt):
                 with attempt:
                     capabilities = await self._backend.reach(self._guard_probe)
             return capabilities
         async with self._context.starting:
-            async for attempt in attempts(retry_policy=retry_policy):
+            async for attempt in attempts(retry_policy=retry_policy, failed=self._note_attempt):
                 with attempt:
                     capabilities = await self._backend.start()
             return capabilities
+
+    def _note_attempt(self, error: TransientError) -> None:
+        """Keep the error for the progress line."""
+        self._context.writer.post(partial(self._context.failures.add_attempt, error))
 
     @asynccontextmanager
     async def _guard_probe(self, request: Request) -> AsyncIterator[RequestUsage]:
@@ -264,7 +268,9 @@ class Dispatcher:
         context, job = self._context, batch.active.job
         settled = batch.n
         try:
-            async for attempt in attempts(retry_policy=context.retry_policy, rest=limiter.rest):
+            async for attempt in attempts(
+                retry_policy=context.retry_policy, rest=limiter.rest, failed=self._note_attempt
+            ):
                 with attempt:
                     response = await self._request(batch, limiter)
             usable = {c.index: c for c in response.completions if c.index in batch.samples}
@@ -342,6 +348,7 @@ class Dispatcher:
             seed=job.seed,
             form=self._capabilities.form,
             template=job.template,
+            since=job.since,
         )
         self._context.store.add_usage(self._context.run, response.usage)
         return len(samples)

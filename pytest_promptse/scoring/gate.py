@@ -28,6 +28,9 @@ _LABELS = {
 }
 
 
+_LARGE = 1000.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Gate:
     """One decision.
@@ -81,7 +84,7 @@ def judge_gate(
         fails only if both intervals lie on the wrong side, passes only if both lie on the right
         side or on the threshold, and is inconclusive otherwise.
     null
-        The noise ceiling: the figure expected of a model to which wording does not matter. A
+        The noise ceiling: the figure expected of a model on which variants have no effect. A
         threshold above it gets a warning.
     samples, original_samples
         Samples per variant and of the original that the figure rests on, for that warning.
@@ -223,7 +226,8 @@ def _label(name: str) -> str:
 
 
 def _shown(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}"
+    # Only the limits of an odds ratio can be large.
+    return f"{value:.{digits}f}" if abs(value) < _LARGE else f"{value:.0e}"
 
 
 def _digits(*values: float) -> int:
@@ -261,7 +265,7 @@ def _ceiling_warning(
         return ()
     start = (
         f"the threshold {_shown(threshold)} for {label} is above the noise ceiling "
-        f"{_shown(null)}: a model to which wording does not matter would score {_shown(null)}"
+        f"{_shown(null)}: a model on which variants have no effect would score {_shown(null)}"
     )
     if threshold >= 1.0:
         return (f"{start}, and no number of samples lifts it to 1",)

@@ -19,12 +19,12 @@ def ids(result: pytest.RunResult) -> list[str]:
     return [line.partition("[")[2].rstrip("]") for line in result.outlines if "::" in line]
 
 
-def test_a_mark_becomes_one_item_per_wording_and_the_gates(run):
+def test_a_mark_becomes_one_item_per_variant_and_the_gates(run):
     collected = ids(run("--collect-only", "-q", *REFERENCE))
     original, *variants = collected[:4]
     assert original == "original"
-    for distance, wording in zip((0.1, 0.2, 0.3), variants, strict=True):
-        assert re.fullmatch(rf"d{distance}-[a-z]+-[a-z]+\.[a-z]+\.[a-z]+-0", wording)
+    for distance, variant in zip((0.1, 0.2, 0.3), variants, strict=True):
+        assert re.fullmatch(rf"d{distance}-[a-z]+-[a-z]+\.[a-z]+\.[a-z]+-0", variant)
     assert collected[4:] == ["elasticity-d0.1", "elasticity-d0.2", "elasticity-d0.3", "auc-e"]
 
 
@@ -61,7 +61,7 @@ def test_a_gate_fails_in_one_line(run, answers, programs):
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_wording_fails_only_below_its_own_floor(run, answers, programs):
+def test_a_variant_fails_only_below_its_own_floor(run, answers, programs):
     model = answers({0.1: [programs.wrong], 0.2: [programs.wrong, programs.right]})
     run("--promptse-model", model).assert_outcomes(passed=8)
     result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6")
@@ -75,13 +75,13 @@ def test_gates_measure_what_was_deselected(run):
     result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
 
 
-def test_a_wording_can_run_without_its_original(run):
+def test_a_variant_can_run_without_its_original(run):
     result = run("-k", "d0.2 and not elasticity", *REFERENCE)
     result.assert_outcomes(passed=1, deselected=7)
     result.stdout.fnmatch_lines(["*1 of 4 variants*"])
 
 
-def test_verbose_shows_passes_of_every_wording(run):
+def test_verbose_shows_passes_of_every_variant(run):
     result = run("-v", *REFERENCE)
     result.stdout.fnmatch_lines(["*[[]original[]] MEASURED (2/2)*"])
 
@@ -242,7 +242,7 @@ def test_what_no_file_can_hold_is_written_out_and_is_the_same_from_the_store(
         assert variant["details"]["exception"].endswith("ValueError: \\ud800 é")
 
 
-def test_a_wording_nobody_answered_is_an_error_and_not_a_zero(run, pytester, answers):
+def test_a_variant_nobody_answered_is_an_error_and_not_a_zero(run, pytester, answers):
     model = answers({})
     path = pytester.path / "answers.jsonl"
     kept = [line for line in path.read_text().splitlines() if "d0.2" not in line]
