@@ -153,7 +153,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     whatever the tasks are like that were not seen. ``speaks_for`` says what varies in them:
     ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
     ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
-    ``shortfall`` and ``flips`` are explained in the documentation on gates.
+    ``shortfall``, ``flips`` and ``odds_ratio`` are explained in the documentation on gates.
     """
 
     id: str
@@ -186,6 +186,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     robust_of: int | None = None
     shortfall: EstimateRecord | None = None
     flips: EstimateRecord | None = None
+    odds_ratio: EstimateRecord | None = None
     speaks_for: str | None = None
     answers: AnswersRecord | None = None
     p_value: float | None = None

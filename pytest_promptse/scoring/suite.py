@@ -191,6 +191,7 @@ def score_suite(
         robust_of=subset_size(scores),
         shortfall=extra["shortfall"],
         flips=extra["flips"],
+        odds_ratio=extra["odds_ratio"],
         speaks_for=speaks_for,
         ess_median=_ess_median(scores),
         light=light,

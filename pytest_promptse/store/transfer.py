@@ -130,8 +130,8 @@ def contents(store: Store) -> Contents:
     now = time.time()
     with store.database.read() as connection:
         rows = connection.execute(
-            "SELECT key, (SELECT count(*) FROM completion WHERE completion.wording = wording.id) "
-            "FROM wording"
+            "SELECT key, (SELECT count(*) FROM completion WHERE completion.variant = variant.id) "
+            "FROM variant"
         )
         return Contents(completions=dict(rows.fetchall()), time=now)
 

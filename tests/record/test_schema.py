@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 import pytest_promptse.record.schema as record_module
 from pytest_promptse.cli.main import main
-from pytest_promptse.record.compressed import CompressedTasks
-from pytest_promptse.record.files import encode
+from pytest_promptse.record.files import CompressedTasks, encode
 from pytest_promptse.record.schema import json_schema
 
 SHIPPED = Path(record_module.__file__).with_name("record.schema.json")
