@@ -275,7 +275,7 @@ class VariantMaker:
             judge = self.entailment
             soft = SOFT_RULES if judge else frozenset()
             doubts = check_frozen(folder, task, found, self.library, soft=soft)
-            return [
+            return tuple(
                 DoubtedText(
                     task=task,
                     variant=variant,
@@ -286,7 +286,7 @@ class VariantMaker:
                 if variant.id in doubts
                 else variant
                 for variant in found
-            ]
+            )
 
         return TaskVariants(outlines=found, make=checked)
 
