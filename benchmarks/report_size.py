@@ -18,9 +18,10 @@ from time import perf_counter
 
 import msgspec
 
-from pytest_promptse.record.schema import PromptRecord, Record, SampleRecord, TaskRecord, decode
+from pytest_promptse.record.schema import PromptRecord, Record, TaskRecord, decode
 from pytest_promptse.reports.html.embedded_data import embed
 from pytest_promptse.reports.html.html import render
+from pytest_promptse.store.run_log import SampleRecord
 
 _SAMPLES = 8
 _WORDS = [a + b for a in ("new", "cur", "my", "all", "the") for b in ("item", "val", "res", "tmp")]

@@ -59,11 +59,10 @@ class CommonSubset:
     def recorded(self, entry: ComparedEntry, key: TaskKey, *, mode: Mode) -> RecordedTask:
         """Return a task as `mode` scores it."""
         light = mode == "light"
-        original = entry.tasks[key].original
         variants = {v.id: recorded(v, light=light) for v in self.variants(entry, key)}
         return RecordedTask(
             task_id=key[1],
-            original=recorded(original, light=light) if original else None,
+            original=recorded(entry.originals[key], light=light),
             variants={name: variant for name, variant in variants.items() if variant is not None},
         )
 

@@ -161,8 +161,7 @@ def term_density(text: str) -> float:
 def _emotion_variants(subset: CommonSubset, entry: ComparedEntry) -> Iterator[_EmotionVariant]:
     known = entry.source.record.emotions
     for key in subset.tasks:
-        original = entry.tasks[key].original
-        assert original is not None, "entries hold tasks with their originals"
+        original = entry.originals[key]
         for variant in subset.variants(entry, key):
             if variant.emotion in known:
                 yield _EmotionVariant(key, original, variant, known[variant.emotion])

@@ -19,7 +19,13 @@ from pytest_promptse.reports.escaping import escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.record.schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
+    from pytest_promptse.record.schema import (
+        PromptRecord,
+        Record,
+        SubgroupsRecord,
+        SuiteRecord,
+        TaskRecord,
+    )
 
 TaskKey: TypeAlias = tuple[str, str]
 """Suite and task."""
@@ -48,8 +54,9 @@ class NamedRecord:
 class ComparedEntry:
     """One model, through one template, in one run.
 
-    ``size`` is in billions of parameters; it and ``family`` are None where the model's name does
-    not tell and nobody said. ``tasks`` are those whose original was measured.
+    ``size`` is in billions of parameters. It and ``family`` are None if neither the model's name
+    nor the user gives them. ``tasks`` are those whose original was measured, and ``originals`` has
+    these originals.
     """
 
     label: str
@@ -60,6 +67,7 @@ class ComparedEntry:
     size: float | None
     suites: Mapping[str, SuiteRecord]
     tasks: Mapping[TaskKey, TaskRecord]
+    originals: Mapping[TaskKey, PromptRecord]
     subgroups: SubgroupsRecord | None
 
     @property
@@ -103,6 +111,7 @@ def entries_of(
             tasks = {(t.suite, t.id): t for t in asked(record, series) if t.original is not None}
             if not tasks:
                 continue
+            originals = {(t.suite, t.id): t.original for t in tasks.values() if t.original}
             subgroups = (v for v in record.subgroups if (v.model, v.template) == (model, template))
             own.append(
                 ComparedEntry(
@@ -116,6 +125,7 @@ def entries_of(
                         s.id: s for s in record.suites if (s.model, s.template) == (model, template)
                     },
                     tasks=tasks,
+                    originals=originals,
                     subgroups=next(subgroups, None),
                 )
             )

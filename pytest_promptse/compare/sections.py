@@ -44,6 +44,8 @@ def leaderboard(study: Study) -> Section:
                 *(one.elasticity[d] for d in distances),
                 one.excess,
                 one.sensitivity,
+                one.odds_ratio.value,
+                one.odds_ratio.ci95,
                 one.entry.family,
                 one.entry.size,
             )
@@ -61,6 +63,8 @@ def leaderboard(study: Study) -> Section:
         *(Column(title=f"E({d:g})", key=f"elasticity_{d:g}", brief=False) for d in distances),
         Column(title="excess", key="excess", kind="signed", brief=False),
         Column(title="|ΔPass|", key="sensitivity", brief=False),
+        Column(title="odds ratio", key="odds_ratio", brief=False),
+        Column(title="95 %", key="odds_ratio_ci95", kind="interval", brief=False),
         text("family", "family", brief=False),
         Column(title="size, 10⁹", key="size", kind="count", brief=False),
     )

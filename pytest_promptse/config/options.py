@@ -378,6 +378,14 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
+            "min_odds_ratio",
+            option_types.above(0),
+            None,
+            "odds ratio (variants against originals, by a mixed model) under which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
             "interval",
             option_types.choice("tasks", "tasks+emotions"),
             "tasks",

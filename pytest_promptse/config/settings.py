@@ -69,6 +69,7 @@ class Settings:
     min_robust_pass: float | None
     max_shortfall: float | None
     max_flips: float | None
+    min_odds_ratio: float | None
     interval: Literal["tasks", "tasks+emotions"]
     gate: Literal["point", "confident"]
     inconclusive: Literal["pass", "fail", "skip"]

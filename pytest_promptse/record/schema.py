@@ -14,7 +14,7 @@ import msgspec
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record.psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
-from pytest_promptse.store.run_log import ShardRow  # noqa: TC001 - msgspec reads it
+from pytest_promptse.store.run_log import SampleRecord, ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
@@ -153,7 +153,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     whatever the tasks are like that were not seen. ``speaks_for`` says what varies in them:
     ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
     ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
-    ``shortfall`` and ``flips`` are explained in the documentation on gates.
+    ``shortfall``, ``flips`` and ``odds_ratio`` are explained in the documentation on gates.
     """
 
     id: str
@@ -186,6 +186,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     robust_of: int | None = None
     shortfall: EstimateRecord | None = None
     flips: EstimateRecord | None = None
+    odds_ratio: EstimateRecord | None = None
     speaks_for: str | None = None
     answers: AnswersRecord | None = None
     p_value: float | None = None
@@ -207,18 +208,6 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     def n_missing(self) -> int:
         """The number of planned variants that were not measured."""
         return (self.rounds.n_variants if self.rounds else self.n_variants) - self.n_measured
-
-
-class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
-
-    ``text`` is a key of ``TaskRecord.texts``: their program, or the completion without a program.
-    """
-
-    n: int
-    cause: str | None
-    detail: str
-    text: str
 
 
 class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):

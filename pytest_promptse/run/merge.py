@@ -18,7 +18,6 @@ from pytest_promptse.store.run_log import (
     ErrorRow,
     OutcomeRow,
     RunLog,
-    SampleRow,
     ShardRow,
     ShardSuiteRow,
     SuiteRow,
@@ -330,14 +329,7 @@ def _rows(task: TaskRecord) -> Iterator[VariantRow]:
             cues=getattr(prompt, "cues", {}),
             rewriter=getattr(prompt, "rewriter", ""),
             details=prompt.details,
-            samples=[
-                SampleRow(
-                    n=sample.n,
-                    cause=sample.cause or "",
-                    detail=sample.detail,
-                    text=task.texts[sample.text],
-                )
-                for sample in prompt.samples
-            ],
+            samples=prompt.samples,
+            texts={one.text: task.texts[one.text] for one in prompt.samples},
             tokens=tokens,
         )

@@ -100,7 +100,7 @@ class PlannedGate:
     ----------
     name
         ``auc-e``, ``elasticity-d0.3``, ``excess``, ``loss``, ``squared-sensitivity``,
-        ``robust-pass``, ``shortfall`` or ``flips``.
+        ``robust-pass``, ``shortfall``, ``flips`` or ``odds-ratio``.
     threshold
         None if the gate only reports its figure.
     distances
@@ -232,6 +232,7 @@ class Suite:
             "robust-pass": chosen.min_robust_pass,
             "shortfall": chosen.max_shortfall,
             "flips": chosen.max_flips,
+            "odds-ratio": chosen.min_odds_ratio,
         }
         whole += [
             PlannedGate(name=name, threshold=threshold, distances=chosen.distances)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +14,7 @@ from scipy.stats import false_discovery_control
 from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models.base import token_cost
-from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.files import CompressedTasks
 from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
@@ -34,7 +33,6 @@ from pytest_promptse.record.schema import (
     RewritingRecord,
     RobustnessRecord,
     RoundsRecord,
-    SampleRecord,
     SuiteRecord,
     TaskRecord,
     TemplateRecord,
@@ -81,7 +79,6 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.library import Emotion
 
 # Enough to tell one task's texts apart, short enough to repeat for every sample.
-_KEY_DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -406,7 +403,7 @@ def _suite(
 
 
 def _estimates(score: SuiteScore) -> dict[str, Any]:
-    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips")
+    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio")
     found = {name: getattr(score, name) for name in names}
     return {
         "robust_of": score.robust_of,
@@ -522,16 +519,12 @@ def _task(
         losses=_losses(score.causes) if score else {},
         original=original,
         variants=variants,
-        texts={_key(sample.text): sample.text for row in rows for sample in row.samples},
+        texts={key: text for row in rows for key, text in row.texts.items()},
     )
 
 
 def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
     """Return one measured prompt without scores, and the texts that its samples refer to."""
-    samples = [
-        SampleRecord(n=one.n, cause=one.cause or None, detail=one.detail, text=_key(one.text))
-        for one in row.samples
-    ]
     found = PromptRecord(
         node=row.node,
         prompt=row.text,
@@ -542,9 +535,9 @@ def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
         ess=None,
         causes=_count_causes(row),
         details=row.details,
-        samples=samples,
+        samples=row.samples,
     )
-    return found, {_key(one.text): one.text for one in row.samples}
+    return found, row.texts
 
 
 def _count_causes(row: VariantRow) -> dict[str, int]:
@@ -585,10 +578,6 @@ def _draws(row: VariantRow) -> list[DrawRecord]:
         DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens, answer=answer)
         for cause, logprob, n_tokens, answer in draws
     ]
-
-
-def _key(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:

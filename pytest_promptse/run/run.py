@@ -402,7 +402,9 @@ class PromptseRun:
             with self._show_progress(self.sampler.progress) as show:
                 tick = partial(self._tick, show)
                 planned = self._with_text(planned, tick)
-                completions = self.sampler.wait(planned.job, tick=tick)
+                self.sampler.wait(planned.job, tick=tick)
+            job = planned.job
+            completions = self.store.completions(job.key, job.n, since=job.since)
             judged = self._judge.judge(
                 planned, completions, self.sampler.capabilities(suite.model), check
             )
@@ -509,7 +511,7 @@ class PromptseRun:
         jobs = self.with_age_limit(jobs)
         self.sampler.request(jobs)
         with self._show_progress(self.sampler.progress) as tick:
-            return {job.key: self.sampler.wait(job, tick=tick)[0] for job in jobs}
+            return {job.key: self.sampler.completions(job, tick=tick)[0] for job in jobs}
 
     def log_error(self, where: str, error: NotScoredError) -> None:
         """Log that the item `where` could not be measured."""

@@ -92,6 +92,15 @@ class _Shared:
         self.known = b""
 
 
+class _Argument:
+    """The result of a call that returned one of its arguments."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
 class Candidate:
     # The program's entry point, used in the jail; made by ``SandboxPool.load``.
     #
@@ -468,7 +477,7 @@ class Candidate:
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: PLR0911 - one for each
+    def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: C901, PLR0911 - one for each
         if operation == wire.REFERENCE:
             return self._build_reference(parts)
         if operation == wire.PROXY:
@@ -489,6 +498,8 @@ class Candidate:
             if type(number) is not int or number < 0:
                 raise wire.WireError("a shared container is malformed")
             return _Shared(number, value)
+        if operation == wire.ARGUMENT:
+            return _Argument(*parts)
         raise wire.WireError("an operation is unknown")
 
     def _build_reference(self, parts: list[Any]) -> Any:
@@ -561,7 +572,7 @@ class Candidate:
                         self._apply(args, kwargs, changed)
                         self._answers += 1
                         self._raise_failed_assertion()
-                        return value
+                        return args[value.place] if type(value) is _Argument else value
                     case (str(kind), BaseException() as error, str(text), changed):
                         self._apply(args, kwargs, changed)
                         self._answers += 1

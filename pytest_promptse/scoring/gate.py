@@ -28,6 +28,9 @@ _LABELS = {
 }
 
 
+_LARGE = 1000.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Gate:
     """One decision.
@@ -228,7 +231,8 @@ def _label(name: str) -> str:
 
 
 def _shown(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}"
+    # Only the limits of an odds ratio can be large.
+    return f"{value:.{digits}f}" if abs(value) < _LARGE else f"{value:.0e}"
 
 
 def _digits(*values: float) -> int:

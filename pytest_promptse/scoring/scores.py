@@ -122,9 +122,10 @@ class SuiteScore(SuiteFigures):
     """A suite: the mean over its tasks, each distance over the tasks that have it.
 
     ``loss``, ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants), ``shortfall``
-    and ``flips`` are defined in `robustness`. ``speaks_for`` says what the intervals cover.
-    ``pass_at_1`` is the mean pass rate of the originals, ``ess_median`` the median effective
-    sample size over all prompts; ``tasks`` are in the order they were given in.
+    and ``flips`` are defined in `robustness`, ``odds_ratio`` in the module of that name.
+    ``speaks_for`` says what the intervals cover. ``pass_at_1`` is the mean pass rate of the
+    originals, ``ess_median`` the median effective sample size over all prompts; ``tasks`` are in
+    the order they were given in.
     """
 
     n_tasks: int
@@ -140,6 +141,7 @@ class SuiteScore(SuiteFigures):
     robust_of: int
     shortfall: Estimate
     flips: Estimate
+    odds_ratio: Estimate
     speaks_for: SpeaksFor
     ess_median: float | None
     light: SuiteFigures

@@ -254,7 +254,8 @@ def _gaps(
 
 
 def _z(prompt: ScoredPrompt) -> Floats:
-    assert prompt.z is not None
+    if prompt.z is None:
+        raise ValueError("the original has log-probabilities, and one of its variants has none")
     return prompt.z
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import time
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
@@ -91,6 +92,21 @@ class _HeaderLine(msgspec.Struct, frozen=True, kw_only=True):
     format: str
 
 
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store holds at one time, so that later additions can be exported alone.
+
+    Attributes
+    ----------
+    completions
+        Number of completions by the key of the variant.
+    time
+        Seconds since the epoch.
+    """
+
+    completions: dict[str, int]
+    time: float
+
+
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """What an import added to a store."""
 
@@ -109,7 +125,20 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 _Line = VariantLine | VerdictLine | CapabilitiesLine
 
 
-def export_store(store: Store, path: Path, *, model: str | None = None) -> Imported:
+def contents(store: Store) -> Contents:
+    """Return what the store holds now, for ``export_store(…, beyond=…)``."""
+    now = time.time()
+    with store.database.read() as connection:
+        rows = connection.execute(
+            "SELECT key, (SELECT count(*) FROM completion WHERE completion.variant = variant.id) "
+            "FROM variant"
+        )
+        return Contents(completions=dict(rows.fetchall()), time=now)
+
+
+def export_store(
+    store: Store, path: Path, *, model: str | None = None, beyond: Contents | None = None
+) -> Imported:
     """Write completions, verdicts and capabilities to `path`, and return how many.
 
     The file is complete or absent: it is written under another name first.
@@ -122,6 +151,8 @@ def export_store(store: Store, path: Path, *, model: str | None = None) -> Impor
         An existing file is replaced.
     model
         Export only the completions of this ``BACKEND:NAME``.
+    beyond
+        Export only variants with more completions than these, and newer verdicts.
 
     Raises
     ------
@@ -135,7 +166,7 @@ def export_store(store: Store, path: Path, *, model: str | None = None) -> Impor
         path.parent.mkdir(parents=True, exist_ok=True)
         with _opened(part, "wb", compressed=path.suffix == ".gz") as file:
             file.write(encoder.encode(_HeaderLine(format=FORMAT)) + b"\n")
-            for line in _lines(store, model):
+            for line in _lines(store, model, beyond):
                 file.write(encoder.encode(line) + b"\n")
                 count += _size(line)
         part.replace(path)
@@ -173,7 +204,7 @@ def _opened(path: Path, mode: Literal["rb", "wb"], *, compressed: bool) -> IO[by
     return path.open(mode)
 
 
-def _lines(store: Store, model: str | None) -> Iterator[_Line]:
+def _lines(store: Store, model: str | None, beyond: Contents | None) -> Iterator[_Line]:
     with store.database.read() as connection:
         for values in connection.execute("SELECT identity, value FROM capabilities").fetchall():
             yield CapabilitiesLine(identity=values[0], value=values[1])
@@ -190,9 +221,13 @@ def _lines(store: Store, model: str | None) -> Iterator[_Line]:
                 (id_,),
             ).fetchall()
             fields: dict[str, Any] = dict(zip(names, row, strict=True))
+            if beyond and len(completions) == beyond.completions.get(fields["key"]):
+                continue
             yield VariantLine(**fields, completions=[StoredSample(*each) for each in completions])
         verdicts = connection.execute(
-            "SELECT check_id, program, cause, detail, seconds, created FROM verdict"
+            "SELECT check_id, program, cause, detail, seconds, created FROM verdict "
+            "WHERE created >= ?",
+            (beyond.time if beyond else 0.0,),
         )
         for check, program, cause, detail, seconds, created in verdicts:
             yield VerdictLine(

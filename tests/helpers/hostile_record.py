@@ -17,7 +17,6 @@ from pytest_promptse.record.schema import (
     RankedRecord,
     RankingRecord,
     Record,
-    SampleRecord,
     SubgroupRecord,
     SubgroupsRecord,
     SuiteRecord,
@@ -25,6 +24,7 @@ from pytest_promptse.record.schema import (
     UsageRecord,
     VariantRecord,
 )
+from pytest_promptse.store.run_log import SampleRecord
 
 ATTACKS = (
     "<script>window.owned = 1</script>",

@@ -51,12 +51,6 @@ def programs() -> SimpleNamespace:
     return SimpleNamespace(right=RIGHT, wrong=WRONG, raises=RAISES)
 
 
-@pytest.fixture(autouse=True)
-def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes that tests start share the bytecode of what they import."""
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-
-
 @pytest.fixture
 def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
     """Run pytest with the plugin in a process of its own."""

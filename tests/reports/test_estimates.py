@@ -20,6 +20,12 @@ def test_every_figure_stands_with_both_intervals():
     assert "share of tasks that flip" not in found
 
 
+def test_large_limits_of_an_odds_ratio_are_shown_as_powers_of_ten():
+    odds = EstimateRecord(value=0.8, ci95=(0.5, 123456.7), exact=(0.0, 123456.7))
+    found = {one.label: one for one in estimates(suite(odds_ratio=odds))}
+    assert found["odds ratio of variants"][1:] == ("0.80", "0.50–1e+05", "0.00–1e+05")  # noqa: RUF001
+
+
 def test_what_intervals_speak_for_is_said_once():
     suites = [suite(speaks_for="tasks"), suite(speaks_for="tasks"), suite(speaks_for="reruns")]
     assert list(scopes(suites)) == [

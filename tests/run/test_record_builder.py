@@ -24,7 +24,7 @@ from pytest_promptse.store.run_log import (
     LookRow,
     RewriteRow,
     RunLog,
-    SampleRow,
+    SampleRecord,
     VariantRow,
 )
 from pytest_promptse.tasks.template import Template
@@ -80,9 +80,10 @@ def row_of(suite, planned, causes, *, logprob=-2.0, answers=()):
         answers=list(answers),
         details={cause: f"first {cause}" for cause in causes if cause},
         samples=[
-            SampleRow(n=causes.count(cause), cause=cause, detail="", text=f"program {cause}")
+            SampleRecord(n=causes.count(cause), cause=cause or None, detail="", text=f"key {cause}")
             for cause in dict.fromkeys(causes)
         ],
+        texts={f"key {cause}": f"program {cause}" for cause in causes},
     )
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import (
         PromptRecord,
         Record,
-        SampleRecord,
         TaskRecord,
         VariantRecord,
     )
+    from pytest_promptse.store.run_log import SampleRecord
 
 LIMIT_BYTES = 4_500_000
 """Limit of the embedded data, for pages of up to 6 MB with tables and figures."""

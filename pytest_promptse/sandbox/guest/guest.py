@@ -311,12 +311,18 @@ class Guest:
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
         before = _snapshot((args, kwargs)) if track else b""
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
         except TypeError as error:
             inner = error.__traceback__ and error.__traceback__.tb_next
             if inner is None and not _binds(function, args, kwargs):
                 raise _UnbindableError(error) from None
             raise
+        else:
+            if track and (type(result) in _SHARED or _is_array(result)):
+                for place, argument in enumerate(args):
+                    if argument is result:
+                        return wire.Built(wire.ARGUMENT, (place,))
+            return result
         finally:
             if track and _snapshot((args, kwargs)) != before:
                 self.changed = [
