@@ -277,14 +277,14 @@ class PromptseRun:
         """
         pairs = list(selected)
         Random(os.getpid()).shuffle(pairs)  # noqa: S311 - no secret
-        problems = set()
+        problems: dict[str, Exception] = {}
         for suite, planned in pairs:
             try:
                 planned.variant  # noqa: B018 - makes the text
             except (VariantError, TaskError) as error:
-                problems.add(f"{suite.id}: {error}")
+                problems[f"{suite.id}: {error}"] = error
         if problems:
-            raise VariantError("\n".join(sorted(problems)))
+            raise VariantError("\n".join(sorted(problems))) from next(iter(problems.values()))
 
     def estimate(
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()

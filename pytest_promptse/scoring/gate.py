@@ -104,17 +104,22 @@ def judge_gate(
         text = _comparison(label, value, threshold)
     elif ci95 is None:
         verdict = "inconclusive"
-        text = f"{label} {_shown(value)} has no interval, so {_shown(threshold)} is not decided"
+        text = (
+            f"{label} {_shown(value)} has no interval to compare with the threshold "
+            f"{_shown(threshold)}"
+        )
     else:
         plain = _side(ci95, threshold, direction)
         sure = plain if exact is None else _side(exact, threshold, direction)
         verdict = plain if plain == sure else "inconclusive"
-        text = _confident_message(label, value, threshold, ci95, verdict)
+        narrower = "samples" if name == "pass-rate" else "samples or tasks"
+        text = _confident_message(label, value, threshold, ci95, verdict, narrower=narrower)
         if exact is not None and plain != "inconclusive" and verdict == "inconclusive":
+            digits = _digits(value, threshold)
             text = (
-                f"{label} {_shown(value)}, 95 % interval [{_shown(ci95[0])}, {_shown(ci95[1])}] "
-                f"for tasks like these, does not decide {_shown(threshold)}: with tasks not seen "
-                f"it is [{_shown(exact[0])}, {_shown(exact[1])}]"
+                f"{label} {_shown(value, digits)}, 95 % interval {_range(ci95)} for tasks like "
+                f"these; for tasks outside the suite as well, the interval {_range(exact)} "
+                f"contains the threshold {_shown(threshold, digits)}. More tasks would narrow it"
             )
     return Gate(
         name=name,
@@ -234,12 +239,25 @@ def _comparison(label: str, value: float, threshold: float) -> str:
 
 
 def _confident_message(
-    label: str, value: float, threshold: float, ci95: Interval, verdict: Verdict
+    label: str,
+    value: float,
+    threshold: float,
+    ci95: Interval,
+    verdict: Verdict,
+    *,
+    narrower: str,
 ) -> str:
-    interval = f"[{_shown(ci95[0])}, {_shown(ci95[1])}]"
     if verdict == "inconclusive":
-        return f"{label} {_shown(value)} {interval} does not decide {_shown(threshold)}"
-    return f"{_comparison(label, value, threshold)}, 95 % interval {interval}"
+        digits = _digits(value, threshold)
+        return (
+            f"{label} {_shown(value, digits)}, but its 95 % interval ({_range(ci95)}) contains the "
+            f"threshold {_shown(threshold, digits)}. More {narrower} would narrow it"
+        )
+    return f"{_comparison(label, value, threshold)}, 95 % interval {_range(ci95)}"
+
+
+def _range(interval: Interval) -> str:
+    return f"{_shown(interval[0])} to {_shown(interval[1])}"
 
 
 def _ceiling_warning(
