@@ -130,7 +130,7 @@ def test_the_record_says_where_a_suite_stopped(pytester):
 def test_a_suite_that_is_not_clear_goes_on_to_the_end(run, pytester, open_model):
     result = run(*AUTO, "--promptse-model", open_model)
     result.assert_outcomes(passed=ALL + GATES, warnings=0)
-    result.stdout.fnmatch_lines([f"*does not decide {FLOOR:.2f}*"])
+    result.stdout.fnmatch_lines([f"*contains the threshold {FLOOR:.2f}*"])
     [found] = measured(pytester, "--promptse-model", open_model)["suites"]
     assert (found["rounds"]["look"], found["rounds"]["decided"]) == (2, False)
     assert found["verdict"] == "inconclusive"

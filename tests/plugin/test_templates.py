@@ -105,7 +105,15 @@ def test_the_record_tells_templates_apart(prompts, run, pytester):
 
 def test_each_template_has_gates_of_its_own(prompts, run, pytester, programs):
     model = templated(pytester, {"plain": programs.right, "wordy": programs.wrong})
-    result = run("--promptse-model", model, *BOTH, "--promptse-min-pass-rate", "0.5")
+    result = run(
+        "--promptse-model",
+        model,
+        *BOTH,
+        "--promptse-min-pass-rate",
+        "0.5",
+        "--promptse-gate",
+        "point",
+    )
     result.assert_outcomes(passed=12, failed=4)
     failed = re.findall(r"FAILED .*\[(\w+)-", result.stdout.str())
     assert failed == ["wordy"] * 4
