@@ -110,7 +110,7 @@ def sample(chosen: argparse.Namespace, arguments: Mapping[str, str]) -> tuple[fl
         # The engine is loaded, and its graphs are captured, when the capabilities are known.
         sampler.capabilities(backend.spec)
         began = time.perf_counter()
-        completions = [one for job in jobs for one in sampler.wait(job)]
+        completions = [one for job in jobs for one in sampler.completions(job)]
         seconds = time.perf_counter() - began
         sampler.close()
     tokens = sum(one.n_tokens or 0 for one in completions)

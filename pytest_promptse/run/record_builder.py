@@ -14,7 +14,7 @@ from scipy.stats import false_discovery_control
 from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models.base import token_cost
-from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.files import CompressedTasks
 from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (

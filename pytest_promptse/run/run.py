@@ -277,14 +277,14 @@ class PromptseRun:
         """
         pairs = list(selected)
         Random(os.getpid()).shuffle(pairs)  # noqa: S311 - no secret
-        problems = set()
+        problems: dict[str, Exception] = {}
         for suite, planned in pairs:
             try:
                 planned.variant  # noqa: B018 - makes the text
             except (VariantError, TaskError) as error:
-                problems.add(f"{suite.id}: {error}")
+                problems[f"{suite.id}: {error}"] = error
         if problems:
-            raise VariantError("\n".join(sorted(problems)))
+            raise VariantError("\n".join(sorted(problems))) from next(iter(problems.values()))
 
     def estimate(
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
@@ -405,7 +405,9 @@ class PromptseRun:
             with self._show_progress(self.sampler.progress) as show:
                 tick = partial(self._tick, show)
                 planned = self._with_text(planned, tick)
-                completions = self.sampler.wait(planned.job, tick=tick)
+                self.sampler.wait(planned.job, tick=tick)
+            job = planned.job
+            completions = self.store.completions(job.key, job.n, since=job.since)
             judged = self._judge.judge(
                 planned, completions, self.sampler.capabilities(suite.model), check
             )
@@ -512,7 +514,7 @@ class PromptseRun:
         jobs = self.with_age_limit(jobs)
         self.sampler.request(jobs)
         with self._show_progress(self.sampler.progress) as tick:
-            return {job.key: self.sampler.wait(job, tick=tick)[0] for job in jobs}
+            return {job.key: self.sampler.completions(job, tick=tick)[0] for job in jobs}
 
     def log_error(self, where: str, error: NotScoredError) -> None:
         """Log that the item `where` could not be measured."""

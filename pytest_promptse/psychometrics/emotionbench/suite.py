@@ -79,7 +79,8 @@ class EmotionBenchSettings(IntervalGateSettings, frozen=True, kw_only=True):
     counterparts
         Whether the positive counterparts of the situations are measured too.
     method
-        ``cluster`` takes situations as observations, ``paper`` runs.
+        ``cluster`` takes situations as observations, ``paper`` runs. ``paper`` also scores imported
+        scales as plain sums, where ``cluster`` follows their keys.
     min_delta_positive, max_delta_positive, min_delta_negative, max_delta_negative
         Bounds on the response in the expected direction: how far positive affect falls, and how
         far negative affect rises.
@@ -445,4 +446,5 @@ def _scales(
     for name in wanted:
         if name not in known:
             raise SettingsError(f"{settings.scales} has no scale {name!r}{nearest(name, known)}")
-    return {name: known[name] for name in wanted}
+    is_paper = settings.method == "paper"
+    return {name: known[name].plain() if is_paper else known[name] for name in wanted}
