@@ -158,8 +158,6 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
         values["compare_missing"] = "fail" if values["compare_fail"] else "warn"
     _check_together(values, origin)
     _check_shard(values, origin)
-    if values["gate"] is None:
-        values["gate"] = "confident" if values["adaptive"] else "point"
     return Settings(**values)
 
 

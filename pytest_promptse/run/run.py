@@ -277,14 +277,14 @@ class PromptseRun:
         """
         pairs = list(selected)
         Random(os.getpid()).shuffle(pairs)  # noqa: S311 - no secret
-        problems = set()
+        problems: dict[str, Exception] = {}
         for suite, planned in pairs:
             try:
                 planned.variant  # noqa: B018 - makes the text
             except (VariantError, TaskError) as error:
-                problems.add(f"{suite.id}: {error}")
+                problems[f"{suite.id}: {error}"] = error
         if problems:
-            raise VariantError("\n".join(sorted(problems)))
+            raise VariantError("\n".join(sorted(problems))) from next(iter(problems.values()))
 
     def estimate(
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
@@ -354,6 +354,7 @@ class PromptseRun:
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
         oldest = self.store.oldest(keys, since=self._since)
+        batch_cost = self.store.batch_cost(keys)
         self._sampler = Sampler(
             self.store,
             [
@@ -376,7 +377,9 @@ class PromptseRun:
         )
         self._sampler.start()
         cached = self._sampler.progress().cached
-        self.run_log.add(CachedRow(process=os.getpid(), cached=cached, oldest=oldest))
+        self.run_log.add(
+            CachedRow(process=os.getpid(), cached=cached, oldest=oldest, batch_cost=batch_cost)
+        )
 
     def measure(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf

@@ -13,7 +13,7 @@ import msgspec
 
 from pytest_promptse import variants as variants_package
 from pytest_promptse.config.data_files import templates_dir
-from pytest_promptse.errors import VariantError
+from pytest_promptse.errors import PromptseError, VariantError
 from pytest_promptse.models.base import Prompt
 from pytest_promptse.run.model_variants import Rewrite, rewrites
 from pytest_promptse.tasks.template import render
@@ -300,8 +300,16 @@ class VariantMaker:
         if isinstance(rewriter, LlmRewriter):
             return rewrites(task, rewriter, **drawn, also=also)
         if rewriter.name not in REWRITERS:
-            # Nothing is known of the code of other packages' rewriters.
-            return generate(task, rewriter=rewriter, **drawn, also=also).variants
+            # Nothing is known of the code of other packages' rewriters, so nothing is kept.
+            try:
+                return generate(task, rewriter=rewriter, **drawn, also=also).variants
+            except PromptseError:
+                raise
+            except Exception as error:
+                raise VariantError(
+                    f"task {task.id!r}: the rewriter {label(rewriter)} raised {error!r}; "
+                    "--full-trace shows where"
+                ) from error
         identity = [
             task.id,
             task.entry_point,

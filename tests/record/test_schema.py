@@ -55,7 +55,8 @@ def recorded(tmp_path_factory, fork_server):
     """A record as a run writes it: a suite file, three tasks, the reference as model."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "sums.promptse.yaml").write_text(
-        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, max_excess: 0.2}\n"
+        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, "
+        "max_excess: 0.2, gate: point}\n"
         "tasks:\n"
         + "".join(
             f"  - id: {name}\n"

@@ -172,3 +172,21 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
         assert made.pending is None
         assert made.prompt.user.count("Phew!") == texts
         assert made.variant.id == each.variant.id
+
+
+class Broken:
+    name, version, has_persona, waives = "broken", "1", False, frozenset()
+
+    def candidates(self, request):
+        raise KeyError(request.distance)
+
+
+def test_an_error_of_another_packages_rewriter_is_named_and_keeps_its_traceback(tmp_path):
+    chosen = settings(variants=2)
+    maker = VariantMaker(tmp_path, chosen, lambda _name, _library: Broken(), lambda: None)
+    planned = maker.variants_of(TASK, chosen)
+    with pytest.raises(
+        VariantError, match=r"the rewriter broken/1 raised KeyError\(0\.1\)"
+    ) as error:
+        planned.make()
+    assert isinstance(error.value.__cause__, KeyError)
