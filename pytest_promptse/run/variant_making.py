@@ -125,7 +125,7 @@ class TaskVariants:
 
 
 class _Drawn(TypedDict):
-    """What decides which variants of a task are made."""
+    """The inputs that determine the variants of a task."""
 
     distances: Sequence[float]
     per_distance: int
@@ -228,13 +228,13 @@ class VariantMaker:
         variants
             The variants of the task.
         template
-            The prompt template around the task, or None. It is reworded if ``perturb`` in
+            The prompt template around the task, or None. Variants of it are made if ``perturb`` in
             `settings` says so.
 
         Raises
         ------
         VariantError
-            If the template has to be reworded and has no sentence to reword.
+            If variants of the template are required and it has no sentence.
         """
         plain = original(task.id, task.prompt)
         if template is None or settings.perturb == "task" or settings.aa:
