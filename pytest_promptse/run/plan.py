@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import TaskError
+from pytest_promptse.errors import TaskError, VariantError
 from pytest_promptse.models.base import Decoding, completion_key, derive_seed
 from pytest_promptse.sampling.job import Job
 from pytest_promptse.scoring.sequential import planned_looks
@@ -40,6 +40,8 @@ class PlannedVariant:
         The samples to take of it.
     task_text
         The task as the prompt words it, without the template around it.
+    control
+        Whether it is a control variant: measured beside the variants, and part of no gate.
     pending
         The texts that a model has still to write; None for a variant that has its text. Until
         they are written, `job` has the original's prompt and a key that no completion has.
@@ -49,6 +51,7 @@ class PlannedVariant:
     variant: Variant
     job: Job
     task_text: str
+    control: bool = False
     pending: PendingTexts | None = None
 
     @property
@@ -117,6 +120,8 @@ class Suite:
         The tasks in the order of the mark or file.
     variants
         The originals and variants of all tasks, in the order in which they are judged.
+    controls
+        The control variants of all tasks, which no gate needs.
     template
         The prompt template around the task, or None.
     line
@@ -128,6 +133,7 @@ class Suite:
     settings: Settings
     tasks: tuple[Task, ...]
     variants: tuple[PlannedVariant, ...]
+    controls: tuple[PlannedVariant, ...] = ()
     template: Template | None = None
     line: int | None = None
 
@@ -148,6 +154,7 @@ class Suite:
             template_source=source,
             tasks=[task.id for task in self.tasks],
             n_wordings=len(self.variants),
+            n_controls=len(self.controls),
             distances=list(chosen.distances),
             mode=chosen.mode,
             weighting=chosen.weighting,
@@ -360,6 +367,8 @@ def plan_suite(
     ------
     TaskError
         If two tasks share an id.
+    VariantError
+        If a control variant has the id of a variant.
     """
     decoding = Decoding(
         temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens
@@ -370,7 +379,9 @@ def plan_suite(
     for task in tasks:
         for own in prompts[task.id]:
             variant, prompt = own.variant, own.prompt
-            seed = derive_seed(settings.seed, task.id, variant.distance, variant.index)
+            # A control variant has a seed of its own, so its samples are independent.
+            kind = (settings.control,) if own.control else ()
+            seed = derive_seed(settings.seed, task.id, variant.distance, variant.index, *kind)
             key = completion_key(_identity_for(task, identity), prompt, decoding, seed)
             job = Job(
                 key=key if own.pending is None else f"pending-{key}",
@@ -390,17 +401,36 @@ def plan_suite(
                     variant=variant,
                     job=job,
                     task_text=own.task_text,
+                    control=own.control,
                     pending=own.pending,
                 )
             )
+    _check_variant_ids(suite_id, variants)
     suite = Suite(
         id=suite_id,
         model=model,
         settings=settings,
         tasks=tasks,
-        variants=tuple(variants),
+        variants=tuple(planned for planned in variants if not planned.control),
+        controls=tuple(planned for planned in variants if planned.control),
         template=template,
         line=line,
     )
     # Judge each round before the next one is requested.
-    return replace(suite, variants=tuple(sorted(suite.variants, key=suite.round_of)))
+    return replace(
+        suite,
+        variants=tuple(sorted(suite.variants, key=suite.round_of)),
+        controls=tuple(sorted(suite.controls, key=suite.round_of)),
+    )
+
+
+def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> None:
+    """Raise VariantError if a control variant has the id of a variant, as frozen ones may."""
+    known = {planned.key for planned in variants if not planned.control}
+    for planned in variants:
+        if planned.control and planned.key in known:
+            raise VariantError(
+                f"{suite_id}: task {planned.task.id!r} has a variant {planned.variant.id}, which "
+                "is what a control variant is called; give control none, since the variants have "
+                "no emotion or persona"
+            )

@@ -21,12 +21,13 @@ from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import frozen
 from pytest_promptse.variants.files import folder_of, load_frozen, write
 from pytest_promptse.variants.generate import generate, measured
+from pytest_promptse.variants.length_control import length_matched
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.registry import REWRITERS
 from pytest_promptse.variants.rewriter import label
 from pytest_promptse.variants.templated import View, change_of_all
-from pytest_promptse.variants.variant import original, text_hash
+from pytest_promptse.variants.variant import Variant, original, text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.invariance import Finding
-    from pytest_promptse.variants.variant import Variant
+
+_WITHOUT_VOICE = frozenset(REWRITERS) - {"rules"}
+"""The built-in rewriters whose variants have no emotion and no persona."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +55,8 @@ class VariantPrompt:
         The messages that are sent.
     task_text
         The task as the prompt words it.
+    control
+        Whether it is a length-matched control variant.
     pending
         The texts that a model has still to write; None if there are none. Until they are written,
         variant and prompt have the original's text.
@@ -60,6 +65,7 @@ class VariantPrompt:
     variant: Variant
     prompt: Prompt
     task_text: str
+    control: bool = False
     pending: PendingTexts | None = None
 
 
@@ -77,6 +83,19 @@ class PendingTexts:
 
     rewrites: tuple[Rewrite, ...]
     finish: Callable[[Sequence[Variant]], VariantPrompt]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _PendingControl:
+    """A control variant that is made once the text of the variant beside it is written.
+
+    ``variant`` is the control variant without its text. ``match`` returns it, given the written
+    variant.
+    """
+
+    rewrite: Rewrite
+    variant: Variant
+    match: Callable[[Variant], Variant]
 
 
 class _Drawn(TypedDict):
@@ -148,6 +167,12 @@ class VariantMaker:
         """
         if settings.variants_dir and not settings.aa:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
+        if settings.control != "none" and settings.rewriter in _WITHOUT_VOICE:
+            raise VariantError(
+                f"control {settings.control}: variants by {settings.rewriter!r} have no emotion or "
+                "persona to tell from their length; take rewriter rules or llm:BACKEND:NAME, or "
+                "give control none"
+            )
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
         return self._make_once(rewriter, task, settings)
 
@@ -178,24 +203,36 @@ class VariantMaker:
             If the template has to be reworded and cannot be.
         """
         plain = original(task.id, task.prompt)
-        if template is None or settings.perturb == "task" or settings.aa:
-            return tuple(_with_task(task, each, template) for each in (plain, *variants))
-        view = View.of(template)
-        if view is None and settings.perturb == "both":
-            return tuple(_with_task(task, each, template) for each in (plain, *variants))
+        view = None
+        if template is not None and settings.perturb != "task" and not settings.aa:
+            view = View.of(template)
+            if view is None and settings.perturb == "template":
+                raise VariantError(
+                    f"{template.path}: there is no sentence in this template to reword; have the "
+                    "task reworded (perturb 'task' or 'both'), or say something around it"
+                )
         if view is None:
-            raise VariantError(
-                f"{template.path}: there is no sentence in this template to reword; have the task "
-                "reworded (perturb 'task' or 'both'), or say something around it"
+            controls = self._controls(task, variants, settings)
+            return (
+                *(_with_task(task, each, template) for each in (plain, *variants)),
+                *(_as_control(_with_task(task, each, template)) for each in controls),
             )
         rewriter = self._rewriter(settings.rewriter)
         reworded = self._make_once(rewriter, view.task, settings, view=view, within=task.prompt)
-        task_variants = variants if settings.perturb == "both" else [plain] * len(reworded)
+        controls = self._controls(view.task, reworded, settings, view=view)
+        plain_tasks: Sequence[Variant | Rewrite | _PendingControl] = [plain] * len(reworded)
+        task_variants, task_controls = plain_tasks, plain_tasks[: len(controls)]
+        if settings.perturb == "both":
+            task_variants, task_controls = variants, self._controls(task, variants, settings)
         return (
             _prompt_of_template_variant(task, plain, view, None),
             *(
                 _with_template(task, of_task, view, of_template)
                 for of_task, of_template in zip(task_variants, reworded, strict=True)
+            ),
+            *(
+                _as_control(_with_template(task, of_task, view, of_template))
+                for of_task, of_template in zip(task_controls, controls, strict=True)
             ),
         )
 
@@ -216,6 +253,45 @@ class VariantMaker:
         if name not in self._rewriters:
             self._rewriters[name] = self._create_rewriter(name, self.library)
         return self._rewriters[name]
+
+    def _controls(
+        self,
+        task: Task,
+        variants: Sequence[Variant | Rewrite],
+        settings: Settings,
+        *,
+        view: View | None = None,
+    ) -> Sequence[Variant | _PendingControl]:
+        """Return a control variant for each of `variants` of a task, or of a template's `view`."""
+        if settings.control == "none":
+            return ()
+        match = partial(
+            length_matched,
+            task,
+            library=self.library,
+            also=view.findings if view else lambda _: (),
+        )
+        known = [each for each in variants if not isinstance(each, Rewrite)]
+        if len(known) == len(variants):
+            identity = [
+                settings.control,
+                task.prompt,
+                [(each.id, each.seed, each.rewriter, text_hash(each.text)) for each in known],
+                view.template.digest if view else "",
+                self._code_digest,
+            ]
+            return self._kept_or_made(task, identity, lambda: match(known))
+        return [
+            _PendingControl(
+                rewrite=each,
+                variant=replace(
+                    each.variant, emotion=None, personality=None, rewriter=settings.control
+                ),
+                match=lambda written: match([written])[0],
+            )
+            for each in variants
+            if isinstance(each, Rewrite)
+        ]
 
     def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> Sequence[Variant]:
         return frozen(
@@ -279,11 +355,21 @@ class VariantMaker:
             view.template.digest if view else "",
             self._code_digest,
         ]
+        return self._kept_or_made(
+            task,
+            identity,
+            lambda: tuple(each for each in make() if not isinstance(each, Rewrite)),
+        )
+
+    def _kept_or_made(
+        self, task: Task, identity: Sequence[object], make: Callable[[], tuple[Variant, ...]]
+    ) -> tuple[Variant, ...]:
+        """Return the variants that `identity` decides, from the store or made and to be kept."""
         folder = self._kept / text_hash(json.dumps(identity))[:16]
         target = folder_of(folder, task.id)
         if target.is_dir():
             return load_frozen(folder, task)
-        made = tuple(each for each in make() if not isinstance(each, Rewrite))
+        made = make()
         self._unkept[target] = (folder, task, made)
         return made
 
@@ -305,33 +391,68 @@ class VariantMaker:
         return digest.hexdigest()
 
 
-def _with_task(task: Task, variant: Variant | Rewrite, template: Template | None) -> VariantPrompt:
+def _as_control(made: VariantPrompt) -> VariantPrompt:
+    """Return a prompt, and what it becomes once its texts are written, as a control variant."""
+    pending = made.pending
+    if pending is not None:
+        written = pending.finish
+        pending = replace(pending, finish=lambda texts: replace(written(texts), control=True))
+    return replace(made, control=True, pending=pending)
+
+
+def _rewrite_of(pending: Rewrite | _PendingControl) -> Rewrite:
+    """Return the text that a variant waits for; a control variant waits for that beside it."""
+    return pending.rewrite if isinstance(pending, _PendingControl) else pending
+
+
+def _written(pending: Rewrite | _PendingControl, text: Variant) -> Variant:
+    return pending.match(text) if isinstance(pending, _PendingControl) else text
+
+
+def _with_task(
+    task: Task, variant: Variant | Rewrite | _PendingControl, template: Template | None
+) -> VariantPrompt:
     """Return the prompt of a variant of the task in `template`."""
-    if not isinstance(variant, Rewrite):
+    if isinstance(variant, Variant):
         return _prompt(task, variant, template)
 
-    def finish(written: Sequence[Variant]) -> VariantPrompt:
-        return _prompt(task, written[0], template)
+    def finish(texts: Sequence[Variant]) -> VariantPrompt:
+        return _prompt(task, _written(variant, texts[0]), template)
 
-    sketch = finish([replace(variant.variant, text=task.prompt)])
-    return replace(sketch, pending=PendingTexts(rewrites=(variant,), finish=finish))
+    sketch = _prompt(task, replace(variant.variant, text=task.prompt), template)
+    pending = PendingTexts(rewrites=(_rewrite_of(variant),), finish=finish)
+    return replace(sketch, pending=pending)
 
 
 def _with_template(
-    task: Task, of_task: Variant | Rewrite, view: View, of_template: Variant | Rewrite
+    task: Task,
+    of_task: Variant | Rewrite | _PendingControl,
+    view: View,
+    of_template: Variant | Rewrite | _PendingControl,
 ) -> VariantPrompt:
     """Return the prompt of a variant of the template around a variant of the task."""
 
-    def finish(written: Sequence[Variant]) -> VariantPrompt:
-        texts = iter(written)
-        inner = next(texts) if isinstance(of_task, Rewrite) else of_task
-        outer = next(texts) if isinstance(of_template, Rewrite) else of_template
+    def with_texts(inner: Variant, outer: Variant) -> VariantPrompt:
         return _prompt_of_template_variant(task, inner, view, outer)
 
-    pending = tuple(each for each in (of_task, of_template) if isinstance(each, Rewrite))
+    def finish(written: Sequence[Variant]) -> VariantPrompt:
+        texts = iter(written)
+        return with_texts(
+            of_task if isinstance(of_task, Variant) else _written(of_task, next(texts)),
+            of_template if isinstance(of_template, Variant) else _written(of_template, next(texts)),
+        )
+
+    def unwritten(each: Variant | Rewrite | _PendingControl) -> Variant:
+        if isinstance(each, Variant):
+            return each
+        return replace(each.variant, text=_rewrite_of(each).request.task.prompt)
+
+    pending = tuple(
+        _rewrite_of(each) for each in (of_task, of_template) if not isinstance(each, Variant)
+    )
     if not pending:
         return finish([])
-    sketch = finish([replace(each.variant, text=each.request.task.prompt) for each in pending])
+    sketch = with_texts(unwritten(of_task), unwritten(of_template))
     return replace(sketch, pending=PendingTexts(rewrites=pending, finish=finish))
 
 
