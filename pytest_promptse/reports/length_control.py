@@ -31,11 +31,31 @@ class ControlCells(NamedTuple):
     control_added: str
 
 
-def control_sentences(suites: Sequence[SuiteRecord]) -> Iterator[str]:
-    """Yield for each suite with a control what is left of its loss, with the suite's name."""
+def control_lines(suites: Sequence[SuiteRecord], *, verbose: bool) -> Iterator[str]:
+    """Yield what is left of the loss of each suite with a control, for the terminal.
+
+    Suites that lose nothing share one line, unless `verbose`, which adds the figures by distance.
+    """
+    stable = []
     for suite in suites:
-        if suite.control is not None:
-            yield f"{label(suite)}: {control_sentence(suite.control)}"
+        control = suite.control
+        if control is None:
+            continue
+        if not verbose and control.loss is not None and control.loss < _LEAST_LOSS:
+            stable.append(label(suite))
+            continue
+        yield f"{label(suite)}: {control_sentence(control)}"
+        if verbose:
+            for row in control_rows(control):
+                words = f", {row.added} and {row.control_added} words added" if row.added else ""
+                yield (
+                    f"  distance {row.distance}: loss {row.loss}, of the control "
+                    f"{row.control_loss}, left {row.left}{words}"
+                )
+    if stable:
+        n = len(stable)
+        what = stable[0] if n == 1 else f"{n} suites"
+        yield f"{what}: no loss on average, so none for length to explain (-v shows the figures)"
 
 
 def control_sentence(control: ControlRecord) -> str:
@@ -54,17 +74,21 @@ def control_sentence(control: ControlRecord) -> str:
         )
         return f"{found}{missing}."
     found = f"Of the loss of {_figure(loss)}, {_estimate(left)} is left once length is taken away"
-    low, high = left.ci95 or (None, None)
-    if low is not None and low > 0:
-        return f"{found}{missing}: it is not due to the added text alone."
-    if high is not None and high < 0:
-        return (
-            f"{found}{missing}: control variants of the same length lose more, "
-            f"{_figure(control.control_loss)}."
-        )
-    if left.value > 0:
-        return f"{found}{missing}: the length explains the rest, and may explain all of it."
-    return f"{found}{missing}: the length explains all of it."
+    return f"{found}{missing}: {_in_words(control, left.value, left.ci95)}."
+
+
+def _in_words(control: ControlRecord, left: float, interval: Interval | None) -> str:
+    """Return what the interval of what is left says; limits count as they are printed."""
+    if interval is None:
+        return "the length explains the rest"
+    if interval[0] >= _LEAST_LOSS:
+        return "it is not due to the added text alone"
+    if interval[1] <= -_LEAST_LOSS:
+        more = _figure(control.control_loss)
+        return f"control variants of the same length lose more, {more}"
+    if left >= _LEAST_LOSS:
+        return "the length explains the rest, and may explain all of it"
+    return "the length explains all of it"
 
 
 def control_rows(control: ControlRecord) -> list[ControlCells]:
