@@ -6,9 +6,10 @@ import json
 
 import jsonschema
 import pytest
-from conftest import answer, wording_ids
 
 from pytest_promptse.record.schema import json_schema
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.generate import generate
 
 CONTROLS = [f"d{distance}-neutral-0" for distance in ("0.1", "0.2", "0.3")]
 CONTROL = ("--promptse-control", "neutral")
@@ -18,18 +19,16 @@ CONTROL = ("--promptse-control", "neutral")
 def model(pytester, programs, slug):
     """Variants are solved at 0.1 alone and controls always."""
     prompt = (pytester.path / "test_slug.py").read_text().split('"""')[1]
-    chosen = {
-        name: programs.wrong if name.startswith(("d0.2", "d0.3")) else programs.right
-        for name in wording_ids("test_slugify", prompt)
-    } | dict.fromkeys(CONTROLS, programs.right)
+    made = generate(Task(id="test_slugify", prompt=prompt), per_distance=1).variants
+    chosen = {one.id: programs.right if one.distance == 0.1 else programs.wrong for one in made}
+    chosen |= dict.fromkeys(["original", *CONTROLS], programs.right)
+    lines = [
+        {"task_id": "test_slugify", "variant_id": name, "index": index, "text": program}
+        for name, program in chosen.items()
+        for index in range(2)
+    ]
     path = pytester.path / "answers.jsonl"
-    path.write_text(
-        "".join(
-            answer("test_slugify", name, index, program)
-            for name, program in chosen.items()
-            for index in range(2)
-        )
-    )
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return f"replay:{path}"
 
 

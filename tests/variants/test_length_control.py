@@ -49,7 +49,8 @@ def test_a_control_shows_no_emotion_and_no_persona_and_is_no_copy():
         assert (control.emotion, control.personality, dict(control.cues)) == (None, None, {})
         assert not any(snippet in control.text for snippet in felt)
         assert "`add(a, b)`" in control.text
-        assert "return the sum of both numbers. Keep the code short and plain" in control.text
+        assert "return the sum of both numbers." in control.text
+        assert "Keep the code short and plain" in control.text
 
 
 def test_a_control_repeats_what_rules_did_to_the_request():
@@ -77,8 +78,8 @@ def test_the_same_variants_have_the_same_controls():
 def test_a_language_without_neutral_sentences_is_refused():
     german = Task(
         id="summe",
-        prompt="Schreibe eine Funktion, die die Summe der Zahlen einer Liste bildet und "
-        "zurückgibt. Leere Listen ergeben null.",
+        prompt="Schreibe eine Funktion `summe(zahlen)`, die die Summe der Zahlen einer Liste "
+        "bildet und zurückgibt. Leere Listen ergeben null.",
     )
     [variant] = generate(TASK, per_distance=1, distances=(0.1,)).variants
     variant = replace(variant, rewriter="llm:paid:model/1")
