@@ -44,8 +44,9 @@ def length_matched(
 
     Beside a variant by ``rules`` the neutral one repeats all of its decisions: the form of the
     request, the block, the places. Beside any other variant the neutral sentences stand before the
-    original. Of several candidates the one with the nearest number of added words is taken; the
-    first that differs by at most one word ends the search.
+    original. Of several candidates the first is taken that no other control variant equals and
+    whose number of added words differs by at most one. There are few neutral texts of a few words,
+    so beside many light variants a text may repeat: its samples are still its own.
 
     Parameters
     ----------
@@ -61,11 +62,11 @@ def length_matched(
     Raises
     ------
     VariantError
-        If the library has no neutral sentences in the language of the task, or there are too few
-        of them for as many different variants.
+        If the library has no neutral sentences in the language of the task, or `also` speaks
+        against all candidates.
     """
     rewriter = RulesRewriter(library=library or Library.load(), control=CONTROL)
-    taken = {task.prompt}
+    taken: set[str] = set()
     made = []
     for variant in variants:
         control = _matched(task, variant, rewriter, taken, also)
@@ -82,32 +83,31 @@ def _matched(
     also: Callable[[str], Iterable[Finding]],
 ) -> Variant:
     target = added_words(task.prompt, variant.text)
-    best: tuple[int, Draft] | None = None
+    best: tuple[bool, bool, int] | None = None
+    chosen: Draft | None = None
     for draft in _candidates(task, variant, rewriter, target):
         off = abs(added_words(task.prompt, draft.text) - target)
-        if (best is not None and off >= best[0]) or draft.text in taken:
+        rank = (off > _TOLERANCE, draft.text in taken, off)
+        if (best is not None and rank >= best) or any(True for _ in also(draft.text)):
             continue
-        if any(True for _ in also(draft.text)):
-            continue
-        best = (off, draft)
-        if off <= _TOLERANCE:
+        best, chosen = rank, draft
+        if not (rank[0] or rank[1]):
             break
-    if best is None:
+    if chosen is None:
         raise VariantError(
-            f"task {task.id!r}: no neutral text of {target} words for {variant.id}; leave the "
-            "control out or ask for fewer variants"
+            f"task {task.id!r}: no neutral text of {target} words can stand beside {variant.id}; "
+            "give control none"
         )
-    draft = best[1]
     return Variant(
         task_id=task.id,
-        text=draft.text,
+        text=chosen.text,
         distance=variant.distance,
         index=variant.index,
-        operations=draft.operations,
+        operations=chosen.operations,
         seed=variant.seed,
         rewriter=label(rewriter),
         original=text_hash(task.prompt),
-        **measured(compare(task.prompt, draft.text)),
+        **measured(compare(task.prompt, chosen.text)),
     )
 
 
