@@ -39,9 +39,9 @@ def recorded(rates: Rates, plan: Sampling, rng: np.random.Generator) -> list[Rec
     return [
         RecordedTask(
             task_id=f"task-{index}",
-            original=_wording(p[index], 0.0, plan.original_samples),
+            original=_variant(p[index], 0.0, plan.original_samples),
             variants={
-                f"d{d:g}-{k}": _wording(v[index, at, k], d, plan.samples)
+                f"d{d:g}-{k}": _variant(v[index, at, k], d, plan.samples)
                 for at, d in enumerate(DISTANCES)
                 for k in range(plan.variants)
             },
@@ -50,7 +50,7 @@ def recorded(rates: Rates, plan: Sampling, rng: np.random.Generator) -> list[Rec
     ]
 
 
-def _wording(rate: float, distance: float, n: int) -> RecordedPrompt:
+def _variant(rate: float, distance: float, n: int) -> RecordedPrompt:
     return RecordedPrompt(distance=distance, n=n, pass_rate=rate, score=rate, ess=float(n))
 
 

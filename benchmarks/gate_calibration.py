@@ -245,7 +245,7 @@ def single_rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     ]
     jobs = [pool.submit(single_in_rounds, task, gap, plan, effort) for plan, task, gap in cases]
     return table(
-        ("preset", "wordings", *_ROUNDS),
+        ("preset", "variants", *_ROUNDS),
         (
             (plan.name, task, _gap(gap), *map(_percent, job.result().shares))
             for (plan, task, gap), job in zip(cases, jobs, strict=True)

@@ -176,7 +176,7 @@ class Bias:
 
 
 def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
-    """Measure the mean excess sensitivity of pass rates where wording does not matter."""
+    """Measure the mean excess sensitivity of pass rates where variants have no effect."""
     rng = generator(effort.seed, "bias", plan.name)
     values = measure(draw_tasks("stable", plan, effort.truth // plan.variants, rng), plan, rng)
     return {
@@ -191,7 +191,7 @@ def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
 def softexec_bias(
     weighting: Weighting, plan: Sampling, effort: Effort, *, level: float = 0.0
 ) -> Bias:
-    """Measure the mean excess sensitivity of SoftExec where wording does not matter.
+    """Measure the mean excess sensitivity of SoftExec where variants have no effect.
 
     The log-probabilities of each prompt are lowered by a constant of its own, drawn with standard
     deviation `level` in nats.

@@ -3,7 +3,7 @@
     python benchmarks/latency_server.py PROGRAMS.json [--latency 0.2] [--room 64] [--ignore-n]
 
 ``PROGRAMS.json`` maps a function's name to the program that is answered where a prompt asks for
-it. Of four samples one is wrong, and no two wordings get the same programs. Requests beyond the
+it. Of four samples one is wrong, and no two variants get the same programs. Requests beyond the
 room wait. Prints its address, then serves until its input ends, then prints what it saw.
 """
 
@@ -68,12 +68,12 @@ class DispatcherContext:
         n = 1 if self.ignore_n else numbers.get(b"n", 1)
         names = [name.decode() for name in _FUNCTION.findall(body)]
         name = next((each for each in reversed(names) if each in self.programs), "one")
-        wording = zlib.crc32(body[: body.find(b'"seed"')])
+        prompt = zlib.crc32(body[: body.find(b'"seed"')])
         choices = []
         for number in range(n):
             kind = (numbers.get(b"seed", 0) + number) % DISTINCT
             program = self.programs.get(name, "") if kind else f"def {name}(*_):\n    return None\n"
-            mark = f"_ = ({wording}, {kind})"
+            mark = f"_ = ({prompt}, {kind})"
             choices.append(
                 {
                     "index": number,

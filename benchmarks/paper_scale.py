@@ -2,8 +2,8 @@
 
     python benchmarks/paper_scale.py [--tasks N] [--workers N]
 
-164 tasks, 30 wordings at each of 3 distances and the original: 14,924 wordings of 16 completions
-each, 4 of them distinct and no two wordings alike: 238,784 completions, 59,696 programs to judge.
+164 tasks, 30 variants at each of 3 distances and the original: 14,924 variants of 16 completions
+each, 4 of them distinct and no two variants alike: 238,784 completions, 59,696 programs to judge.
 A quarter of the programs is wrong. Prints the time, the rate and the peak memory of the run.
 """
 
@@ -35,7 +35,7 @@ def test_humaneval(task, candidate):
 
 
 def write_completions(path: Path, tasks: int) -> int:
-    """Write the completions of every wording to `path` and return how many there are."""
+    """Write the completions of every variant to `path` and return how many there are."""
     written = 0
     with path.open("w") as file:
         for task in humaneval.tasks(limit=tasks):
@@ -81,7 +81,7 @@ def main() -> None:
     [suite] = record["suites"]
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(
-        f"{suite['n_measured']} wordings, {completions} completions: {seconds:.0f} s, "
+        f"{suite['n_measured']} variants, {completions} completions: {seconds:.0f} s, "
         f"{completions / seconds:.0f} completions/s, peak {peak:.0f} MiB in the largest process; "
         f"pass@1 {suite['pass_at_1']:.3f}, AUC-E {suite['auc_e']:.3f}"
     )

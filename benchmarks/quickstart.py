@@ -2,8 +2,8 @@
 
     python benchmarks/quickstart.py
 
-Prints both times and what the runs sampled; the suite is 20 tasks with 1 + 3 x 4 wordings each,
-8 samples of a wording and 32 of an original, unless its own settings say otherwise.
+Prints both times and what the runs sampled; the suite is 20 tasks with 1 + 3 x 4 variants each,
+8 samples of a variant and 32 of an original, unless its own settings say otherwise.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def timed_run(folder: Path) -> tuple[float, dict[str, int]]:
     )
     seconds = time.perf_counter() - started
     found = json.loads(record.read_text())
-    wordings = sum(suite["n_measured"] for suite in found["suites"])
-    return seconds, {"wordings": wordings, **found["usage"]}
+    variants = sum(suite["n_measured"] for suite in found["suites"])
+    return seconds, {"variants": variants, **found["usage"]}
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
         for name in ("empty store", "second run"):
             seconds, usage = timed_run(Path(folder))
             print(
-                f"{name}: {seconds:.1f} s, {usage['wordings']} wordings, "
+                f"{name}: {seconds:.1f} s, {usage['variants']} variants, "
                 f"{usage['requests']} requests, {usage['cached']} completions from the store"
             )
 

@@ -3,7 +3,7 @@
     pytest --promptse-model reference example_suites/humaneval --promptse-report json:run.json
     python benchmarks/report_size.py run.json
 
-The reference answers every wording alike. So each sample is given a program of its own: the
+The reference answers every variant alike. So each sample is given a program of its own: the
 reference with names, numbers and the order of some lines changed, and every second one fails.
 Real models repeat themselves far more.
 """
@@ -18,9 +18,10 @@ from time import perf_counter
 
 import msgspec
 
-from pytest_promptse.record.schema import PromptRecord, Record, SampleRecord, TaskRecord, decode
+from pytest_promptse.record.schema import PromptRecord, Record, TaskRecord, decode
 from pytest_promptse.reports.html.embedded_data import embed
 from pytest_promptse.reports.html.html import render
+from pytest_promptse.store.run_log import SampleRecord
 
 _SAMPLES = 8
 _WORDS = [a + b for a in ("new", "cur", "my", "all", "the") for b in ("item", "val", "res", "tmp")]
@@ -44,9 +45,9 @@ def spread(task: TaskRecord, rng: Random) -> TaskRecord:
     [program] = task.texts.values()
     texts: dict[str, str] = {}
 
-    def own(wording: PromptRecord) -> list[SampleRecord]:
+    def own(variant: PromptRecord) -> list[SampleRecord]:
         samples = []
-        for number in range(min(wording.n, _SAMPLES)):
+        for number in range(min(variant.n, _SAMPLES)):
             key = f"{rng.getrandbits(48):012x}"
             texts[key] = another(program, rng)
             failed = number % 2

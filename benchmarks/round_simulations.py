@@ -1,4 +1,4 @@
-"""What drawing wordings in rounds asks for and decides, against all of them at once."""
+"""What drawing variants in rounds asks for and decides, against all of them at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.scoring.samples import Floats
 
-# A task that is nearly always solved: how often a wording breaks it, and to which pass rate.
+# A task that is nearly always solved: how often a variant breaks it, and to which pass rate.
 SINGLE = {"never breaks": 0.0, "a quarter breaks": 0.25, "all break": 1.0}
 _SOLVED, _BROKEN = 0.98, 0.1
 
@@ -90,7 +90,7 @@ def in_rounds(population: str, gap: float, n: int, plan: Sampling, effort: Effor
 
 
 def single_in_rounds(task: str, gap: float, plan: Sampling, effort: Effort) -> Count:
-    """Judge one task, with the threshold `gap` from what its own planned wordings would score."""
+    """Judge one task, with the threshold `gap` from what its own planned variants would score."""
     looks = planned_looks(plan.variants)
     rng = generator(effort.seed, "single rounds", task, str(gap), plan.name)
     count = Count()
@@ -139,7 +139,7 @@ def _judged_single(
 
 
 def _loss(rates: Rates, plan: Sampling) -> Floats:
-    """Return the expected difference of measured pass rates by distance, over all wordings."""
+    """Return the expected difference of measured pass rates by distance, over all variants."""
     each = {rate: _expected_gap(rate, plan) for rate in (_SOLVED, _BROKEN)}
     losses: Floats = np.vectorize(each.get)(rates.variants[0]).mean(axis=1)
     return losses

@@ -81,10 +81,10 @@ class SimulatedServer:
 
 
 def plan(size: int) -> list[Job]:
-    """Return jobs for `size` wordings."""
+    """Return jobs for `size` variants."""
     jobs = []
     for number in range(size):
-        prompt = Prompt(user=f"wording {number} ".ljust(PROMPT_BYTES, "y"))
+        prompt = Prompt(user=f"variant {number} ".ljust(PROMPT_BYTES, "y"))
         seed = derive_seed("benchmark", number)
         jobs.append(
             Job(
@@ -110,7 +110,7 @@ def measure(size: int, latency: float) -> dict[str, float]:
         sampler = Sampler(store, jobs, {SPEC: lambda: SimulatedServer(latency)}, run="benchmark")
         sampler.start()
         for job in jobs:
-            assert len(sampler.wait(job)) == SAMPLES
+            assert len(sampler.completions(job)) == SAMPLES
         seconds = time.perf_counter() - began
         sampler.close()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -140,8 +140,8 @@ def main() -> None:
         print(json.dumps(measure(int(chosen.measure[0]), float(chosen.measure[1]))))
         return
 
-    print(f"{LATENCY * 1000:.0f} ms latency, room for {ROOM}, {SAMPLES} samples a wording")
-    print(f"{'wordings':>9} {'seconds':>8} {'ideal':>7} {'ratio':>6} {'CPU s':>6}")
+    print(f"{LATENCY * 1000:.0f} ms latency, room for {ROOM}, {SAMPLES} samples a variant")
+    print(f"{'variants':>9} {'seconds':>8} {'ideal':>7} {'ratio':>6} {'CPU s':>6}")
     for size in (1_000, 4_000, 15_000):
         found = measured_apart(size, LATENCY)
         ideal = size * LATENCY / ROOM

@@ -1,24 +1,38 @@
-"""Time and memory of `promptse merge` for records of many completions.
+"""What a run costs that is too large for one machine: shards, merges, and a simulated cluster.
 
-Makes the records of all shards of a simulated run, in which each sample passes with the probability
-of its task, and merges them in a process of its own.
+    python benchmarks/scale.py shards [--tasks 8]
+    python benchmarks/scale.py merge [--tasks 2000] [--shards 4]
+    python benchmarks/scale.py plan [--replicas 16] [--tokens-per-second 2500] ...
 
-    python benchmarks/scale.py --tasks 2000 --shards 4
+``shards`` runs HumanEval tasks at preset ``paper`` from completions made elsewhere, as one run and
+as 2 and 4 shards, two at a time, and merges them: what a shard costs on top.
+
+``merge`` makes the records of all shards of a simulated run, in which each sample passes with the
+probability of its task, and merges them in a process of its own.
+
+``plan`` simulates a cluster, event by event: replicas of a model answer parts of a batch, requests
+fail and are sent again, replicas are lost and their parts repeated. Judging and merging take what
+``shards`` and ``merge`` measured; give those figures as options.
 """
 
 from __future__ import annotations
 
 import argparse
+import heapq
+import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import msgspec
+import numpy as np
+import paper_scale
 
 from pytest_promptse import __version__
 from pytest_promptse.config.settings import resolve
@@ -29,16 +43,18 @@ from pytest_promptse.run.record_builder import fill_record
 from pytest_promptse.store.run_log import (
     GatePlanRow,
     RunLog,
-    SampleRow,
+    SampleRecord,
     ShardRow,
     ShardSuiteRow,
     SuiteRow,
     VariantRow,
+    text_key,
 )
 from pytest_promptse.store.store import Store
 
 DISTANCES = [0.1, 0.2, 0.3]
 SAMPLES = 16
+CORES = 2
 SUITE, MODEL = "test_scale.py::test_scale", "openai:simulated"
 _MERGE = (
     "import sys; from pytest_promptse.cli.main import main; "
@@ -71,7 +87,8 @@ def variant_row(task: str, distance: float, rng: random.Random) -> VariantRow:
         measured_distance=distance,
         rewriter="rules/1" if distance else "",
         details={"wrong_answer": "assert [] == [1]"} if n_failed else {},
-        samples=[SampleRow(n=SAMPLES - n_failed, cause="", detail="", text=program)],
+        samples=[SampleRecord(n=SAMPLES - n_failed, cause=None, detail="", text=text_key(program))],
+        texts={text_key(program): program},
         tokens=(120.0, 60.0),
     )
 
@@ -85,7 +102,7 @@ def write_shards(folder: Path, n_tasks: int, count: int) -> list[Path]:
         model=MODEL,
         template=None,
         tasks=tasks,
-        n_wordings=n_tasks * 4,
+        n_variants=n_tasks * 4,
         distances=DISTANCES,
         mode="auto",
         weighting="sum",
@@ -131,26 +148,236 @@ def write_shards(folder: Path, n_tasks: int, count: int) -> list[Path]:
     return paths
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, default=2000)
-    parser.add_argument("--shards", type=int, default=4)
-    chosen = parser.parse_args()
-    completions = chosen.tasks * 4 * SAMPLES
+def measure_merge(n_tasks: int, count: int) -> None:
+    """Merge simulated records in a process of its own, and print time and memory."""
+    completions = n_tasks * 4 * SAMPLES
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        paths = write_shards(folder, chosen.tasks, chosen.shards)
+        paths = write_shards(folder, n_tasks, count)
         size = sum(path.stat().st_size for path in paths) / 1e6
-        began = time.perf_counter()
-        command = [sys.executable, "-c", _MERGE, *map(str, paths)]
-        done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)
-        seconds = time.perf_counter() - began
-        # Kibibytes on Linux, of the largest child so far: the merge is the only one.
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        done = timed([sys.executable, "-c", _MERGE, *map(str, paths)], folder)
     print(
-        f"{completions:,} completions in {chosen.shards} records of {size:.0f} MB: merged in "
-        f"{seconds:.1f} s with {peak:.0f} MiB, exit code {done.returncode}"
+        f"{completions:,} completions in {count} records of {size:.0f} MB: merged in "
+        f"{done.wall:.1f} s ({done.cpu:.1f} s of CPU) with {done.peak:.0f} MiB"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """Wall and CPU time in seconds, and peak memory in MiB, of processes that ended."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def timed(command: list[str], folder: Path) -> Timed:
+    """Run a command to its end, with its children."""
+    began = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command[:4])} … ended with code {process.returncode}")
+    # Kibibytes on Linux.
+    return Timed(
+        wall=time.perf_counter() - began,
+        cpu=usage.ru_utime + usage.ru_stime,
+        peak=usage.ru_maxrss / 1024,
+    )
+
+
+def run_shards(folder: Path, count: int) -> Timed:
+    """Run all shards, two at a time, and return their time together and the largest memory."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += ["--promptse-model", "replay:answers.jsonl", "--promptse-preset", "paper"]
+    command += ["--promptse-original-samples", str(paper_scale.SAMPLES)]
+
+    def run(index: int) -> Timed:
+        own = ["--promptse-store", f"store-{index}-{count}"]
+        own += ["--promptse-report", f"json:shard-{index}-{count}.json"]
+        if count > 1:
+            own += ["--promptse-shard", f"{index}/{count}"]
+        return timed([*command, *own], folder)
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(max_workers=CORES) as pool:
+        done = list(pool.map(run, range(1, count + 1)))
+    return Timed(
+        wall=time.perf_counter() - began,
+        cpu=sum(each.cpu for each in done),
+        peak=max(each.peak for each in done),
+    )
+
+
+def measure_shards(n_tasks: int) -> None:
+    """Print what 1, 2 and 4 shards and their merges cost, as ratios to a single run."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "test_humaneval.py").write_text(paper_scale.SUITE.format(tasks=n_tasks))
+        completions = paper_scale.write_completions(folder / "answers.jsonl", n_tasks)
+        print(f"{completions:,} completions of {n_tasks} tasks, {CORES} shards at a time")
+        single = run_shards(folder, 1)
+        size = sum(path.stat().st_size for path in (folder / "store-1-1").rglob("*"))
+        for count in (1, 2, 4):
+            done = single if count == 1 else run_shards(folder, count)
+            line = (
+                f"{count} shards: {done.wall:.1f} s ({done.wall / single.wall:.2f} of a single "
+                f"run), {done.cpu:.1f} s of CPU ({done.cpu / single.cpu:.2f}), {done.peak:.0f} MiB "
+                "in the largest process"
+            )
+            if count > 1:
+                paths = [f"shard-{index}-{count}.json" for index in range(1, count + 1)]
+                merged = timed([sys.executable, "-c", _MERGE, *paths], folder)
+                line += f"; merge {merged.wall:.1f} s"
+            print(line)
+        print(
+            f"a single run: {completions / single.cpu:.0f} completions for a second of CPU, "
+            f"{size / completions:.0f} bytes of store for a completion"
+        )
+    print(f"cores: {len(os.sched_getaffinity(0))}, load: {os.getloadavg()[0]:.1f}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """A simulated cluster. The rates of judging, store and merge are those of one process.
+
+    Attributes
+    ----------
+    replicas
+        Replicas of the model.
+    tokens_per_second
+        Completion tokens of one replica with a full batch.
+    tokens
+        Completion tokens of one completion.
+    latency
+        Seconds between the end of a part and the first token of the next one of its place.
+    failures
+        Fraction of requests that fail and are sent again.
+    hours_to_loss
+        Mean hours until a replica is lost, with the part that it works on.
+    minutes_to_restart
+        Minutes until a lost replica works again.
+    cores
+        Cores that judge, one shard each.
+    judged
+        Completions that one core judges in a second.
+    store_bytes
+        Bytes of store for one completion.
+    shard_base, merge_base
+        MiB of a shard, and of a merge, without completions.
+    shard_bytes, merge_bytes
+        Bytes of memory for one completion of a shard, and of a merge.
+    merge_rate
+        Completions that a merge takes in a second.
+    """
+
+    replicas: int = 16
+    tokens_per_second: float = 2500.0
+    tokens: float = 150.0
+    latency: float = 0.5
+    failures: float = 0.01
+    hours_to_loss: float = 24.0
+    minutes_to_restart: float = 10.0
+    cores: int = 64
+    judged: float = 300.0
+    store_bytes: float = 500.0
+    shard_base: float = 150.0
+    shard_bytes: float = 1500.0
+    merge_base: float = 110.0
+    merge_bytes: float = 400.0
+    merge_rate: float = 3000.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """How a simulated batch went: seconds, completions made again, replicas lost."""
+
+    seconds: float
+    repeated: int
+    losses: int
+
+
+PART = 64
+"""Requests of one part, as in ``promptse batch run``."""
+
+
+def simulate(completions: int, cluster: Cluster, rng: np.random.Generator) -> Sampled:
+    """Answer a batch on a cluster, part by part."""
+    size = PART * SAMPLES
+    waiting = -(-completions // size)
+    part = cluster.latency + size * cluster.tokens / cluster.tokens_per_second
+    # Each replica by the time at which it is free, and the time at which it will be lost.
+    mean = 3600 * cluster.hours_to_loss
+    replicas = [(0.0, number) for number in range(cluster.replicas)]
+    lost_at = [float(rng.exponential(mean)) for _ in replicas]
+    end, repeated, losses = 0.0, 0, 0
+    while waiting:
+        now, number = heapq.heappop(replicas)
+        failed = int(rng.binomial(PART, cluster.failures))
+        until = now + part * (1 + failed / PART)
+        if until > lost_at[number]:
+            losses += 1
+            repeated += size
+            again = max(now, lost_at[number]) + 60 * cluster.minutes_to_restart
+            lost_at[number] = again + float(rng.exponential(mean))
+            heapq.heappush(replicas, (again, number))
+            continue
+        waiting -= 1
+        repeated += failed * SAMPLES
+        end = max(end, until)
+        heapq.heappush(replicas, (until, number))
+    return Sampled(seconds=end, repeated=repeated, losses=losses)
+
+
+def plan(name: str, records: int, completions: int, cluster: Cluster) -> None:
+    """Print time, store size and memory of `records` records of `completions` each."""
+    rng = np.random.default_rng(0)
+    total = records * completions
+    sampled = simulate(total, cluster, rng)
+    judging = total / (cluster.judged * cluster.cores)
+    # One merge after another, on one core.
+    merging = total / cluster.merge_rate
+    own = completions / cluster.cores
+    stages = {"sampling": sampled.seconds, "judging": judging, "merging": merging}
+    slowest = max(stages, key=lambda stage: stages[stage])
+    merge = cluster.merge_base + completions * cluster.merge_bytes / 2**20
+    shard = cluster.shard_base + own * cluster.shard_bytes / 2**20
+    hours = ", ".join(f"{stage} {seconds / 3600:.2f} h" for stage, seconds in stages.items())
+    print(
+        f"{name}: {total:,} completions in {records} records: {hours}; bottleneck {slowest}\n"
+        f"  {sampled.losses} replicas lost, {sampled.repeated / total:.2%} of the completions made "
+        f"again; store {total * cluster.store_bytes / 1e9:.1f} GB; {shard:,.0f} MiB in each of "
+        f"{cluster.cores} shards, {merge:,.0f} MiB in a merge"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    shards = commands.add_parser("shards")
+    shards.add_argument("--tasks", type=int, default=8)
+    merge = commands.add_parser("merge")
+    merge.add_argument("--tasks", type=int, default=2000)
+    merge.add_argument("--shards", type=int, default=4)
+    planned = commands.add_parser("plan")
+    for field in fields(Cluster):
+        kind = type(field.default)
+        planned.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    chosen = parser.parse_args()
+    if chosen.command == "shards":
+        measure_shards(chosen.tasks)
+    elif chosen.command == "merge":
+        measure_merge(chosen.tasks, chosen.shards)
+    else:
+        cluster = Cluster(**{each.name: getattr(chosen, each.name) for each in fields(Cluster)})
+        print(cluster)
+        plan("15 models at the scale of the paper", 15, 238_784, cluster)
+        plan("the same completions in one record", 1, 15 * 238_784, cluster)
+        plan("10^8 completions, a record of 10^6 each", 100, 1_000_000, cluster)
+        plan("10^8 completions in one record", 1, 100_000_000, cluster)
 
 
 if __name__ == "__main__":

@@ -36,9 +36,9 @@ def main() -> None:
             score_suite(tasks, distances=DISTANCES, mode=mode, weighting=weighting)
             took, busy = time.perf_counter() - started, time.process_time() - busy
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            wordings = 1 + len(DISTANCES) * plan.variants
+            variants = 1 + len(DISTANCES) * plan.variants
             print(
-                f"{n:4} tasks x {wordings} wordings x {plan.samples} samples, {mode}/{weighting}: "
+                f"{n:4} tasks x {variants} variants x {plan.samples} samples, {mode}/{weighting}: "
                 f"{took:.2f} s ({busy:.2f} s of processor), peak {peak} MB"
             )
 

@@ -1,4 +1,4 @@
-"""Simulated models whose true pass rates are known for every wording of every task."""
+"""Simulated models whose true pass rates are known for every variant of every task."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ PRESETS = (SMOKE, CI, PAPER)
 
 
 def stable(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Wording does not matter; tasks differ in difficulty."""
+    """Variants have no effect; tasks differ in difficulty."""
     q = rng.beta(5, 1, n)
     return q, np.broadcast_to(q[:, None, None], (n, *shape))
 
 
 def middling(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Tasks of middling difficulty, every wording with an effect of its own."""
+    """Tasks of middling difficulty, every variant with an effect of its own."""
     q = rng.beta(2, 2, n)
     return q, _shifted(q, 0.8, shape, rng)
 
@@ -56,7 +56,7 @@ def mixed(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Flo
 
 
 def rare(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Nearly all tasks are solved in any wording; one in twelve breaks in half of them."""
+    """Nearly all tasks are solved in any variant; one in twelve breaks in half of them."""
     q = np.full(n, 0.97)
     broken = rng.binomial(1, 1 / 12, (n, 1, 1)) * rng.binomial(1, 1 / 2, (n, *shape))
     return q, np.where(broken == 1, 0.1, 0.97)
@@ -84,7 +84,7 @@ class Rates:
 
 
 def draw_tasks(population: str, plan: Sampling, n: int, rng: np.random.Generator) -> Rates:
-    """Draw n tasks with the true pass rates of all their wordings."""
+    """Draw n tasks with the true pass rates of all their variants."""
     return Rates(*POPULATIONS[population](n, (len(DISTANCES), plan.variants), rng))
 
 

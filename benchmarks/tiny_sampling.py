@@ -17,7 +17,7 @@ from pytest_promptse.models.ct2 import tiny_backend
 from pytest_promptse.tasks.suitefile import load_suite
 
 SUITE = Path(__file__).resolve().parent.parent / "example_suites/quickstart/strings.promptse.yaml"
-QUICKSTART_TASKS, WORDINGS, SAMPLES, ORIGINAL_SAMPLES = 20, 12, 8, 32
+QUICKSTART_TASKS, VARIANTS, SAMPLES, ORIGINAL_SAMPLES = 20, 12, 8, 32
 
 
 async def main() -> None:
@@ -40,10 +40,10 @@ async def main() -> None:
         medians[n] = wall, cpu = tuple(map(median, zip(*drawn, strict=True)))
         print(f"{n:2d} samples of up to 60 tokens: {wall * 1000:.0f} ms, CPU {cpu * 1000:.0f} ms")
     wall, cpu = (
-        QUICKSTART_TASKS * (original + WORDINGS * variant)
+        QUICKSTART_TASKS * (original + VARIANTS * variant)
         for original, variant in zip(medians[ORIGINAL_SAMPLES], medians[SAMPLES], strict=True)
     )
-    print(f"{QUICKSTART_TASKS} tasks x (1 + {WORDINGS}) wordings: {wall:.1f} s, CPU {cpu:.1f} s")
+    print(f"{QUICKSTART_TASKS} tasks x (1 + {VARIANTS}) variants: {wall:.1f} s, CPU {cpu:.1f} s")
     await backend.close()
 
 

@@ -63,7 +63,7 @@ def _happens(share: float, shape: tuple[int, ...], rng: np.random.Generator) -> 
 
 
 def stable(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
-    """Wording does not matter; pass rates from Beta(5, 1)."""
+    """Variants have no effect; pass rates from Beta(5, 1)."""
     q = rng.beta(5, 1, n)
     return Drawn(q, np.broadcast_to(q[:, None, None], (n, *shape)), _emotions(n, shape, rng))
 
@@ -106,7 +106,7 @@ def _with_emotions(
 
 
 def extremes(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
-    """Pass rates near 0 or 1, from Beta(0.1, 0.1); wording moves them by 1 logit."""
+    """Pass rates near 0 or 1, from Beta(0.1, 0.1); variant moves them by 1 logit."""
     q = rng.beta(0.1, 0.1, n)
     return Drawn(q, _shift(q, rng.normal(size=(n, *shape))), _emotions(n, shape, rng))
 

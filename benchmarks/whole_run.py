@@ -2,10 +2,10 @@
 
     python benchmarks/whole_run.py [--tasks 11 …] [--takes-n] [--latency 0.2] [--rounds 1]
 
-``pytest --promptse-model openai:…`` over HumanEval at preset ``paper`` (91 wordings a task, 16
+``pytest --promptse-model openai:…`` over HumanEval at preset ``paper`` (91 variants a task, 16
 samples each), against a server in a process of its own with a latency of 200 ms and room for 64
 requests at once. By default that server ignores ``n``, as many do, so each sample is a request.
-Collecting, asking, judging (4 distinct programs a wording) and reporting are all in the time, and
+Collecting, asking, judging (4 distinct programs a variant) and reporting are all in the time, and
 the server shares the machine. The ideal is ``requests * latency / 64``. ``alone`` is the peak of
 pytest without the plugin over as many tests that do nothing, with ids as long: what pytest itself
 keeps of each test and of its reports.
@@ -41,8 +41,8 @@ def test_humaneval(task, candidate):
 ALONE = """
 import pytest
 
-@pytest.mark.parametrize("wording", range({wordings}), ids=lambda n: f"HumanEval/{{n % 164}}-{id}")
-def test_humaneval(wording, capsys):
+@pytest.mark.parametrize("variant", range({variants}), ids=lambda n: f"HumanEval/{{n % 164}}-{id}")
+def test_humaneval(variant, capsys):
     pass
 """
 LIKE = "d0.1-frustrated-pragmatic.junior.adaptive-10"
@@ -75,7 +75,7 @@ def measure(chosen: argparse.Namespace, n_tasks: int) -> dict[str, float]:
     assert suite["n_measured"] == suite["n_wordings"]
     assert record["usage"]["requests"] == seen["requests"]
     return {
-        "wordings": suite["n_wordings"],
+        "variants": suite["n_wordings"],
         "requests": seen["requests"],
         "busiest": seen["busiest"],
         "seconds": ended - began,
@@ -90,11 +90,11 @@ def measure(chosen: argparse.Namespace, n_tasks: int) -> dict[str, float]:
     }
 
 
-def alone(wordings: int) -> float:
+def alone(variants: int) -> float:
     """Return the peak, in MiB, of pytest without the plugin over as many tests."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "test_humaneval.py").write_text(ALONE.format(wordings=wordings, id=LIKE))
+        (folder / "test_humaneval.py").write_text(ALONE.format(variants=variants, id=LIKE))
         return pytest(folder, "-p", "no:promptse").ru_maxrss / 1024
 
 
@@ -121,13 +121,13 @@ def pytest(folder: Path, *arguments: str) -> resource.struct_rusage:
 def main() -> None:
     """Print what each round took and the best of them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, nargs="+", default=[11], help="91 wordings each")
+    parser.add_argument("--tasks", type=int, nargs="+", default=[11], help="91 variants each")
     parser.add_argument("--takes-n", action="store_true", help="16 samples a request")
     parser.add_argument("--latency", type=float, default=0.2, help="seconds")
     parser.add_argument("--rounds", type=int, default=1)
     chosen = parser.parse_args()
     print(
-        f"{'wordings':>8} {'requests':>8} {'at once':>7} {'before':>6} {'asking':>6} {'after':>6} "
+        f"{'variants':>8} {'requests':>8} {'at once':>7} {'before':>6} {'asking':>6} {'after':>6} "
         f"{'total s':>7} {'ideal s':>7} {'ratio':>5} "
         f"{'CPU s':>6} {'server CPU s':>12} {'peak MiB':>8} {'alone':>5} {'load':>5}"
     )
@@ -135,7 +135,7 @@ def main() -> None:
         load = os.getloadavg()[0]
         found = measure(chosen, n_tasks)
         print(
-            f"{found['wordings']:>8} {found['requests']:>8} {found['busiest']:>7} "
+            f"{found['variants']:>8} {found['requests']:>8} {found['busiest']:>7} "
             f"{found['before']:>6.1f} {found['asking']:>6.1f} {found['after']:>6.1f} "
             f"{found['seconds']:>7.1f} {found['ideal']:>7.1f} "
             f"{found['seconds'] / found['ideal']:>5.2f} {found['cpu']:>6.1f} "

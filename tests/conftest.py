@@ -5,9 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fork_server import ForkServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import subprocess
+    from collections.abc import Iterator, Sequence
+    from typing import TextIO
+
+    from fork_server import ForkedProgram
 
 pytest_plugins = ["pytester"]
 
@@ -25,6 +30,8 @@ _OF_THE_MACHINE = (
     *("OPENAI_BASE_URL", "PYTEST_DEBUG", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_PLUGINS"),
     *("PYTEST_THEME", "PYTEST_THEME_MODE", "PYTHONWARNINGS", "PY_COLORS", "TTY_COMPATIBLE"),
     *("TTY_INTERACTIVE",),
+    # Processes that tests start share the bytecode of what they import.
+    "PYTHONDONTWRITEBYTECODE",
 )
 
 
@@ -47,9 +54,46 @@ def without_other_plugins(request: pytest.FixtureRequest) -> None:
         monkeypatch.setenv("PYTEST_ADDOPTS", _WITHOUT_OTHERS)
 
 
+@pytest.fixture(scope="session")
+def fork_server(same_environment_everywhere: None) -> Iterator[ForkServer]:
+    """Start Python programs quickly: ``fork_server.run(command, cwd=…, env=…)``."""
+    with ForkServer() as server:
+        yield server
+
+
+@pytest.fixture
+def pytester(
+    pytester: pytest.Pytester, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
+    """Let pytester fork its processes from one that has imported pytest, numpy and scipy."""
+    new_interpreter = pytester.popen
+
+    def popen(
+        command: Sequence[str], *, stdout: TextIO, stderr: TextIO, stdin: object
+    ) -> ForkedProgram | subprocess.Popen[bytes]:
+        cwd = str(Path.cwd())
+        path = os.pathsep.join(filter(None, [cwd, os.environ.get("PYTHONPATH")]))
+        env = {**os.environ, "PYTHONPATH": path}
+        if stdin is not pytester.CLOSE_STDIN or not fork_server.can_run(command, env):
+            return new_interpreter(command, stdout=stdout, stderr=stderr, stdin=stdin)
+        with Path(os.devnull).open() as nothing:
+            streams = (nothing.fileno(), stdout.fileno(), stderr.fileno())
+            return fork_server.start(command, cwd=cwd, env=env, streams=streams)
+
+    monkeypatch.setattr(pytester, "popen", popen)
+    return pytester
+
+
+@pytest.fixture
+def new_interpreter(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pytester start new interpreters, for tests of what is imported and when."""
+    monkeypatch.delattr(pytester, "popen")
+
+
 # Collected only when named: what drives a browser leaves its event loop running in the thread, so
-# it needs a process of its own; the docs' commands and the hostile programs take their time.
-APART = ("browser", "docs", "hostile")
+# it needs a process of its own; the docs' commands and the hostile programs take their time; a Ray
+# cluster needs all CPUs.
+APART = ("browser", "docs", "hostile", "ray")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -220,6 +220,7 @@ def test_an_address_that_is_none_is_named_without_its_password():
 def test_no_output_of_a_run_holds_a_planted_secret(pytester, monkeypatch):
     """Terminal, record, page, Markdown, annotations and the store."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "out.summary"))
     server = Echo(ECHOES["a message cut in the middle of the key"])
     pytester.makepyfile(
         "import pytest\n"
@@ -243,7 +244,7 @@ def test_no_output_of_a_run_holds_a_planted_secret(pytester, monkeypatch):
     assert "HTTP 400" in texts["terminal"]
     for path in [*pytester.path.glob("out.*"), *pytester.path.glob("store/*.db*")]:
         texts[path.name] = path.read_bytes().decode(errors="replace")
-    assert {"out.json", "out.html", "out.md"} <= texts.keys()
+    assert {"out.json", "out.html", "out.md", "out.summary"} <= texts.keys()
     database = next(pytester.path.glob("store/*.db"))
     with sqlite3.connect(database) as connection:
         texts["dump"] = "\n".join(connection.iterdump())

@@ -141,7 +141,7 @@ def families() -> tuple[Family, ...]:
 
 
 def draw(rng: random.Random, *, messages: float = 0.0) -> list[Example]:
-    """Return one wording of one family in each of its behaviours.
+    """Return one variant of one family in each of its behaviours.
 
     Their prompts differ in nothing but what is asked for, so that a model cannot tell the answers
     apart by anything else.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse.config.options import OPTIONS
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def add_parser(
     _add_store(import_)
     import_.set_defaults(func=_import)
 
+    _add_run(commands)
     for name, function, text in (
         ("submit", _submit, "upload the request files and start the batches"),
         ("status", _status, "show the progress of the batches"),
@@ -107,6 +110,62 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     export.set_defaults(func=_export)
 
 
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser(
+        "run",
+        help="answer the requests on a Ray cluster, and store the completions",
+        description="Answer the requests of a batch on a Ray cluster, by vLLM replicas or through "
+        "a server, and store the completions. Run the command again after a kill: requests with a "
+        "result are not sent again. The exit code is 1 while completions are missing.",
+    )
+    run.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the batch")
+    run.add_argument(
+        "--ray",
+        required=True,
+        metavar="ADDRESS",
+        help="HOST:PORT of the cluster, auto for that of this machine, local for one of its own",
+    )
+    run.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="send the requests to this OpenAI-compatible server instead of vLLM replicas",
+    )
+    run.add_argument(
+        "--concurrency",
+        type=int,
+        metavar="N",
+        help="requests at the same time: over all tasks for a server (default: 64), of each vLLM "
+        "replica (default: 256)",
+    )
+    run.add_argument(
+        "--gpus",
+        type=int,
+        default=1,
+        metavar="N",
+        help="GPUs of all vLLM replicas together; 0 runs one replica on CPUs (default: 1)",
+    )
+    run.add_argument(
+        "--tensor-parallel",
+        type=int,
+        default=1,
+        metavar="N",
+        help="GPUs of one vLLM replica (default: 1)",
+    )
+    run.add_argument(
+        "--weights",
+        metavar="NAME-or-FOLDER",
+        help="weights for the vLLM replicas (default: the name of the model)",
+    )
+    run.add_argument(
+        "--vllm-args",
+        default="",
+        metavar="'NAME=VALUE …'",
+        help="engine arguments of the vLLM replicas, with the names that `vllm serve` uses",
+    )
+    _add_store(run)
+    run.set_defaults(func=_run)
+
+
 class _PlanReader:
     """A pytest plugin that takes the plan of a dry run."""
 
@@ -132,11 +191,16 @@ def _export(chosen: argparse.Namespace) -> int:
     [model, *others] = settings.model or ("",)
     if others or not model or session.run.settings.shard is not None:
         raise SettingsError("batch export: give one --promptse-model and no --promptse-shard")
+    price = None
+    if settings.price is not None:
+        price = (chosen.discount * settings.price[0], chosen.discount * settings.price[1])
     options = BatchOptions(
-        api=settings.api or "chat", omit=tuple(chosen.omit), length_name=chosen.length_name
+        api=settings.api or "chat",
+        omit=tuple(chosen.omit),
+        length_name=chosen.length_name,
+        price=price,
     )
     with closing(_store(session.run.root / settings.store)) as store:
-        price = settings.price and tuple(chosen.discount * each for each in settings.price)
         estimates = estimate_cost(session.jobs, store, price=price)
         cost = sum(each.cost or 0.0 for each in estimates)
         if settings.max_cost is not None and cost > settings.max_cost:
@@ -171,6 +235,11 @@ def _import(chosen: argparse.Namespace) -> int:
 
 def _report(report: ImportReport) -> int:
     sys.stdout.write(f"stored {report.completions:,} completions\n")
+    cost = "" if report.cost is None else f", cost {report.cost:.4g} at the batch price"
+    sys.stdout.write(
+        f"the responses have {report.usage.prompt_tokens:,} prompt tokens and "
+        f"{report.usage.completion_tokens:,} completion tokens{cost}\n"
+    )
     for reason, count in report.problems.items():
         sys.stdout.write(f"{count:,} lines not usable: {reason}\n")
     if report.missing:
@@ -220,6 +289,45 @@ def _fetch(chosen: argparse.Namespace) -> int:
         return 1
     with closing(_store(chosen.store)) as store:
         return _report(import_batch(chosen.folder, results, store))
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.sampling.batch_files import import_batch  # noqa: PLC0415
+    from pytest_promptse.sampling.ray_cluster import connected  # noqa: PLC0415
+
+    concurrency = {} if chosen.concurrency is None else {"concurrency": chosen.concurrency}
+    with connected(chosen.ray, command="batch run"):
+        from pytest_promptse.sampling.ray_batch import (  # noqa: PLC0415 - needs Ray
+            ServerStage,
+            VllmStage,
+            run_batch,
+        )
+
+        stage: ServerStage | VllmStage
+        if chosen.base_url is not None:
+            key = os.environ.get("OPENAI_API_KEY") or "none"
+            stage = ServerStage(base_url=chosen.base_url, api_key=key, **concurrency)
+        else:
+            arguments = OPTIONS["vllm_args"].read(chosen.vllm_args, "batch run --vllm-args")
+            stage = VllmStage(
+                weights=chosen.weights,
+                gpus=chosen.gpus,
+                tensor_parallel=chosen.tensor_parallel,
+                engine_args=arguments,
+                **concurrency,
+            )
+        found = run_batch(chosen.folder, stage, progress=_show_progress)
+    sys.stdout.write(
+        f"{found.results}: {found.known:,} requests had a result, {found.answered:,} were "
+        f"answered, {found.failed:,} failed\n"
+    )
+    with closing(_store(chosen.store)) as store:
+        return _report(import_batch(chosen.folder, [found.results], store))
+
+
+def _show_progress(done: int, total: int) -> None:
+    sys.stdout.write(f"{done:,} of {total:,} requests\n")
+    sys.stdout.flush()
 
 
 def _show(service: BatchService) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse.cli.score import add_score_parser, write_scores
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -56,20 +56,22 @@ def add_parser(
         "--valence",
         type=Path,
         metavar="FILE",
-        help="valences as lines of WORD, a tab and a number; VADER's for English by default",
+        help=(
+            "valences as lines of WORD, a tab and a number; by default VADER's for English and "
+            "this project's for Chinese"
+        ),
     )
     build.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     build.set_defaults(func=_build)
-    score = commands.add_parser(
-        "score",
-        help="score responses made elsewhere",
+    score = add_score_parser(
+        commands,
         description=(
             "Print optimism, pessimism, neutrality, consistency, reluctancy and kappa with 95 %% "
             "intervals. FILES are CSV files or experiment folders as the inventory's authors "
             "published them, or JSON Lines with 'run', 'words' and 'response'."
         ),
+        func=_score,
     )
-    score.add_argument("files", nargs="+", type=Path, metavar="FILES")
     score.add_argument(
         "--words", metavar="LIST", help="word list that the numbers of a CSV file refer to"
     )
@@ -79,8 +81,6 @@ def add_parser(
     score.add_argument(
         "--top", type=int, default=0, metavar="N", help="show the first N words of each class"
     )
-    score.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    score.set_defaults(func=_score)
 
 
 def _build(chosen: argparse.Namespace) -> int:
@@ -90,13 +90,17 @@ def _build(chosen: argparse.Namespace) -> int:
         raise SettingsError(f"csi build: --size {chosen.size} is not positive")
     if chosen.max_valence is not None and not 0 <= chosen.max_valence <= 1:
         raise SettingsError(f"csi build: --max-valence {chosen.max_valence:g} is not in [0, 1]")
+    if chosen.valence is not None and chosen.max_valence is None:
+        raise SettingsError(
+            "csi build: --valence needs --max-valence, above which words are left out"
+        )
     corpus = [_corpus(name) for name in chosen.corpus]
     words, about = build.build_words(
         chosen.language,
         size=chosen.size,
         corpus=corpus,
-        valence=build.read_valence(chosen.valence) if chosen.valence else None,
         max_valence=chosen.max_valence,
+        lexicon=build.read_lexicon(chosen.valence) if chosen.valence else None,
     )
     if not words:
         raise SettingsError("csi build: the corpus has no nouns or verbs of this language")
@@ -141,12 +145,11 @@ def _score(chosen: argparse.Namespace) -> int:
         ):
             top = top_words(each.codes, each.words, chosen.top) if chosen.top else {}
             found.append((each, score(each.codes, each.batches), top))
-    if chosen.json:
-        rows = [_json_row(each, scores, top) for each, scores, top in found]
-        sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-        return 0
-    for each, scores, top in found:
-        sys.stdout.write(_text(each, scores, top))
+    write_scores(
+        [_json_row(each, scores, top) for each, scores, top in found],
+        (_text(each, scores, top) for each, scores, top in found),
+        as_json=chosen.json,
+    )
     return 0
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
+from pytest_promptse.cli.score import add_score_parser, write_scores
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
-    from pytest_promptse.psychometrics.emotionbench.scoring import AffectChange, Method, Summary
+    from pytest_promptse.psychometrics.emotionbench.scoring import Method
+    from pytest_promptse.record.psychometrics import ScaleRecord
 
-_ARROWS = {"up": "↑", "down": "↓", "none": "—"}
+_Scored: TypeAlias = "tuple[dict[str, Any], ScaleRecord]"
 
 
 def add_parser(
@@ -44,23 +46,21 @@ def add_parser(
         help="emotionbench-imported by default",
     )
     load.set_defaults(func=_import)
-    score = commands.add_parser(
-        "score",
-        help="score responses made elsewhere",
+    score = add_score_parser(
+        commands,
         description=(
-            "Print the change of each factor, emotion and overall. FILES are response CSV files "
-            "as the authors published them, or the workbook of their crowd study."
+            "Print the change of each factor, emotion and overall, beside that of human subjects. "
+            "FILES are response CSV files as the authors published them, or the workbook of their "
+            "crowd study."
         ),
+        func=_score,
     )
-    score.add_argument("files", nargs="+", type=Path, metavar="FILES")
     score.add_argument(
         "--method",
         choices=["paper", "cluster"],
         default="paper",
         help="paper: every run is one observation (default); cluster: every situation is",
     )
-    score.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    score.set_defaults(func=_score)
 
 
 def _import(chosen: argparse.Namespace) -> int:
@@ -78,136 +78,76 @@ def _import(chosen: argparse.Namespace) -> int:
 
 
 def _score(chosen: argparse.Namespace) -> int:
-    tables = [_table(path, chosen.method) for path in chosen.files]
-    if chosen.json:
-        sys.stdout.write(json.dumps(tables, indent=1, ensure_ascii=False) + "\n")
-        return 0
-    sys.stdout.write("\n".join(_text(table) for table in tables))
+    found = [_read(path, chosen.method) for path in chosen.files]
+    write_scores(
+        [{**about, **msgspec.to_builtins(scale)} for about, scale in found],
+        map(_text, found),
+        as_json=chosen.json,
+    )
     return 0
 
 
-def _table(path: Path, method: Method) -> dict[str, Any]:
-    """Return the results of one file as JSON values."""
+def _read(path: Path, method: Method) -> _Scored:
+    """Return what is known of a file, and its results."""
     if path.suffix == ".xlsx":
-        return _crowd_table(path)
+        return _crowd(path)
     if path.suffix != ".csv":
         raise SettingsError(f"{path}: give a response .csv or the crowd study's .xlsx")
     from pytest_promptse.psychometrics.emotionbench.published import (  # noqa: PLC0415
         read_responses,
     )
-    from pytest_promptse.psychometrics.emotionbench.scoring import (  # noqa: PLC0415
-        score_table,
-        summarise,
+    from pytest_promptse.psychometrics.emotionbench.scoring import score_table  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench.tables import (  # noqa: PLC0415
+        rows_with_norms,
+        scale_record,
     )
 
     responses = read_responses(path)
-    return {
-        "source": str(path),
-        "model": responses.model,
-        "scale": responses.scale,
-        "method": method,
-        "malformed": responses.malformed,
-        "default": {
-            category: _summary(summarise(totals)) for category, totals in responses.default.items()
-        },
-        "changes": {
-            category: [
-                _change(each)
-                for each in score_table(responses.default.get(category, ()), evoked, method=method)
-            ]
+    about = _about(path, responses.model, method, responses.malformed)
+    factors = {each.factor for evoked in responses.evoked.values() for each in evoked}
+    return about, scale_record(
+        responses.scale,
+        default=responses.default,
+        changes={
+            category: score_table(responses.default.get(category, ()), evoked, method=method)
             for category, evoked in responses.evoked.items()
         },
-    }
+        norms=rows_with_norms(responses.scale, factors),
+    )
 
 
-def _crowd_table(path: Path) -> dict[str, Any]:
-    from pytest_promptse.psychometrics.emotionbench.published import (  # noqa: PLC0415
-        read_crowd,
-    )
-    from pytest_promptse.psychometrics.emotionbench.scoring import (  # noqa: PLC0415
-        score_crowd,
-        summarise,
-    )
+def _crowd(path: Path) -> _Scored:
+    from pytest_promptse.psychometrics.emotionbench.factors import PANAS  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench.published import read_crowd  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench.scoring import score_crowd  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench.tables import scale_record  # noqa: PLC0415
 
     answers = read_crowd(path)
-    return {
-        "source": str(path),
-        "model": "crowd",
-        "scale": "PANAS",
-        "method": "paired",
-        "malformed": answers.malformed,
-        "default": {
-            category: _summary(summarise([t for totals in factors.values() for t in totals]))
+    return _about(path, "crowd", "paired", answers.malformed), scale_record(
+        PANAS.name,
+        default={
+            category: [total for totals in factors.values() for total in totals]
             for category, factors in answers.before.items()
         },
-        "changes": {
-            category: [
-                _change(each)
-                for each in score_crowd(answers.before[category], answers.after[category])
-            ]
+        changes={
+            category: score_crowd(answers.before[category], answers.after[category])
             for category in answers.before
         },
-    }
-
-
-def _summary(summary: Summary) -> dict[str, Any]:
-    return {"n": summary.n, "mean": summary.mean, "sd": summary.sd}
-
-
-def _change(change: AffectChange) -> dict[str, Any]:
-    from pytest_promptse.psychometrics.emotionbench.factors import factor_name  # noqa: PLC0415
-
-    label = change.name if change.name == "Overall" else factor_name(change.name)
-    return {
-        "name": change.name,
-        "label": label,
-        "n_situations": change.n_situations,
-        "n_runs": change.n_runs,
-        "delta": change.delta,
-        "sd": change.sd,
-        "ci95": change.ci95,
-        "p_value": change.p_value,
-        "test": change.test,
-        "arrow": change.arrow,
-        "icc": change.icc,
-    }
-
-
-def _text(table: dict[str, Any]) -> str:
-    categories = list(table["default"])
-    lines = [f"{table['model']}, {table['scale']}, method {table['method']}"]
-    if table["malformed"]:
-        lines.append(f"left out, since items are missing or off the scale: {table['malformed']}")
-    width = max(
-        (len(row["label"]) for rows in table["changes"].values() for row in rows), default=8
     )
-    width = max(width, len("Default")) + 4
-    lines.append(" " * width + "".join(f"{category:>18}" for category in categories))
-    default = "".join(f"{_mean(table['default'][category]):>18}" for category in categories)
-    lines.append(f"{'Default':{width}}{default}")
-    by_name: dict[str, dict[str, dict[str, Any]]] = {}
-    for category, rows in table["changes"].items():
-        for row in rows:
-            by_name.setdefault(row["name"], {})[category] = row
-    for name, cells in by_name.items():
-        label = next(iter(cells.values()))["label"]
-        shown = f"  {label}" if "-" in name else f"{label}: average"
-        lines.append(f"{shown:{width}}" + _cells(categories, cells))
+
+
+def _about(path: Path, model: str, method: str, malformed: int) -> dict[str, Any]:
+    return {"source": str(path), "model": model, "method": method, "malformed": malformed}
+
+
+def _text(scored: _Scored) -> str:
+    from pytest_promptse.reports.terminal.psychometrics import scale_lines  # noqa: PLC0415
+
+    about, scale = scored
+    lines = [f"{about['model']}, {scale.scale}, method {about['method']}"]
+    if about["malformed"]:
+        lines.append(f"left out, since items are missing or off the scale: {about['malformed']}")
+    labels = [change.label for changes in scale.changes.values() for change in changes]
+    width = max(map(len, labels), default=0) + 2
+    lines += [line.plain.rstrip() for line in scale_lines(scale, factors=True, width=width)]
     return "\n".join(lines) + "\n"
-
-
-def _cells(categories: Sequence[str], cells: dict[str, dict[str, Any]]) -> str:
-    return "".join(f"{_cell(cells.get(category)):>18}" for category in categories)
-
-
-def _mean(summary: dict[str, Any]) -> str:
-    if summary["mean"] is None:
-        return "-"
-    spread = "" if summary["sd"] is None else f" ± {summary['sd']:.1f}"
-    return f"{summary['mean']:.1f}{spread}"
-
-
-def _cell(row: dict[str, Any] | None) -> str:
-    if row is None or row["delta"] is None:
-        return "-"
-    return f"{_ARROWS[row['arrow']]} ({row['delta']:+.1f})"

@@ -17,6 +17,7 @@ from pytest_promptse.cli import (
     init,
     merge,
     report,
+    shard,
     show,
     store,
     variants,
@@ -45,6 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
     store.add_parser(commands)
     report.add_parser(commands)
     show.add_parser(commands)
+    shard.add_parser(commands)
     merge.add_parser(commands)
     view.add_parser(commands)
     compare.add_parser(commands)

@@ -31,6 +31,12 @@ def add_parser(
         "summary. The exit code is that of a single run: 1 if a gate fails.",
     )
     merge.add_argument("records", nargs="+", metavar="SHARD.json", help="one record per shard")
+    add_merge_options(merge)
+    merge.set_defaults(func=_merge)
+
+
+def add_merge_options(merge: argparse.ArgumentParser) -> None:
+    """Add the options that say what becomes of the merged record."""
     merge.add_argument(
         "--report",
         action="append",
@@ -56,10 +62,36 @@ def add_parser(
     merge.add_argument(
         "-v", "--verbose", action="store_true", help="print every variant in the summary"
     )
-    merge.set_defaults(func=_merge)
+
+
+def check_merge_options(command: str, chosen: argparse.Namespace) -> None:
+    """Check the options of `add_merge_options`, before the shards run.
+
+    Raises
+    ------
+    SettingsError
+        If a report or a margin is malformed.
+    """
+    check_kinds(command, chosen.report)
+    OPTIONS["compare_fail"].read(chosen.compare_fail, f"{command} --compare-fail")
+    if chosen.save is not None:
+        OPTIONS["save"].read(chosen.save, f"{command} --save")
 
 
 def _merge(chosen: argparse.Namespace) -> int:
+    return merge_files(chosen.records, chosen)
+
+
+def merge_files(records: Sequence[str], chosen: argparse.Namespace) -> int:
+    """Merge the records in files, print the summary, and return the exit code of the run.
+
+    Parameters
+    ----------
+    records
+        Files with the records of all shards.
+    chosen
+        The options of `add_merge_options`.
+    """
     from pytest_promptse.compare.baseline import Baselines  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.run.merge import merge_shards, run_failures  # noqa: PLC0415
     from pytest_promptse.store.store import Store  # noqa: PLC0415
@@ -71,7 +103,7 @@ def _merge(chosen: argparse.Namespace) -> int:
         tempfile.TemporaryDirectory(prefix="promptse-merge-") as folder,
         closing(Store(Path(folder))) as store,
     ):
-        record = merge_shards(_read(chosen.records), store)
+        record = merge_shards(_read(records), store)
     failures = run_failures(record)
     compared = record
     if chosen.compare is not None:
@@ -81,7 +113,7 @@ def _merge(chosen: argparse.Namespace) -> int:
     if chosen.save is not None:
         baselines.save(OPTIONS["save"].read(chosen.save, "merge --save"), record)
     _print(compared, verbose=chosen.verbose)
-    sys.stdout.write(f"promptse: merged {len(chosen.records)} shards\n")
+    sys.stdout.write(f"promptse: merged {len(records)} shards\n")
     for failure in failures:
         sys.stdout.write(f"FAILED {failure}\n")
     return 1 if failures else 0

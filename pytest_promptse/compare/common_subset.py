@@ -25,17 +25,18 @@ _NAMES_SHOWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class CommonSubset:
-    """What all entries have.
+    """The tasks, distances and variants that all entries contain.
 
-    ``wordings`` are the ids of a task's variants that every entry measured; None where they were
-    worded anew in between, so that each entry keeps its own. ``mode`` is how all are scored.
+    ``shared_ids`` has the ids of the variants of a task that every entry measured. It is None for
+    a task whose variants were made again in between. Each entry then keeps its own variants.
+    ``mode`` is the mode in which all entries are scored.
     """
 
     entries: tuple[ComparedEntry, ...]
     tasks: tuple[TaskKey, ...]
     distances: tuple[float, ...]
     mode: Mode
-    wordings: Mapping[TaskKey, frozenset[str] | None]
+    shared_ids: Mapping[TaskKey, frozenset[str] | None]
     notes: tuple[str, ...]
 
     @property
@@ -48,7 +49,7 @@ class CommonSubset:
 
     def variants(self, entry: ComparedEntry, key: TaskKey) -> list[VariantRecord]:
         """Return the variants of a task that take part."""
-        ids = self.wordings[key]
+        ids = self.shared_ids[key]
         return [
             variant
             for variant in entry.tasks[key].variants
@@ -58,12 +59,11 @@ class CommonSubset:
     def recorded(self, entry: ComparedEntry, key: TaskKey, *, mode: Mode) -> RecordedTask:
         """Return a task as `mode` scores it."""
         light = mode == "light"
-        original = entry.tasks[key].original
         variants = {v.id: recorded(v, light=light) for v in self.variants(entry, key)}
         return RecordedTask(
             task_id=key[1],
-            original=recorded(original, light=light) if original else None,
-            variants={name: wording for name, wording in variants.items() if wording is not None},
+            original=recorded(entry.originals[key], light=light),
+            variants={name: variant for name, variant in variants.items() if variant is not None},
         )
 
 
@@ -86,15 +86,15 @@ def common_subset_of(entries: Sequence[ComparedEntry]) -> CommonSubset:
     if not distances:
         said = "; ".join(f"{e.label} {_distances_said(e, tasks)}" for e in entries)
         raise RecordError(f"no distance was measured for all: {said}")
-    wordings = {key: _shared([entry.tasks[key] for entry in entries], distances) for key in tasks}
+    shared_ids = {key: _shared([entry.tasks[key] for entry in entries], distances) for key in tasks}
     same = _scored_alike(entries, tasks)
     return CommonSubset(
         entries=tuple(entries),
         tasks=tuple(tasks),
         distances=tuple(distances),
         mode="promptse" if same else "light",
-        wordings=wordings,
-        notes=tuple(_notes(entries, tasks, distances, wordings, scored_alike=same)),
+        shared_ids=shared_ids,
+        notes=tuple(_notes(entries, tasks, distances, shared_ids, scored_alike=same)),
     )
 
 
@@ -118,7 +118,7 @@ def _notes(
     entries: Sequence[ComparedEntry],
     tasks: Sequence[TaskKey],
     distances: Sequence[float],
-    wordings: Mapping[TaskKey, frozenset[str] | None],
+    shared_ids: Mapping[TaskKey, frozenset[str] | None],
     *,
     scored_alike: bool,
 ) -> Iterator[str]:
@@ -133,22 +133,22 @@ def _notes(
     if measured > set(distances):
         listed = ", ".join(f"{d:g}" for d in distances)
         yield f"compared over the distances that all have: {listed}"
-    anew = sum(ids is None for ids in wordings.values())
+    anew = sum(ids is None for ids in shared_ids.values())
     if anew:
         yield (
             f"{_counted(anew, 'task')} worded anew between the records: each entry is scored over "
-            "its own wordings"
+            "its own variants"
         )
     dropped = sum(
         variant.id not in ids
         for entry in entries
         for key in tasks
-        if (ids := wordings[key]) is not None
+        if (ids := shared_ids[key]) is not None
         for variant in entry.tasks[key].variants
         if variant.distance in distances
     )
     if dropped:
-        yield f"{_counted(dropped, 'wording')} left out that not all have"
+        yield f"{_counted(dropped, 'variant')} left out that not all have"
     if not scored_alike and any(s.mode == "promptse" for e in entries for s in e.suites.values()):
         yield "not all were scored alike: compared by pass rates, as PromptSELight does"
     edited = [key[1] for key in tasks if _is_edited(entries, key)]
@@ -160,7 +160,7 @@ def _notes(
     lacking = {entry.label: sum(s.n_missing for s in entry.suites.values()) for entry in entries}
     partly = [f"{label} lacks {n}" for label, n in lacking.items() if n]
     if partly:
-        yield f"wordings that were not measured: {_few(partly)}"
+        yield f"variants that were not measured: {_few(partly)}"
 
 
 def _is_edited(entries: Sequence[ComparedEntry], key: TaskKey) -> bool:

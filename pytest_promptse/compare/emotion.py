@@ -36,7 +36,7 @@ _TERM = re.compile(r"[`_(){}\[\]<>=\d]")
 
 @dataclass(frozen=True, kw_only=True)
 class EmotionGroup:
-    """The wordings of one entry in one quadrant or emotion.
+    """The variants of one entry in one quadrant or emotion.
 
     ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident``
     and ``underconfident`` are over all samples that the run had of that mood, not over the common
@@ -58,7 +58,7 @@ class EmotionGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Distributions:
-    """Quadrants of one entry against each other, by a figure of their wordings."""
+    """Quadrants of one entry against each other, by a figure of their variants."""
 
     entry: ComparedEntry
     figure: str
@@ -85,7 +85,7 @@ class EmotionAnalysis:
 
 
 class _EmotionVariant(NamedTuple):
-    """One wording in a mood, with its task and original."""
+    """One variant in a mood, with its task and original."""
 
     key: TaskKey
     original: PromptRecord
@@ -130,7 +130,7 @@ def emotion_analysis(
             if not own:
                 short.append(entry.label)
     if without:
-        missing.append(f"no wordings in a known emotion: {', '.join(without)}")
+        missing.append(f"no variants in a known emotion: {', '.join(without)}")
     if unsure:
         missing.append(
             f"confidence and calibration need log-probabilities: {', '.join(unsure)} has none"
@@ -161,8 +161,7 @@ def term_density(text: str) -> float:
 def _emotion_variants(subset: CommonSubset, entry: ComparedEntry) -> Iterator[_EmotionVariant]:
     known = entry.source.record.emotions
     for key in subset.tasks:
-        original = entry.tasks[key].original
-        assert original is not None, "entries hold tasks with their originals"
+        original = entry.originals[key]
         for variant in subset.variants(entry, key):
             if variant.emotion in known:
                 yield _EmotionVariant(key, original, variant, known[variant.emotion])
@@ -183,9 +182,9 @@ def _emotion_groups(
     for one in variants:
         by_quadrant[one.quadrant].append(one)
         by_emotion[one.variant.emotion or ""].append(one)
-    voices = entry.voices
-    calibration = (voices.calibration if voices else None) or {}
-    emotions = (voices.emotions if voices else None) or {}
+    subgroups = entry.subgroups
+    calibration = (subgroups.calibration if subgroups else None) or {}
+    emotions = (subgroups.emotions if subgroups else None) or {}
     for quadrant in QUADRANTS:
         if quadrant in by_quadrant:
             own = by_quadrant[quadrant]

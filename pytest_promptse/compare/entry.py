@@ -1,7 +1,7 @@
 """What takes part in a study: one model, through one template, in one run.
 
 A record may hold several, and several records the same one at different dates. All are reduced to
-the tasks, distances and wordings that every one of them has, and scored alike.
+the tasks, distances and variants that every one of them has, and scored alike.
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from pytest_promptse.reports.escaping import escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.record.schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
+    from pytest_promptse.record.schema import (
+        PromptRecord,
+        Record,
+        SubgroupsRecord,
+        SuiteRecord,
+        TaskRecord,
+    )
 
 TaskKey: TypeAlias = tuple[str, str]
 """Suite and task."""
@@ -48,8 +54,9 @@ class NamedRecord:
 class ComparedEntry:
     """One model, through one template, in one run.
 
-    ``size`` is in billions of parameters; it and ``family`` are None where the model's name does
-    not tell and nobody said. ``tasks`` are those whose original was measured.
+    ``size`` is in billions of parameters. It and ``family`` are None if neither the model's name
+    nor the user gives them. ``tasks`` are those whose original was measured, and ``originals`` has
+    these originals.
     """
 
     label: str
@@ -60,7 +67,8 @@ class ComparedEntry:
     size: float | None
     suites: Mapping[str, SuiteRecord]
     tasks: Mapping[TaskKey, TaskRecord]
-    voices: SubgroupsRecord | None
+    originals: Mapping[TaskKey, PromptRecord]
+    subgroups: SubgroupsRecord | None
 
     @property
     def size_group(self) -> str | None:
@@ -71,7 +79,7 @@ class ComparedEntry:
 
     @property
     def rewriters(self) -> str:
-        """The rewriters of its wordings."""
+        """The rewriters of its variants."""
         names = {v.rewriter for task in self.tasks.values() for v in task.variants}
         return ", ".join(sorted(names))
 
@@ -103,7 +111,8 @@ def entries_of(
             tasks = {(t.suite, t.id): t for t in asked(record, series) if t.original is not None}
             if not tasks:
                 continue
-            voices = (v for v in record.voices if (v.model, v.template) == (model, template))
+            originals = {(t.suite, t.id): t.original for t in tasks.values() if t.original}
+            subgroups = (v for v in record.subgroups if (v.model, v.template) == (model, template))
             own.append(
                 ComparedEntry(
                     label="",
@@ -116,11 +125,12 @@ def entries_of(
                         s.id: s for s in record.suites if (s.model, s.template) == (model, template)
                     },
                     tasks=tasks,
-                    voices=next(voices, None),
+                    originals=originals,
+                    subgroups=next(subgroups, None),
                 )
             )
         if not own:
-            raise RecordError(f"{run.path} holds no task whose original wording was measured")
+            raise RecordError(f"{run.path} holds no task whose original prompt was measured")
         found += own
     known = {entry.model for entry in found}
     for model in [*(families or {}), *(sizes or {})]:

@@ -196,8 +196,8 @@ def _emotion_groups(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
         found.append(Plot("Performance and sensitivity in a mood", svg))
     biased = []
     for row in study.leaderboard:
-        voices = row.entry.voices
-        known = ((voices.calibration if voices else None) or {}).get("all")
+        subgroups = row.entry.subgroups
+        known = ((subgroups.calibration if subgroups else None) or {}).get("all")
         if known is not None:
             number = numbers[row.entry.label]
             biased.append(plots.Point(number, known.underconfident, known.overconfident))

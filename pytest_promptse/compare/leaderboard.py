@@ -11,6 +11,7 @@ from scipy import stats
 from pytest_promptse.scoring.compare import task_curve
 from pytest_promptse.scoring.groups import adjusted
 from pytest_promptse.scoring.intervals import SIGNED, UNIT, generator, mean_interval, task_values
+from pytest_promptse.scoring.odds_ratio import count, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_promptse.compare.entry import ComparedEntry, TaskKey
     from pytest_promptse.scoring.compare import Metric
     from pytest_promptse.scoring.samples import Floats, Mode
-    from pytest_promptse.scoring.scores import Curve, Interval
+    from pytest_promptse.scoring.scores import Curve, Estimate, Interval
 
 SEED = 0
 # Medians and ranks must not tell apart what only rounding does.
@@ -39,12 +40,14 @@ class TaskFigures:
     """One task of one entry: curves by distance, None where a distance was not measured.
 
     ``changes`` are Pass(d) - Pass(p), with Pass(d) the mean over the variants at d; ``soft`` is
-    the same of SoftExec, empty where there are no log-probabilities.
+    the same of SoftExec, empty where there are no log-probabilities. ``passes`` holds (passes,
+    samples) of the original and of each variant.
     """
 
     key: TaskKey
     n: int
     pass_rate: float
+    passes: tuple[tuple[int, int], ...]
     curve: Curve
     light: Curve
     excess: Curve
@@ -58,6 +61,7 @@ class LeaderboardRow:
 
     ``light`` is AUC-E by PromptSELight, ``ceiling`` what sampling alone leaves of 1 and ``excess``
     the rest of what is lost. ``sensitivity`` is the mean of `|ΔPass|` over tasks and distances.
+    ``odds_ratio`` is that of variants against originals (see `scoring.odds_ratio`).
     ``gap_pass`` and ``gap_auc`` are the differences from the first entry, paired by task; their
     p-values are Wilcoxon's over tasks, adjusted by Benjamini and Hochberg over all entries.
     """
@@ -72,6 +76,7 @@ class LeaderboardRow:
     light: float | None
     excess: float | None
     sensitivity: float | None
+    odds_ratio: Estimate
     soft: Curve
     gap_pass: float | None
     gap_pass_ci95: Interval | None
@@ -83,7 +88,7 @@ class LeaderboardRow:
 
     @property
     def ceiling(self) -> float | None:
-        """The AUC-E of a model to which wording does not matter."""
+        """The AUC-E of a model on which variants have no effect."""
         return None if self.auc_e is None or self.excess is None else self.auc_e + self.excess
 
 
@@ -177,8 +182,7 @@ def _fisher(now: TaskFigures, was: TaskFigures) -> float:
 
 def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFigures:
     task = subset.recorded(entry, key, mode=subset.mode)
-    original = entry.tasks[key].original
-    assert original is not None, "entries hold tasks with their originals"
+    original = entry.originals[key]
 
     def curve(metric: Metric, mode: Mode) -> Curve:
         light = subset.recorded(entry, key, mode=mode) if mode != subset.mode else task
@@ -197,6 +201,7 @@ def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFi
     return TaskFigures(
         key=key,
         n=original.n,
+        passes=tuple((round(one.n * one.pass_rate), one.n) for one in (original, *variants)),
         pass_rate=original.pass_rate,
         curve=curve("auc_e", subset.mode),
         light=curve("auc_e", "light"),
@@ -232,6 +237,7 @@ def _leaderboard_row(
         light=_mean(light),
         excess=_mean(excess),
         sensitivity=float(np.mean(sizes)) if sizes else None,
+        odds_ratio=estimate(count([task.passes for task in tasks], emotions=None)),
         soft=_means([task.soft for task in tasks], distances),
         gap_pass=None if is_first else float(pass_gaps.mean()),
         gap_pass_ci95=None if is_first else _interval(pass_gaps, SIGNED, "gap pass_at_1"),

@@ -46,6 +46,8 @@ def leaderboard(study: Study) -> Section:
                 *(one.elasticity[d] for d in distances),
                 one.excess,
                 one.sensitivity,
+                one.odds_ratio.value,
+                one.odds_ratio.ci95,
                 one.entry.family,
                 one.entry.size,
             )
@@ -63,6 +65,8 @@ def leaderboard(study: Study) -> Section:
         *(Column(title=f"E({d:g})", key=f"elasticity_{d:g}", brief=False) for d in distances),
         Column(title="excess", key="excess", kind="signed", brief=False),
         Column(title="|ΔPass|", key="sensitivity", brief=False),
+        Column(title="odds ratio", key="odds_ratio", brief=False),
+        Column(title="95 %", key="odds_ratio_ci95", kind="interval", brief=False),
         text("family", "family", brief=False),
         Column(title="size, 10⁹", key="size", kind="count", brief=False),
     )
@@ -70,7 +74,7 @@ def leaderboard(study: Study) -> Section:
     lead = (
         f"Means over {n} task{'s' if n > 1 else ''} that all have, by AUC-E. Intervals are "
         f"clustered on tasks{'' if n > 1 else ', so they need two'}. Noise is the AUC-E of a model "
-        "to which wording does not matter."
+        "on which variants have no effect."
     )
     table = Table(name="leaderboard", title="Leaderboard", columns=columns, rows=tuple(rows))
     return Section(name="leaderboard", title="Leaderboard", lead=lead, tables=(table,))
@@ -401,7 +405,7 @@ def _emotion_groups(study: Study, kind: str) -> Table:
         columns=(
             text("model", "model"),
             text(kind, kind),
-            Column(title="wordings", key="n", kind="count", brief=False),
+            Column(title="variants", key="n", kind="count", brief=False),
             Column(title="pass", key="pass_rate"),
             Column(title="change", key="change", kind="signed"),
             Column(title="E", key="elasticity"),

@@ -387,6 +387,14 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
+            "min_odds_ratio",
+            option_types.above(0),
+            None,
+            "odds ratio (variants against originals, by a mixed model) under which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
             "interval",
             option_types.choice("tasks", "tasks+emotions"),
             "tasks",
@@ -398,9 +406,9 @@ OPTIONS: Mapping[str, Option] = {
         _option(
             "gate",
             option_types.choice("point", "confident"),
-            None,
-            "what to compare with a threshold: the point estimate (default), or with confident the "
-            "whole 95 %% interval (default if samples is auto)",
+            "confident",
+            "what to compare with a threshold: the whole 95 %% interval (confident, default), or "
+            "the figure alone (point)",
             metavar="NAME",
             marker=True,
         ),

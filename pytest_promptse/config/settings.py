@@ -70,6 +70,7 @@ class Settings:
     min_robust_pass: float | None
     max_shortfall: float | None
     max_flips: float | None
+    min_odds_ratio: float | None
     interval: Literal["tasks", "tasks+emotions"]
     gate: Literal["point", "confident"]
     inconclusive: Literal["pass", "fail", "skip"]
@@ -159,8 +160,6 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
     _check_together(values, origin)
     _check_shard(values, origin)
     _check_control(values, origin)
-    if values["gate"] is None:
-        values["gate"] = "confident" if values["adaptive"] else "point"
     return Settings(**values)
 
 

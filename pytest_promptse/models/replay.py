@@ -200,10 +200,10 @@ class ReplayBackend:
         return found
 
     def _refuse_doubles(self) -> None:
-        for wording, samples in self._variants.items():
+        for variant, samples in self._variants.items():
             if len(set(samples.numbers)) < len(samples.numbers):
                 raise ModelError(
-                    f"{self._path}: a sample of {_named(*wording)} comes twice under one index; "
+                    f"{self._path}: a sample of {_named(*variant)} comes twice under one index; "
                     "leave out 'index' or number the samples"
                 )
 

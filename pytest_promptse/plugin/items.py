@@ -85,7 +85,7 @@ class IdParts(NamedTuple):
     def id_of(self, suite: Suite, subject: Subject) -> str:
         """Return the id of the item of a variant, gate or comparison of `suite`."""
         if isinstance(subject, PlannedVariant):
-            task, name = (subject.task if self.task else None), subject.variant.id
+            task, name = (subject.task if self.task else None), subject.outline.id
         else:
             # The gate of one task has its name even where other ids do not need it.
             task, name = subject.task, subject.name
@@ -520,7 +520,7 @@ def _details(
     from pytest_promptse.reports.terminal.details import render_variant  # noqa: PLC0415 - rich
 
     own = (one for one in target.suite.variants if one.task is planned.task)
-    original = next(one for one in own if one.variant.distance == 0.0)
+    original = next(one for one in own if one.outline.distance == 0.0)
     prompt, texts = run.measured_prompt(target.suite, planned)
     writer = item.config.get_terminal_writer()
     return render_variant(
@@ -543,19 +543,22 @@ def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
     """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
     verb = "MEASURED" if gate.threshold is None else "PASSED"
+    if gate.verdict == "inconclusive":
+        verb = "INCONCLUSIVE"
     item.stash[RESULT_WORD] = f"{verb} ({gate.message})"
     item.user_properties.extend(_properties(gate))
     item.stash[_NOTES] = list(gate.warnings)
     if gate.verdict == "fail" or (gate.value is None and gate.threshold is not None):
         pytest.fail(gate.message, pytrace=False)
     if gate.verdict == "inconclusive":
+        message = f"inconclusive: {gate.message}"
         match inconclusive:
             case "fail":
-                pytest.fail(gate.message, pytrace=False)
+                pytest.fail(message, pytrace=False)
             case "skip":
-                pytest.skip(gate.message)
+                pytest.skip(message)
             case "pass":
-                item.stash[_NOTES].append(gate.message)
+                item.stash[_NOTES].append(message)
 
 
 def _properties(gate: Gate) -> Iterator[tuple[str, float]]:

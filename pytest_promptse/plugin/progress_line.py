@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 LOG_SECONDS = 10.0
 _TERMINAL_SECONDS = 0.25
+# The columns that are kept for an error.
+_ERROR_COLUMNS = 44
 _MINUTE, _HOUR = 60, 3600
 # Index (ESC D) makes room below without leaving the column, which a line feed would do, and the
 # saved position brings the cursor back to where pytest writes its next dot
@@ -32,11 +34,15 @@ def describe(progress: Progress, *, cost: float | None, width: int) -> str:
         parts.append(f"{progress.cached} cached")
     if cost is not None:
         parts.append(f"cost {cost:.3g}")
+    error = progress.last_error
+    room = width if error is None else max(len(parts[0]) + 1, width - _ERROR_COLUMNS)
     line = parts[0]
     for part in parts[1:]:
-        if len(line) + 2 + len(part) < width:
+        if len(line) + 2 + len(part) < room:
             line += f", {part}"
-    return line[: width - 1]
+    if error is not None:
+        line += f", last error: {' '.join(error.split())}"
+    return line if len(line) < width else line[: width - 2] + "…"
 
 
 def duration(seconds: float) -> str:

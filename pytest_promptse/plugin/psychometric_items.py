@@ -65,7 +65,7 @@ class PsychometricItem(pytest.Item):
             return []
         if isinstance(self.subject, Probe):
             return [self.subject.job]
-        return [probe.job for probe in self.suite.probes]
+        return [probe.job for probe in self.suite.decisive]
 
     @property
     def models(self) -> Sequence[str]:
@@ -176,7 +176,7 @@ def _result(
         if each.model == row["model"]
     )
     answers = dict(_stored(run, [probe.job for probe in suite.probes]))
-    is_complete = all(probe.job.key in answers for probe in suite.probes)
+    is_complete = all(probe.job.key in answers for probe in suite.decisive)
     try:
         while new := dict(_stored(run, suite.next_jobs(answers))):
             answers |= new
@@ -194,6 +194,6 @@ def _result(
 
 def _stored(run: PromptseRun, jobs: Sequence[Job]) -> Iterator[tuple[str, Completion]]:
     for job in jobs:
-        completions = run.store.completions(job.key, 1)
-        if completions:
-            yield job.key, completions[0]
+        completion = run.stored(job)
+        if completion is not None:
+            yield job.key, completion

@@ -7,6 +7,7 @@ import signal
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -21,7 +22,13 @@ from pytest_promptse.errors import (
     SettingsError,
 )
 from pytest_promptse.models.registry import ModelOptions, create_backend
-from pytest_promptse.plugin.invocation import REFUSAL, given_settings, invocation, run_id
+from pytest_promptse.plugin.invocation import (
+    REFUSAL,
+    given_settings,
+    invocation,
+    names_of,
+    run_id,
+)
 from pytest_promptse.plugin.items import (
     TARGET,
     annotate,
@@ -207,17 +214,19 @@ class PromptseSession:
             for item in session.items
             if isinstance(item, PsychometricItem) and item.suite is not None
         ]
-        self.jobs = [planned.job for _, planned in selected]
-        self.jobs += [job for item in measured for job in item.jobs]
         if not selected and not measured and self._shard is None:
             return
         suites_with_gates = {
             target.suite.key for target in targets if isinstance(target.subject, PlannedGate)
         }
         try:
+            self.run.make_variants(selected)
+            self.jobs = [planned.job for _, planned in selected]
+            self.jobs += self.run.with_age_limit(job for item in measured for job in item.jobs)
             self._start(selected, suites_with_gates, measured)
         except PromptseError as error:
-            self._refuse(str(error))
+            trace = format_exception(error) if self._config.option.fulltrace else []
+            self._refuse("\n".join([str(error), *trace]))
 
     def pytest_report_collectionfinish(self) -> list[str]:
         return self._headlines
@@ -318,11 +327,16 @@ class PromptseSession:
         found: Backend | None = self._config.hook.pytest_promptse_backend(
             name=name, model=model, options=options
         )
-        return found or create_backend(spec, options)
+        return found or create_backend(spec, options, also=names_of(self._config, "backend"))
 
     def _create_rewriter(self, spec: str, library: Library) -> Rewriter | LlmRewriter:
         found: Rewriter | None = self._config.hook.pytest_promptse_rewriter(spec=spec)
-        return found or create_rewriter(spec, backend=self.run.backend, library=library)
+        return found or create_rewriter(
+            spec,
+            backend=self.run.backend,
+            library=library,
+            also=names_of(self._config, "rewriter"),
+        )
 
     def _start(
         self,
@@ -415,7 +429,7 @@ class PromptseSession:
             self._notices.append(f"not saved as baseline {name!r}: the run was interrupted")
             return
         missing = sum(suite.n_missing for suite in record.suites)
-        planned = sum(suite.n_wordings for suite in record.suites)
+        planned = sum(suite.n_variants for suite in record.suites)
         if missing and not self.run.settings.save_incomplete:
             self._failures.append(
                 f"not saved as baseline {name!r}: {missing} of {planned} variants were not "
@@ -509,10 +523,10 @@ def _is_first(reason: str | None, seen: set[str]) -> bool:
 
 def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]:
     """Return each variant that any of the targets needs once, with its suite."""
-    needed: dict[tuple[SuiteKey, str], tuple[Suite, PlannedVariant]] = {}
+    needed: dict[tuple[SuiteKey, tuple[str, str]], tuple[Suite, PlannedVariant]] = {}
     for target in targets:
         for planned in target.needed():
-            needed.setdefault((target.suite.key, planned.job.key), (target.suite, planned))
+            needed.setdefault((target.suite.key, planned.key), (target.suite, planned))
     return list(needed.values())
 
 

@@ -3,32 +3,81 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pytest_promptse.models.base import completion_key, derive_seed
-from pytest_promptse.record.psychometrics import BoundsRecord
+import msgspec
+
+from pytest_promptse.models.base import Decoding, Prompt, completion_key, derive_seed
+from pytest_promptse.record.psychometrics import AnswerRecord, BoundsRecord
 from pytest_promptse.sampling.job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_promptse.models.base import Completion, Decoding, Prompt
+    from pytest_promptse.models.base import Completion
     from pytest_promptse.record.psychometrics import (
-        AnswerRecord,
         CsiRecord,
         EmotionBenchRecord,
         ManipulationRecord,
     )
     from pytest_promptse.scoring.gate import Gate
 
-__all__ = ["WORST_SHOWN", "Measurement", "Probe", "PsychometricGate", "make_job"]
+__all__ = [
+    "WORST_SHOWN",
+    "AnswerLog",
+    "Count",
+    "IntervalGateSettings",
+    "Measurement",
+    "Probe",
+    "PsychometricGate",
+    "Share",
+    "SuiteSettings",
+    "make_job",
+]
 
 WORST_SHOWN = 5
 """How many of the responses that could not be read in full a record keeps."""
 
 # A response in a record is cut here, so that one endless answer does not fill a report.
 _LONGEST_RESPONSE = 4000
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class SuiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings that every kind of suite has.
+
+    Parameters
+    ----------
+    persona
+        A system prompt.
+    temperature, max_tokens, seed
+        How responses are drawn, and the seed of everything that is shuffled or drawn.
+    min_coverage
+        The share of what was asked for that must be answered readably.
+    """
+
+    persona: str | None = None
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
+    max_tokens: Count = 512
+    seed: int = 0
+    min_coverage: Share | None = None
+
+
+class IntervalGateSettings(SuiteSettings, frozen=True, kw_only=True):
+    """The settings of suites whose gates can take intervals into account.
+
+    Parameters
+    ----------
+    gate, inconclusive
+        How gates treat uncertainty, as the options of the same names.
+    """
+
+    gate: Literal["point", "confident"] = "point"
+    inconclusive: Literal["pass", "fail", "skip"] = "pass"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,11 +117,17 @@ class Measurement(ABC):
         ``BACKEND:NAME``.
     line
         The line of the file at which its settings begin.
+    settings
+        What its file says.
+    identity
+        Identity of the model.
     """
 
     id: str
     model: str
     line: int
+    settings: SuiteSettings
+    identity: Mapping[str, str]
 
     @property
     @abstractmethod
@@ -83,6 +138,11 @@ class Measurement(ABC):
     @abstractmethod
     def probes(self) -> Sequence[Probe]:
         """The prompts that are known before anything is answered, in the order of the items."""
+
+    @property
+    def decisive(self) -> Sequence[Probe]:
+        """The probes that the gates are computed from; all by default."""
+        return self.probes
 
     @property
     @abstractmethod
@@ -100,9 +160,10 @@ class Measurement(ABC):
         return (self.model,)
 
     @property
-    @abstractmethod
     def inconclusive(self) -> str:
         """What becomes of an inconclusive gate: ``pass``, ``fail`` or ``skip``."""
+        settings = self.settings
+        return settings.inconclusive if isinstance(settings, IntervalGateSettings) else "pass"
 
     def next_jobs(self, answers: Mapping[str, Completion]) -> Sequence[Job]:
         """Return the jobs of the next stage, given the answers so far; none if all are known.
@@ -136,6 +197,60 @@ class Measurement(ABC):
     ) -> tuple[Gate, tuple[float | None, float | None]]:
         """Return the decision of a gate on a result, and its lower and upper bound."""
 
+    def _job(self, name: str, text: str, *, max_tokens: int | None = None) -> Job:
+        """Return the job that sends `text` to the model, drawn as the settings say."""
+        settings = self.settings
+        return make_job(
+            suite=self.id,
+            model=self.model,
+            identity=self.identity,
+            prompt=Prompt(user=text, system=settings.persona),
+            decoding=Decoding(
+                temperature=settings.temperature,
+                top_p=1.0,
+                max_tokens=max_tokens or settings.max_tokens,
+            ),
+            seed=settings.seed,
+            probe=name,
+        )
+
+    def _probe(self, group: str, name: str, text: str, *, max_tokens: int | None = None) -> Probe:
+        job = self._job(f"{group}-{name}", text, max_tokens=max_tokens)
+        return Probe(group=group, id=name, job=job)
+
+
+class AnswerLog:
+    """What is wrong with the responses of a suite, as its record keeps it.
+
+    Attributes
+    ----------
+    problems
+        How often each kind of problem occurs.
+    answers
+        Every response with its own problems.
+    """
+
+    def __init__(self) -> None:
+        self.problems: Counter[str] = Counter()
+        self.answers: list[AnswerRecord] = []
+
+    def add(self, probe: Probe, completion: Completion, problems: Mapping[str, int]) -> None:
+        """Add a response."""
+        self.problems.update(problems)
+        self.answers.append(
+            AnswerRecord(
+                id=f"{probe.group}[{probe.id}]",
+                problems=dict(problems),
+                response=_shortened(completion.text),
+            )
+        )
+
+    def worst(self, badness: Callable[[Mapping[str, int]], float]) -> list[AnswerRecord]:
+        """Return the answers whose problems have the largest `badness` above 0, worst first."""
+        bad = [answer for answer in self.answers if badness(answer.problems) > 0]
+        ranked = sorted(bad, key=lambda answer: badness(answer.problems), reverse=True)
+        return ranked[:WORST_SHOWN]
+
 
 def make_job(
     *,
@@ -164,19 +279,10 @@ def make_job(
     )
 
 
-def shortened(response: str) -> str:
-    """Return a response as a record keeps it."""
+def _shortened(response: str) -> str:
     if len(response) <= _LONGEST_RESPONSE:
         return response
     return response[:_LONGEST_RESPONSE] + f" … ({len(response)} characters)"
-
-
-def worst_answers(
-    answers: Sequence[AnswerRecord], badness: Callable[[AnswerRecord], float]
-) -> list[AnswerRecord]:
-    """Return the answers with the largest `badness` above 0, the worst first."""
-    bad = [answer for answer in answers if badness(answer) > 0]
-    return sorted(bad, key=badness, reverse=True)[:WORST_SHOWN]
 
 
 def bounds_record(

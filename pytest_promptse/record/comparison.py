@@ -139,26 +139,26 @@ class _Side:
             if original is None:
                 continue
             variants = {
-                _place(variant) if task.id in by_place else variant.id: wording
+                _place(variant) if task.id in by_place else variant.id: measured
                 for variant in task.variants
-                if (wording := recorded(variant, light=light)) is not None
+                if (measured := recorded(variant, light=light)) is not None
             }
             tasks.append(RecordedTask(task_id=task.id, original=original, variants=variants))
         return tasks
 
 
-def recorded(wording: PromptRecord, *, light: bool) -> RecordedPrompt | None:
+def recorded(prompt: PromptRecord, *, light: bool) -> RecordedPrompt | None:
     """Return a prompt for comparison, with `light` by its pass rate; None without a score."""
-    score = wording.pass_rate if light else wording.score
+    score = prompt.pass_rate if light else prompt.score
     if score is None:
         return None
-    variant = wording if isinstance(wording, VariantRecord) else None
+    variant = prompt if isinstance(prompt, VariantRecord) else None
     return RecordedPrompt(
         distance=variant.distance if variant else 0.0,
-        n=wording.n,
-        pass_rate=wording.pass_rate,
+        n=prompt.n,
+        pass_rate=prompt.pass_rate,
         score=score,
-        ess=wording.ess,
+        ess=prompt.ess,
         excess=variant.excess if variant else None,
     )
 
@@ -205,8 +205,8 @@ def _compared(
         notes=list(_notes(ours, theirs, differences, shared=shared, by_place=by_place)),
         tasks_only_current=list(pairs.tasks_only_current),
         tasks_only_baseline=list(pairs.tasks_only_baseline),
-        wordings_only_current=list(pairs.variants_only_current),
-        wordings_only_baseline=list(pairs.variants_only_baseline),
+        variants_only_current=list(pairs.variants_only_current),
+        variants_only_baseline=list(pairs.variants_only_baseline),
     )
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "CsiRecord",
     "EmotionBenchRecord",
     "HumanRecord",
+    "LevelRecord",
     "ManipulationRecord",
     "PsychometricsRecord",
     "RecognitionRecord",
@@ -160,13 +161,15 @@ class ChangeRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ScaleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The totals of one scale, by category.
 
-    ``counterparts`` are the changes in the situations' positive counterparts.
+    ``counterparts`` are the changes in the situations' positive counterparts, ``contrasts`` the
+    changes from the situations to their counterparts.
     """
 
     scale: str
     default: dict[str, SummaryRecord]
     changes: dict[str, list[ChangeRecord]]
     counterparts: dict[str, list[ChangeRecord]] = {}
+    contrasts: dict[str, list[ChangeRecord]] = {}
 
 
 class EmotionBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,6 +218,14 @@ class AffectShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
     negative: ShiftRecord
 
 
+class LevelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a label was chosen at one level; the level of the original message is 0."""
+
+    distance: float
+    n: int
+    hits: int
+
+
 class RecognitionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How often a label was chosen for the messages that carry it.
 
@@ -232,6 +243,7 @@ class RecognitionRecord(msgspec.Struct, frozen=True, kw_only=True):
     p_adjusted: float | None
     mistaken_for: str | None
     recognised: bool
+    levels: list[LevelRecord] = []
 
 
 class ManipulationRecord(msgspec.Struct, frozen=True, kw_only=True):

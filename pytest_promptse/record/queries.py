@@ -124,10 +124,10 @@ def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
     samples: Counter[float] = Counter()
     counts: dict[float, Counter[str]] = defaultdict(Counter)
     for task in tasks:
-        wordings = [(0.0, task.original)] if task.original else []
-        for distance, wording in [*wordings, *((v.distance, v) for v in task.variants)]:
-            samples[distance] += wording.n
-            counts[distance].update(wording.causes)
+        prompts = [(0.0, task.original)] if task.original else []
+        for distance, prompt in [*prompts, *((v.distance, v) for v in task.variants)]:
+            samples[distance] += prompt.n
+            counts[distance].update(prompt.causes)
     return [Causes(distance, samples[distance], counts[distance]) for distance in sorted(samples)]
 
 
@@ -155,7 +155,7 @@ def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
     left_out: Counter[str] = Counter()
     for one in subgroups:
         if one.distance is None:
-            counted[one.trait] += one.n_wordings
+            counted[one.trait] += one.n_variants
             left_out[one.trait] += one.n_without_cue
     if not left_out.total():
         return None

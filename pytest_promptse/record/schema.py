@@ -14,7 +14,7 @@ import msgspec
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record.psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
-from pytest_promptse.store.run_log import ShardRow  # noqa: TC001 - msgspec reads it
+from pytest_promptse.store.run_log import SampleRecord, ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
@@ -105,7 +105,7 @@ Calibrations = dict[str, CalibrationRecord]
 class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a suite that was sampled in rounds.
 
-    It ended at look ``look`` of at most ``looks``, after ``n_wordings`` variants and
+    It ended at look ``look`` of at most ``looks``, after ``n_variants`` variants and
     ``completions`` of at most ``most`` completions. ``decided`` says whether every gate with a
     threshold was decided.
     """
@@ -113,7 +113,7 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     look: int
     looks: int
     decided: bool
-    n_wordings: int
+    n_variants: int = msgspec.field(name="n_wordings")
     completions: int
     most: int
 
@@ -185,7 +185,7 @@ class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite with one model and one prompt template.
 
-    ``n_measured`` of its ``n_wordings`` variants were measured. ``rounds`` is None unless the
+    ``n_measured`` of its ``n_variants`` variants were measured. ``rounds`` is None unless the
     suite was sampled in rounds and ended. ``line`` is the first line of the suite in the file that
     ``id`` starts with. ``template_sha256`` identifies the template in ``Record.templates``.
 
@@ -193,8 +193,8 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     whatever the tasks are like that were not seen. ``speaks_for`` says what varies in them:
     ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
     ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
-    ``shortfall`` and ``flips`` are explained in the documentation on gates. ``control`` is None
-    without a control condition; control variants count in no other figure.
+    ``shortfall``, ``flips`` and ``odds_ratio`` are explained in the documentation on gates.
+    ``control`` is None without a control condition; control variants count in no other figure.
     """
 
     id: str
@@ -203,7 +203,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     mode: str | None
     weighting: str
     n_tasks: int
-    n_wordings: int
+    n_variants: int = msgspec.field(name="n_wordings")
     n_measured: int
     pass_at_1: float | None
     pass_at_1_ci95: Interval | None = None
@@ -227,6 +227,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     robust_of: int | None = None
     shortfall: EstimateRecord | None = None
     flips: EstimateRecord | None = None
+    odds_ratio: EstimateRecord | None = None
     speaks_for: str | None = None
     control: ControlRecord | None = None
     answers: AnswersRecord | None = None
@@ -248,19 +249,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def n_missing(self) -> int:
         """The number of planned variants that were not measured."""
-        return (self.rounds.n_wordings if self.rounds else self.n_wordings) - self.n_measured
-
-
-class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
-
-    ``text`` is a key of ``TaskRecord.texts``: their program, or the completion without a program.
-    """
-
-    n: int
-    cause: str | None
-    detail: str
-    text: str
+        return (self.rounds.n_variants if self.rounds else self.n_variants) - self.n_measured
 
 
 class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -278,7 +267,7 @@ class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The original wording of a task as measured.
+    """The original prompt of a task as measured.
 
     ``causes`` counts why samples failed, ``details`` gives an example of each. ``samples`` holds
     the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
@@ -363,12 +352,12 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """All wordings of one kind, at one distance or, where that is None, at all.
+    """All variants of one kind, at one distance or, where that is None, at all.
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
     ``personality`` where one is not made of these three, and ``value`` one of its values.
-    ``change`` is the mean of the wordings' pass rates minus their originals', over the
-    ``n_wordings`` that carry a cue of the value; ``n_without_cue`` more have the value as their
+    ``change`` is the mean of the variants' pass rates minus their originals', over the
+    ``n_variants`` that carry a cue of the value; ``n_without_cue`` more have the value as their
     label alone and are left out. A rewriter that records no cues is counted by its labels.
     ``p_value`` asks whether the value does as well as the other values of its trait, by shuffling
     them within task and distance; ``p_adjusted`` is that by Benjamini and Hochberg over all
@@ -378,7 +367,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     trait: str
     value: str
     distance: float | None
-    n_wordings: int
+    n_variants: int = msgspec.field(name="n_wordings")
     n_without_cue: int = 0
     change: float
     p_value: float
@@ -393,7 +382,7 @@ class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str
     template: str | None
-    voices: list[SubgroupRecord]
+    subgroups: list[SubgroupRecord] = msgspec.field(name="voices")
     calibration: Calibrations | None
     emotions: Calibrations | None = None
 
@@ -527,7 +516,7 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
         Consequences for the comparison.
     tasks_only_current, tasks_only_baseline
         Task ids that only one side has.
-    wordings_only_current, wordings_only_baseline
+    variants_only_current, variants_only_baseline
         Variants that only one side has, as (task id, variant id).
     """
 
@@ -543,8 +532,12 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     tasks_only_current: list[str] = []
     tasks_only_baseline: list[str] = []
-    wordings_only_current: list[tuple[str, str]] = []
-    wordings_only_baseline: list[tuple[str, str]] = []
+    variants_only_current: list[tuple[str, str]] = msgspec.field(
+        name="wordings_only_current", default_factory=list
+    )
+    variants_only_baseline: list[tuple[str, str]] = msgspec.field(
+        name="wordings_only_baseline", default_factory=list
+    )
 
 
 class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -621,7 +614,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     templates: list[TemplateRecord] = []
     suites: list[SuiteRecord]
     tasks: Sequence[TaskRecord]
-    voices: list[SubgroupsRecord] = []
+    subgroups: list[SubgroupsRecord] = msgspec.field(name="voices", default_factory=list)
     usage: UsageRecord
     rewriting: list[RewritingRecord] = []
     errors: list[ErrorRecord]

@@ -171,7 +171,7 @@ def _suite_row(suite: SuiteRecord, distances: list[str]) -> Row:
         "mode": suite.mode,
         "weighting": suite.weighting,
         "n_tasks": suite.n_tasks,
-        "n_variants": suite.n_wordings,
+        "n_variants": suite.n_variants,
         "n_measured": suite.n_measured,
         "pass_at_1": suite.pass_at_1,
         **{f"elasticity_{d}": suite.elasticity.get(d) for d in distances},

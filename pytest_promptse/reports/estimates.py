@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.reports.formatting import DASH, NOT_MEASURED, exact, short, signed
+from pytest_promptse.reports.formatting import DASH, NOT_MEASURED, exact, ratio, short, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_promptse.record.schema import EstimateRecord, Interval, SuiteRecord
 
@@ -47,8 +47,8 @@ def estimates(suite: SuiteRecord) -> list[EstimateCells]:
         EstimateCells(
             "excess",
             signed(suite.excess),
-            _interval(suite.excess_ci95, is_signed=True),
-            _interval(suite.excess_exact, is_signed=True),
+            _interval(suite.excess_ci95, signed),
+            _interval(suite.excess_exact, signed),
         ),
     ]
     further: dict[str, tuple[EstimateRecord | None, bool]] = {
@@ -61,8 +61,12 @@ def estimates(suite: SuiteRecord) -> list[EstimateCells]:
     for label, (one, is_signed) in further.items():
         if one is not None:
             value = signed(one.value) if is_signed else exact(one.value)
-            ends = [_interval(end, is_signed=is_signed) for end in (one.ci95, one.exact)]
+            shown = signed if is_signed else short
+            ends = [_interval(end, shown) for end in (one.ci95, one.exact)]
             found.append(EstimateCells(label, value, *ends))
+    if suite.odds_ratio is not None:
+        ends = [_interval(end, ratio) for end in (suite.odds_ratio.ci95, suite.odds_ratio.exact)]
+        found.append(EstimateCells("odds ratio of variants", ratio(suite.odds_ratio.value), *ends))
     return found
 
 
@@ -80,9 +84,8 @@ def stopped_early(suite: SuiteRecord) -> bool:
     return suite.rounds is not None and suite.rounds.look < suite.rounds.looks
 
 
-def _interval(interval: Interval | None, *, is_signed: bool = False) -> str:
+def _interval(interval: Interval | None, shown: Callable[[float], str] = short) -> str:
     if interval is None:
         return NOT_MEASURED
-    if is_signed:
-        return " to ".join(signed(end) for end in interval)
-    return DASH.join(short(end) for end in interval)
+    # A dash between signed numbers reads like another sign.
+    return (" to " if shown is signed else DASH).join(map(shown, interval))

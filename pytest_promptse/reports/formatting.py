@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 NOT_MEASURED = "·"
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 SIGNIFICANT = 0.05
+ARROWS = {"up": "↑", "down": "↓", "none": "—"}
+"""The direction of a change that is significant, or none."""
 WIDE = 100
 """Terminals of at least this many columns show the wide layout."""
 _LEAST_PROBABILITY = 0.001
+_LARGE_RATIO = 1000.0
 _BARS = "▁▂▃▄▅▆▇█"
 # Elasticities at or below this value have the lowest bar, because most values are above it.
 _SPARK_FLOOR = 0.5
@@ -55,6 +58,11 @@ def printed(console: Console) -> str:
 def short(value: float | None) -> str:
     """Return a number with two decimals."""
     return NOT_MEASURED if value is None else f"{value:.2f}"
+
+
+def ratio(value: float | None) -> str:
+    """Return an odds ratio with two decimals, or its power of ten from 1000 on."""
+    return short(value) if value is None or value < _LARGE_RATIO else f"{value:.0e}"
 
 
 def exact(value: float | None) -> str:

@@ -204,14 +204,11 @@ def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
                 "at most",
                 excess=score.excess,
             )
-        case "loss" | "shortfall" | "flips":
-            found: Estimate = getattr(score, planned.name)
+        case "loss" | "squared-sensitivity" | "shortfall" | "flips":
+            found: Estimate = getattr(score, planned.name.replace("-", "_"))
             return _Figure(found.value, found.ci95, found.exact, "at most")
-        case "squared-sensitivity":
-            found = score.squared_sensitivity
-            return _Figure(found.value, found.ci95, found.exact, "at most")
-        case "robust-pass":
-            found = score.robust_pass
+        case "robust-pass" | "odds-ratio":
+            found = getattr(score, planned.name.replace("-", "_"))
             return _Figure(found.value, found.ci95, found.exact)
     [distance] = planned.distances
     return _Figure(
@@ -224,16 +221,21 @@ def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
 
 
 def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> Gate:
-    """Make a gate that passes inconclusive if no loss of the variants could have failed it."""
+    """Make a gate that passes inconclusive if no loss of the variants could have failed it.
+
+    Robust pass@1 and the odds ratio can always fail: both are 0 if the variants lose everything.
+    """
     originals = [task.original.score for task in score.tasks if task.original is not None]
     if gate.verdict != "pass" or gate.threshold is None or not originals:
+        return gate
+    if gate.name in ("robust-pass", "odds-ratio"):
         return gate
     most = float(np.mean(originals))
     could_fail = most > gate.threshold if direction == "at most" else 1 - most < gate.threshold
     if could_fail:
         return gate
     message = (
-        f"inconclusive: {gate.message}, but the originals score only {most:.2f}, so even the loss "
+        f"{gate.message}, but the originals score only {most:.2f}, so even the loss "
         "of all of it would pass"
     )
     return replaced(gate, verdict="inconclusive", message=message)

@@ -9,7 +9,7 @@ from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models.extract import extract
 from pytest_promptse.sandbox.candidate import ProgramStopped
 from pytest_promptse.sandbox.limits import Limits, fit, needs_confirmation
-from pytest_promptse.store.run_log import SampleRow, VariantRow
+from pytest_promptse.store.run_log import SampleRecord, VariantRow, text_key
 from pytest_promptse.store.store import StoredVerdict
 from pytest_promptse.variants.variant import text_hash
 
@@ -249,6 +249,7 @@ def variant_row(
     for sample in judged:
         if sample.cause and sample.detail:
             details.setdefault(sample.cause, sample.detail[:_DETAIL_CHARS])
+    samples, texts = _frequent_outcomes(judged)
     return VariantRow(
         suite=suite.id,
         model=suite.model,
@@ -275,7 +276,8 @@ def variant_row(
         n_tokens=[sample.completion.n_tokens for sample in judged],
         answers=_first_equal([sample.completion.text for sample in judged]),
         details=details,
-        samples=_frequent_outcomes(judged),
+        samples=samples,
+        texts=texts,
         tokens=tokens,
     )
 
@@ -286,8 +288,10 @@ def _first_equal(texts: Sequence[str]) -> list[int]:
     return [first.setdefault(text, place) for place, text in enumerate(texts)]
 
 
-def _frequent_outcomes(judged: Sequence[JudgedSample]) -> list[SampleRow]:
-    """Return the most frequent outcomes, at least one of each cause, most frequent first."""
+def _frequent_outcomes(
+    judged: Sequence[JudgedSample],
+) -> tuple[list[SampleRecord], dict[str, str]]:
+    """Return the most frequent outcomes, at least one of each cause, and their texts by key."""
     alike: dict[tuple[str, str], list[JudgedSample]] = {}
     for sample in judged:
         text = sample.completion.text if sample.program is None else sample.program
@@ -296,13 +300,14 @@ def _frequent_outcomes(judged: Sequence[JudgedSample]) -> list[SampleRow]:
     firsts = list({cause: (cause, text) for cause, text in reversed(ranked)}.values())
     others = [key for key in ranked if key not in firsts]
     kept = {*firsts, *others[: max(0, _MOST_OUTCOMES - len(firsts))]}
-    return [
-        SampleRow(
+    shown = [key for key in ranked if key in kept]
+    samples = [
+        SampleRecord(
             n=len(alike[cause, text]),
-            cause=cause,
+            cause=cause or None,
             detail=alike[cause, text][0].detail[:_DETAIL_CHARS],
-            text=text,
+            text=text_key(text),
         )
-        for cause, text in ranked
-        if (cause, text) in kept
+        for cause, text in shown
     ]
+    return samples, {text_key(text): text for _, text in shown}

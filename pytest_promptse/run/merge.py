@@ -18,7 +18,6 @@ from pytest_promptse.store.run_log import (
     ErrorRow,
     OutcomeRow,
     RunLog,
-    SampleRow,
     ShardRow,
     ShardSuiteRow,
     SuiteRow,
@@ -115,7 +114,7 @@ class _Merge:
                 f"{name}: shard {shard.index}/{shard.count} is also in {self._files[shard.index]}; "
                 "name each shard once"
             )
-        head = replace(record, tasks=[], suites=[], voices=[], rankings=[])
+        head = replace(record, tasks=[], suites=[], subgroups=[], rankings=[])
         if self._plan is None or self._head is None:
             self._plan, self._head = shard, head
             for planned in shard.suites:
@@ -337,14 +336,7 @@ def _row(task: TaskRecord, name: str, prompt: PromptRecord, *, control: bool) ->
         cues=getattr(prompt, "cues", {}),
         rewriter=getattr(prompt, "rewriter", ""),
         details=prompt.details,
-        samples=[
-            SampleRow(
-                n=sample.n,
-                cause=sample.cause or "",
-                detail=sample.detail,
-                text=task.texts[sample.text],
-            )
-            for sample in prompt.samples
-        ],
+        samples=prompt.samples,
+        texts={one.text: task.texts[one.text] for one in prompt.samples},
         tokens=tokens,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -16,48 +16,83 @@ from pytest_promptse.store.run_log import GatePlanRow, GateRow, SuiteKey, SuiteR
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_promptse.config.settings import Settings
-    from pytest_promptse.run.variant_making import PendingTexts, VariantPrompt
+    from pytest_promptse.run.variant_making import PendingTexts, PlannedPrompt, VariantPrompt
     from pytest_promptse.scoring.gate import Gate
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.variant import Variant
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PlannedVariant:
     """The original or a variant of a task, with the job that samples it.
+
+    Its text is made when it is first needed, so that variants that no selected item needs are
+    never made.
 
     Attributes
     ----------
     task
         The task that the prompt asks for.
-    variant
-        What was reworded, and how; its distance is 0 for the original.
-    job
-        The samples to take of it.
-    task_text
-        The task as the prompt words it, without the template around it.
+    outline
+        The variant without its text; its distance is 0 for the original.
+    n
+        The number of samples to take of it.
+    make
+        Returns the prompt.
+    job_for
+        Returns the job that samples the prompt.
     control
         Whether it is a control variant: measured beside the variants, and part of no gate.
-    pending
-        The texts that a model has still to write; None for a variant that has its text. Until
-        they are written, `job` has the original's prompt and a key that no completion has.
     """
 
     task: Task
-    variant: Variant
-    job: Job
-    task_text: str
+    outline: Variant
+    n: int
+    make: Callable[[], VariantPrompt]
+    job_for: Callable[[VariantPrompt], Job]
     control: bool = False
-    pending: PendingTexts | None = None
+
+    @cached_property
+    def _made(self) -> VariantPrompt:
+        return self.make()
 
     @property
     def key(self) -> tuple[str, str]:
         """The task's id and the variant's id, which identify it in its suite."""
-        return (self.job.task_id, self.job.variant_id)
+        return (self.task.id, self.outline.id)
+
+    @property
+    def variant(self) -> Variant:
+        """What was reworded, and how.
+
+        Raises
+        ------
+        VariantError, TaskError
+            If the text cannot be made. So do `job`, `task_text` and `pending`.
+        """
+        return self._made.variant
+
+    @cached_property
+    def job(self) -> Job:
+        """The samples to take."""
+        return self.job_for(self._made)
+
+    @property
+    def task_text(self) -> str:
+        """The task as the prompt words it, without the template around it."""
+        return self._made.task_text
+
+    @property
+    def pending(self) -> PendingTexts | None:
+        """The texts that a model has still to write; None for a variant that has its text.
+
+        Until they are written, `job` has the original's prompt and a key that no completion has.
+        """
+        return self._made.pending
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +103,7 @@ class PlannedGate:
     ----------
     name
         ``auc-e``, ``elasticity-d0.3``, ``excess``, ``loss``, ``squared-sensitivity``,
-        ``robust-pass``, ``shortfall`` or ``flips``.
+        ``robust-pass``, ``shortfall``, ``flips`` or ``odds-ratio``.
     threshold
         None if the gate only reports its figure.
     distances
@@ -153,7 +188,7 @@ class Suite:
             template=self.key.template,
             template_source=source,
             tasks=[task.id for task in self.tasks],
-            n_wordings=len(self.variants),
+            n_variants=len(self.variants),
             n_controls=len(self.controls),
             distances=list(chosen.distances),
             mode=chosen.mode,
@@ -204,6 +239,7 @@ class Suite:
             "robust-pass": chosen.min_robust_pass,
             "shortfall": chosen.max_shortfall,
             "flips": chosen.max_flips,
+            "odds-ratio": chosen.min_odds_ratio,
         }
         whole += [
             PlannedGate(name=name, threshold=threshold, distances=chosen.distances)
@@ -230,9 +266,9 @@ class Suite:
 
     def round_of(self, planned: PlannedVariant) -> int:
         """Return the round that samples a variant, counted from 0; originals are in round 0."""
-        if not planned.variant.distance:
+        if not planned.outline.distance:
             return 0
-        return bisect(self.looks, planned.variant.index)
+        return bisect(self.looks, planned.outline.index)
 
     def sampled_by(self, look: int) -> tuple[PlannedVariant, ...]:
         """Return the variants of all rounds up to and including that of `look`."""
@@ -256,7 +292,7 @@ class Suite:
         return tuple(
             planned
             for planned in self.variants
-            if planned.variant.distance in distances
+            if planned.outline.distance in distances
             and (gate.task is None or planned.task.id == gate.task.id)
         )
 
@@ -299,35 +335,6 @@ def check_ids(tasks: Sequence[Task], where: str) -> None:
         seen.add(task.id)
 
 
-def with_text(
-    planned: PlannedVariant, made: VariantPrompt, identity: Mapping[str, str]
-) -> PlannedVariant:
-    """Return a pending variant with the text that was written for it.
-
-    Parameters
-    ----------
-    planned
-        The pending variant.
-    made
-        Its text and prompt.
-    identity
-        What identifies the model that is sent the prompt.
-    """
-    job = planned.job
-    identity = _identity_for(planned.task, identity)
-    return replace(
-        planned,
-        variant=made.variant,
-        task_text=made.task_text,
-        pending=None,
-        job=replace(
-            job,
-            key=completion_key(identity, made.prompt, job.decoding, job.seed),
-            prompt=made.prompt,
-        ),
-    )
-
-
 def _identity_for(task: Task, identity: Mapping[str, str]) -> Mapping[str, str]:
     """Return what the completions for a task depend on besides prompt, decoding and seed."""
     if identity.get("backend") == "reference":
@@ -343,9 +350,10 @@ def plan_suite(
     *,
     model: str,
     identity: Mapping[str, str],
-    prompts: Mapping[str, Sequence[VariantPrompt]],
+    prompts: Mapping[str, Sequence[PlannedPrompt]],
     template: Template | None = None,
     line: int | None = None,
+    since: Callable[[], float] = lambda: 0.0,
 ) -> Suite:
     """Plan all variants of all tasks for one model and template.
 
@@ -362,6 +370,8 @@ def plan_suite(
         What identifies the model in the store, from its backend.
     prompts
         For each task id the prompts of the original and of the variants.
+    since
+        Returns `Job.since` of all jobs.
 
     Raises
     ------
@@ -377,32 +387,31 @@ def plan_suite(
     check_ids(tasks, suite_id)
     variants = []
     for task in tasks:
+        identity_for_task = _identity_for(task, identity)
         for own in prompts[task.id]:
-            variant, prompt = own.variant, own.prompt
+            outline = own.outline
+            n = settings.samples if outline.distance else settings.original_samples
             # A control variant has a seed of its own, so its samples are independent.
             kind = (settings.control,) if own.control else ()
-            seed = derive_seed(settings.seed, task.id, variant.distance, variant.index, *kind)
-            key = completion_key(_identity_for(task, identity), prompt, decoding, seed)
-            job = Job(
-                key=key if own.pending is None else f"pending-{key}",
+            job_for = partial(
+                _job,
+                task=task,
+                identity=identity_for_task,
                 model=model,
-                prompt=prompt,
                 decoding=decoding,
-                n=settings.samples if variant.distance else settings.original_samples,
-                seed=seed,
-                task_id=task.id,
-                variant_id=variant.id,
-                reference=task.reference,
+                n=n,
+                seed=derive_seed(settings.seed, task.id, outline.distance, outline.index, *kind),
                 template=template.name if template else None,
+                since=since,
             )
             variants.append(
                 PlannedVariant(
                     task=task,
-                    variant=variant,
-                    job=job,
-                    task_text=own.task_text,
+                    outline=outline,
+                    n=n,
+                    make=own.make,
+                    job_for=job_for,
                     control=own.control,
-                    pending=own.pending,
                 )
             )
     _check_variant_ids(suite_id, variants)
@@ -430,7 +439,35 @@ def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> Non
     for planned in variants:
         if planned.control and planned.key in known:
             raise VariantError(
-                f"{suite_id}: task {planned.task.id!r} has a variant {planned.variant.id}, which "
+                f"{suite_id}: task {planned.task.id!r} has a variant {planned.outline.id}, which "
                 "is what a control variant is called; give control none, since the variants have "
                 "no emotion or persona"
             )
+
+
+def _job(
+    made: VariantPrompt,
+    *,
+    task: Task,
+    identity: Mapping[str, str],
+    model: str,
+    decoding: Decoding,
+    n: int,
+    seed: int,
+    template: str | None,
+    since: Callable[[], float],
+) -> Job:
+    key = completion_key(identity, made.prompt, decoding, seed)
+    return Job(
+        key=key if made.pending is None else f"pending-{key}",
+        model=model,
+        prompt=made.prompt,
+        decoding=decoding,
+        n=n,
+        seed=seed,
+        task_id=task.id,
+        variant_id=made.variant.id,
+        reference=task.reference,
+        template=template,
+        since=since(),
+    )

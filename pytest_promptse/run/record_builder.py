@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from scipy.stats import false_discovery_control
 from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models.base import token_cost
-from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.files import CompressedTasks
 from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
@@ -37,7 +36,6 @@ from pytest_promptse.record.schema import (
     RewritingRecord,
     RobustnessRecord,
     RoundsRecord,
-    SampleRecord,
     SuiteRecord,
     TaskRecord,
     TemplateRecord,
@@ -92,7 +90,6 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.library import Emotion
 
 # Enough to tell one task's texts apart, short enough to repeat for every sample.
-_KEY_DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +216,7 @@ def fill_record(
         templates=_templates(run_log),
         suites=suites,
         tasks=tasks,
-        voices=subgroups,
+        subgroups=subgroups,
         errors=[
             ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
         ],
@@ -439,7 +436,7 @@ def _suite(
         mode=score.mode if score else None,
         weighting=suite.weighting,
         n_tasks=len(suite.tasks),
-        n_wordings=suite.n_wordings,
+        n_variants=suite.n_variants,
         n_measured=len(measured),
         pass_at_1=score.pass_at_1 if score else None,
         pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
@@ -473,7 +470,7 @@ def _suite(
 
 
 def _estimates(score: SuiteScore) -> dict[str, Any]:
-    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips")
+    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio")
     found = {name: getattr(score, name) for name in names}
     return {
         "robust_of": score.robust_of,
@@ -491,7 +488,7 @@ def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
         look=end.look + 1,
         looks=len(suite.looks),
         decided=end.decided,
-        n_wordings=end.wordings,
+        n_variants=end.variants,
         completions=end.completions,
         most=end.most,
     )
@@ -582,7 +579,7 @@ def _task(
         original=original,
         variants=variants,
         controls=_controls(controls, score, all_draws=all_draws),
-        texts={_key(sample.text): sample.text for row in everything for sample in row.samples},
+        texts={key: text for row in everything for key, text in row.texts.items()},
     )
 
 
@@ -629,10 +626,6 @@ def _variant_fields(row: VariantRow) -> dict[str, Any]:
 
 def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
     """Return one measured prompt without scores, and the texts that its samples refer to."""
-    samples = [
-        SampleRecord(n=one.n, cause=one.cause or None, detail=one.detail, text=_key(one.text))
-        for one in row.samples
-    ]
     found = PromptRecord(
         node=row.node,
         prompt=row.text,
@@ -643,9 +636,9 @@ def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
         ess=None,
         causes=_count_causes(row),
         details=row.details,
-        samples=samples,
+        samples=row.samples,
     )
-    return found, {_key(one.text): one.text for one in row.samples}
+    return found, row.texts
 
 
 def _count_causes(row: VariantRow) -> dict[str, int]:
@@ -686,10 +679,6 @@ def _draws(row: VariantRow) -> list[DrawRecord]:
         DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens, answer=answer)
         for cause, logprob, n_tokens, answer in draws
     ]
-
-
-def _key(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:

@@ -99,9 +99,9 @@ class Rounds:
             look=look,
             decided=enough,
             ended=ended,
-            wordings=len(sampled),
-            completions=sum(planned.job.n for planned in sampled),
-            most=sum(planned.job.n for planned in suite.variants),
+            variants=len(sampled),
+            completions=sum(planned.n for planned in sampled),
+            most=sum(planned.n for planned in suite.variants),
             cached=0 if ended else self._count_cached(suite, look + 1),
         )
         return self._run_log.add_if_absent(row)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pytest_promptse.errors import ModelError, NotScoredError
+from pytest_promptse.errors import ModelError, NotScoredError, TaskError, VariantError
 from pytest_promptse.run.judge import CompletionJudge, variant_row
 from pytest_promptse.run.model_variants import ModelVariants
-from pytest_promptse.run.plan import decided_gate, plan_suite, with_text
+from pytest_promptse.run.plan import decided_gate, plan_suite
 from pytest_promptse.run.rounds import Rounds
 from pytest_promptse.run.variant_making import VariantMaker
 from pytest_promptse.sampling.budget import Budget
@@ -121,7 +123,7 @@ class PromptseRun:
         self.root = root
         self.id = id
         self._create_backend = create_backend
-        self._variant_maker = VariantMaker(root, settings, create_rewriter)
+        self._variant_maker = VariantMaker(root, settings, create_rewriter, lambda: self.store)
         self._model_variants = ModelVariants(lambda: self.store)
         self._waiting: dict[str, _Waiting] = {}
         self._checked = 0.0
@@ -168,6 +170,17 @@ class PromptseRun:
             self.run_log, request=self._request_round, count_stored=self.sampler.count_stored
         )
 
+    @cached_property
+    def _since(self) -> float:
+        """The time before which completions are too old for this run, in seconds since 1970."""
+        settings = self.settings
+        if not settings.fresh and settings.max_age is None:
+            return 0.0
+        # The first process of the run sets the time, so that all request the same completions.
+        now = repr(time.time()).encode()
+        began = float(self.store.put_if_absent(self.id, "began", "", now))
+        return began if settings.fresh else began - (settings.max_age or 0.0) * _DAY_SECONDS
+
     @property
     def sampler(self) -> Sampler:
         """The sampler of the run.
@@ -206,7 +219,7 @@ class PromptseRun:
         Raises
         ------
         TaskError, VariantError
-            If a template or variant is missing or invalid.
+            If a template or a setting is invalid, or a frozen variant is missing.
         """
         tasks = tuple(tasks)
         variants = {task.id: self._variant_maker.variants_of(task, settings) for task in tasks}
@@ -228,6 +241,7 @@ class PromptseRun:
                 identity=self.backend(model).identity,
                 template=template,
                 prompts={task.id: prompts[task.id, template and template.name] for task in tasks},
+                since=lambda: self._since,
             )
             for model in self.settings.model
             for template in templates
@@ -239,6 +253,42 @@ class PromptseRun:
             self._templates[settings.template] = load_templates(settings.template, self.root)
         return self._templates[settings.template]
 
+    def with_age_limit(self, jobs: Iterable[Job]) -> list[Job]:
+        """Return `jobs` that request completions again which are too old for this run."""
+        return [replace(job, since=self._since) for job in jobs]
+
+    def stored(self, job: Job) -> Completion | None:
+        """Return the first sample of `job` if the store has one that is young enough."""
+        [job] = self.with_age_limit([job])
+        return next(iter(self.store.completions(job.key, 1, since=job.since)), None)
+
+    def make_variants(self, selected: Iterable[tuple[Suite, PlannedVariant]]) -> None:
+        """Make the texts of variants, or read them from the store.
+
+        Each process makes them in an order of its own, and keeps those of a task at once. So the
+        processes of a run share this work, and none of them waits for another.
+
+        Parameters
+        ----------
+        selected
+            The variants that the selected items need, with their suites.
+
+        Raises
+        ------
+        VariantError
+            If texts cannot be made; says so of each task.
+        """
+        pairs = list(selected)
+        Random(os.getpid()).shuffle(pairs)  # noqa: S311 - no secret
+        problems: dict[str, Exception] = {}
+        for suite, planned in pairs:
+            try:
+                planned.variant  # noqa: B018 - makes the text
+            except (VariantError, TaskError) as error:
+                problems[f"{suite.id}: {error}"] = error
+        if problems:
+            raise VariantError("\n".join(sorted(problems))) from next(iter(problems.values()))
+
     def estimate(
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
     ) -> list[str]:
@@ -249,7 +299,8 @@ class PromptseRun:
             planned_jobs += own
             if planned.job.key in self._waiting:
                 planned_jobs.append(planned.job)
-        estimates = estimate_cost([*planned_jobs, *jobs], self.store, price=self.settings.price)
+        planned_jobs += self.with_age_limit(jobs)
+        estimates = estimate_cost(planned_jobs, self.store, price=self.settings.price)
         in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
         return [each.line(at_most=each.model in in_rounds) for each in estimates]
 
@@ -308,13 +359,13 @@ class PromptseRun:
         for suite in {id(suite): suite for suite, _ in selected}.values():
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
-        self._expire(keys)
-        # The store is open by now, so its folder can be written to.
-        self._variant_maker.keep()
-        oldest = self.store.oldest(keys)
+        oldest = self.store.oldest(keys, since=self._since)
         self._sampler = Sampler(
             self.store,
-            [*(job for pair in selected for job in self._next_jobs(*pair)), *jobs],
+            [
+                *(job for pair in selected for job in self._next_jobs(*pair)),
+                *self.with_age_limit(jobs),
+            ],
             {
                 model: partial(self.backend, model)
                 for model in (*self.settings.model, *models, *self._variant_maker.models)
@@ -332,17 +383,6 @@ class PromptseRun:
         self._sampler.start()
         cached = self._sampler.progress().cached
         self.run_log.add(CachedRow(process=os.getpid(), cached=cached, oldest=oldest))
-
-    def _expire(self, keys: Collection[str]) -> None:
-        """Delete planned completions that are older than the settings allow."""
-        settings = self.settings
-        if not settings.fresh and settings.max_age is None:
-            return
-        # The first process of the run sets the time, so that no other deletes what it has sampled.
-        now = repr(time.time()).encode()
-        began = float(self.store.put_if_absent(self.id, "began", "", now))
-        age = 0.0 if settings.fresh else (settings.max_age or 0.0) * _DAY_SECONDS
-        self.store.expire(keys, before=began - age)
 
     def measure(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
@@ -367,8 +407,10 @@ class PromptseRun:
         if planned.key not in measured:
             with self._show_progress(self.sampler.progress) as show:
                 tick = partial(self._tick, show)
-                planned = self._with_text(suite, planned, tick)
-                completions = self.sampler.wait(planned.job, tick=tick)
+                planned = self._with_text(planned, tick)
+                self.sampler.wait(planned.job, tick=tick)
+            job = planned.job
+            completions = self.store.completions(job.key, job.n, since=job.since)
             judged = self._judge.judge(
                 planned, completions, self.sampler.capabilities(suite.model), check
             )
@@ -472,9 +514,10 @@ class PromptseRun:
         NotScoredError
             If a completion is missing.
         """
+        jobs = self.with_age_limit(jobs)
         self.sampler.request(jobs)
         with self._show_progress(self.sampler.progress) as tick:
-            return {job.key: self.sampler.wait(job, tick=tick)[0] for job in jobs}
+            return {job.key: self.sampler.completions(job, tick=tick)[0] for job in jobs}
 
     def log_error(self, where: str, error: NotScoredError) -> None:
         """Log that the item `where` could not be measured."""
@@ -566,7 +609,7 @@ class PromptseRun:
             self._waiting[planned.job.key] = _Waiting(suite, planned, jobs)
             return jobs
         self._waiting.pop(planned.job.key, None)
-        return [self._with_written(suite, planned, steps).job]
+        return [self._with_written(planned, steps).job]
 
     def _request(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
         jobs = [job for planned in variants for job in self._next_jobs(suite, planned)]
@@ -594,9 +637,7 @@ class PromptseRun:
         now = time.monotonic()
         self._checked = now + _CHECK_SHARE * (now - began)
 
-    def _with_text(
-        self, suite: Suite, planned: PlannedVariant, tick: Callable[[], object]
-    ) -> PlannedVariant:
+    def _with_text(self, planned: PlannedVariant, tick: Callable[[], object]) -> PlannedVariant:
         """Wait for the texts of a variant and return it with them.
 
         Raises
@@ -614,16 +655,16 @@ class PromptseRun:
             finally:
                 self.run_log.add(self._model_variants.row(rewrite))
             written.append(step)
-        return self._with_written(suite, planned, written)
+        return self._with_written(planned, written)
 
     def _with_written(
-        self, suite: Suite, planned: PlannedVariant, steps: Sequence[Variant | Job]
+        self, planned: PlannedVariant, steps: Sequence[Variant | Job]
     ) -> PlannedVariant:
         if planned.pending is None:
             return planned
         written = [step for step in steps if not isinstance(step, Job)]
-        made = planned.pending.finish(written)
-        return with_text(planned, made, self.backend(suite.model).identity)
+        finish = planned.pending.finish
+        return replace(planned, make=lambda: finish(written))
 
     def _stops_early(self, suite: Suite) -> bool:
         """Whether the suite stops once its gates are decided; without a gate it is all sampled."""

@@ -96,10 +96,10 @@ def plan_shard(
     suites: dict[SuiteKey, Suite] = {}
     for suite, variant in variants:
         suites[suite.key] = suite
-        weights[suite.id, variant.task.id] += variant.job.n
+        weights[suite.id, variant.task.id] += variant.n
         tasks = planned.setdefault(suite.key, {})
         if not variant.control:
-            tasks.setdefault(variant.task.id, []).append(variant.variant.id)
+            tasks.setdefault(variant.task.id, []).append(variant.outline.id)
     own: dict[str, set[str]] = defaultdict(set)
     for (suite_id, task_id), index in assign_shards(weights, shard.count).items():
         if index == shard.index:

@@ -156,12 +156,12 @@ def compare_subgroups(
     return SubgroupsRecord(
         model=model,
         template=template,
-        voices=[
+        subgroups=[
             SubgroupRecord(
                 trait=trait,
                 value=value,
                 distance=distance,
-                n_wordings=len(own),
+                n_variants=len(own),
                 n_without_cue=without_cue[trait, value, distance],
                 change=float(np.mean([_change(row, originals) for row in own])),
                 p_value=p,

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+import msgspec
 
 from pytest_promptse import variants as variants_package
 from pytest_promptse.config.data_files import templates_dir
-from pytest_promptse.errors import VariantError
+from pytest_promptse.errors import PromptseError, VariantError
 from pytest_promptse.models.base import Prompt
 from pytest_promptse.run.model_variants import Rewrite, rewrites
 from pytest_promptse.tasks.template import render
-from pytest_promptse.variants.audit import frozen
-from pytest_promptse.variants.files import folder_of, load_frozen, write
-from pytest_promptse.variants.generate import generate, measured
+from pytest_promptse.variants.audit import check_frozen, frozen
+from pytest_promptse.variants.generate import generate, measured, outlines
 from pytest_promptse.variants.length_control import length_matched
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
@@ -33,12 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.config.settings import Settings
+    from pytest_promptse.store.store import Store
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.invariance import Finding
 
-_WITHOUT_VOICE = frozenset(REWRITERS) - {"rules"}
+
+_WITHOUT_EMOTION = frozenset(REWRITERS) - {"rules"}
 """The built-in rewriters whose variants have no emotion and no persona."""
 
 
@@ -55,8 +55,6 @@ class VariantPrompt:
         The messages that are sent.
     task_text
         The task as the prompt words it.
-    control
-        Whether it is a length-matched control variant.
     pending
         The texts that a model has still to write; None if there are none. Until they are written,
         variant and prompt have the original's text.
@@ -65,7 +63,6 @@ class VariantPrompt:
     variant: Variant
     prompt: Prompt
     task_text: str
-    control: bool = False
     pending: PendingTexts | None = None
 
 
@@ -85,6 +82,26 @@ class PendingTexts:
     finish: Callable[[Sequence[Variant]], VariantPrompt]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedPrompt:
+    """A prompt whose text is made when it is first needed.
+
+    Attributes
+    ----------
+    outline
+        The variant without its text.
+    make
+        Returns the prompt. Raises VariantError if its variant cannot be made, and TaskError if its
+        template cannot be rendered.
+    control
+        Whether it is that of a length-matched control variant.
+    """
+
+    outline: Variant
+    make: Callable[[], VariantPrompt]
+    control: bool = False
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _PendingControl:
     """A control variant that is made once the text of the variant beside it is written.
@@ -98,6 +115,37 @@ class _PendingControl:
     match: Callable[[Variant], Variant]
 
 
+@dataclass(frozen=True, kw_only=True)
+class TaskVariants:
+    """The variants of a task or a template, whose texts are made together.
+
+    Attributes
+    ----------
+    outlines
+        The variants without their texts.
+    make
+        Returns the variants in the same order.
+    """
+
+    outlines: tuple[Variant, ...]
+    make: Callable[[], Sequence[_MadeVariant]]
+
+    @cached_property
+    def made(self) -> Sequence[_MadeVariant]:
+        """The variants with their texts.
+
+        Raises
+        ------
+        VariantError
+            If one cannot be made.
+        """
+        return self.make()
+
+
+_MadeVariant: TypeAlias = Variant | Rewrite | _PendingControl
+"""A variant, or one whose text a model has still to write."""
+
+
 class _Drawn(TypedDict):
     """What decides which variants of a task are made."""
 
@@ -108,7 +156,6 @@ class _Drawn(TypedDict):
     seed: int
     library: Library
     within: str
-    also: Callable[[str], Iterable[Finding]]
 
 
 class VariantMaker:
@@ -122,6 +169,8 @@ class VariantMaker:
         Settings of the run. They name the folder of frozen variants and the user's own library.
     create_rewriter
         Returns the rewriter of a name, given the library.
+    store
+        Returns the store, which keeps the variants that the package's own rewriters made.
     """
 
     def __init__(
@@ -129,12 +178,13 @@ class VariantMaker:
         root: Path,
         settings: Settings,
         create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
+        store: Callable[[], Store],
     ) -> None:
         self._root = root
         self._settings = settings
         self._create_rewriter = create_rewriter
+        self._store = store
         self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
-        self._unkept: dict[Path, tuple[Path, Task, Sequence[Variant]]] = {}
 
     @cached_property
     def library(self) -> Library:
@@ -148,8 +198,8 @@ class VariantMaker:
         written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
         return tuple(each.spec for each in written)
 
-    def variants_of(self, task: Task, settings: Settings) -> Sequence[Variant | Rewrite]:
-        """Return the variants of a task, without the original.
+    def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
+        """Plan the variants of a task, without the original.
 
         A variant that a model is to write is a `Rewrite`: its text comes while the run samples.
 
@@ -163,27 +213,27 @@ class VariantMaker:
         Raises
         ------
         VariantError
-            If a variant cannot be made, or a frozen one is missing, out of date or invalid.
+            If a setting cannot be used, or a frozen variant is missing or out of date.
         """
         if settings.variants_dir and not settings.aa:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
-        if settings.control != "none" and settings.rewriter in _WITHOUT_VOICE:
+        if settings.control != "none" and settings.rewriter in _WITHOUT_EMOTION:
             raise VariantError(
                 f"control {settings.control}: variants by {settings.rewriter!r} have no emotion or "
                 "persona to tell from their length; take rewriter rules or llm:BACKEND:NAME, or "
                 "give control none"
             )
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
-        return self._make_once(rewriter, task, settings)
+        return self._plan(rewriter, task, settings)
 
     def prompts_of(
         self,
         task: Task,
         settings: Settings,
-        variants: Sequence[Variant | Rewrite],
+        variants: TaskVariants,
         template: Template | None,
-    ) -> tuple[VariantPrompt, ...]:
-        """Return the prompts of the original and of the variants of a task.
+    ) -> tuple[PlannedPrompt, ...]:
+        """Plan the prompts of the original and of the variants of a task.
 
         Parameters
         ----------
@@ -197,10 +247,8 @@ class VariantMaker:
 
         Raises
         ------
-        TaskError
-            If the template cannot be rendered; names file and line.
         VariantError
-            If the template has to be reworded and cannot be.
+            If the template has to be reworded and has no sentence to reword.
         """
         plain = original(task.id, task.prompt)
         view = None
@@ -214,40 +262,23 @@ class VariantMaker:
         if view is None:
             controls = self._controls(task, variants, settings)
             return (
-                *(_with_task(task, each, template) for each in (plain, *variants)),
-                *(_as_control(_with_task(task, each, template)) for each in controls),
+                PlannedPrompt(outline=plain, make=partial(_with_task, task, plain, template)),
+                *_around_task(task, variants, template),
+                *map(_as_control, _around_task(task, controls, template)),
             )
         rewriter = self._rewriter(settings.rewriter)
-        reworded = self._make_once(rewriter, view.task, settings, view=view, within=task.prompt)
+        reworded = self._plan(rewriter, view.task, settings, view=view, within=task.prompt)
         controls = self._controls(view.task, reworded, settings, view=view)
-        plain_tasks: Sequence[Variant | Rewrite | _PendingControl] = [plain] * len(reworded)
-        task_variants, task_controls = plain_tasks, plain_tasks[: len(controls)]
+        of_task, control_of_task = None, None
         if settings.perturb == "both":
-            task_variants, task_controls = variants, self._controls(task, variants, settings)
+            of_task, control_of_task = variants, self._controls(task, variants, settings)
         return (
-            _prompt_of_template_variant(task, plain, view, None),
-            *(
-                _with_template(task, of_task, view, of_template)
-                for of_task, of_template in zip(task_variants, reworded, strict=True)
+            PlannedPrompt(
+                outline=plain, make=partial(_prompt_of_template_variant, task, plain, view, None)
             ),
-            *(
-                _as_control(_with_template(task, of_task, view, of_template))
-                for of_task, of_template in zip(task_controls, controls, strict=True)
-            ),
+            *_around_view(task, of_task, view, reworded),
+            *map(_as_control, _around_view(task, control_of_task, view, controls)),
         )
-
-    def keep(self) -> None:
-        """Keep the variants that were made, so that later runs need not make them again.
-
-        Not called while tests are only collected, which leaves nothing behind.
-        """
-        if not self._unkept:
-            return
-        with _locked(self._kept):
-            for target, (folder, task, made) in self._unkept.items():
-                if not target.is_dir():
-                    _write_whole(folder, task, made)
-        self._unkept.clear()
 
     def _rewriter(self, name: str) -> Rewriter | LlmRewriter:
         if name not in self._rewriters:
@@ -255,54 +286,58 @@ class VariantMaker:
         return self._rewriters[name]
 
     def _controls(
-        self,
-        task: Task,
-        variants: Sequence[Variant | Rewrite],
-        settings: Settings,
-        *,
-        view: View | None = None,
-    ) -> Sequence[Variant | _PendingControl]:
-        """Return a control variant for each of `variants` of a task, or of a template's `view`."""
+        self, task: Task, variants: TaskVariants, settings: Settings, *, view: View | None = None
+    ) -> TaskVariants:
+        """Plan a control variant for each of `variants` of a task, or of a template's `view`."""
         if settings.control == "none":
-            return ()
+            return TaskVariants(outlines=(), make=tuple)
+        return TaskVariants(
+            outlines=tuple(_control_outline(each, settings) for each in variants.outlines),
+            make=partial(self._make_controls, task, variants, settings, view),
+        )
+
+    def _make_controls(
+        self, task: Task, variants: TaskVariants, settings: Settings, view: View | None
+    ) -> Sequence[_MadeVariant]:
+        """Make the control variants, or read them from the store."""
         match = partial(
             length_matched,
             task,
             library=self.library,
-            also=view.findings if view else lambda _: (),
+            also=view.findings if view else _no_findings,
         )
-        known = [each for each in variants if not isinstance(each, Rewrite)]
-        if len(known) == len(variants):
-            identity = [
-                settings.control,
-                task.prompt,
-                [(each.id, each.seed, each.rewriter, text_hash(each.text)) for each in known],
-                view.template.digest if view else "",
-                self._code_digest,
+        known = [each for each in variants.made if isinstance(each, Variant)]
+        if len(known) < len(variants.made):
+            return [
+                _PendingControl(
+                    rewrite=each,
+                    variant=_control_outline(each.variant, settings),
+                    match=lambda written: match([written])[0],
+                )
+                for each in variants.made
+                if isinstance(each, Rewrite)
             ]
-            return self._kept_or_made(task, identity, lambda: match(known))
-        return [
-            _PendingControl(
-                rewrite=each,
-                variant=replace(
-                    each.variant, emotion=None, personality=None, rewriter=settings.control
-                ),
-                match=lambda written: match([written])[0],
-            )
-            for each in variants
-            if isinstance(each, Rewrite)
+        identity = [
+            settings.control,
+            task.id,
+            task.entry_point,
+            task.prompt,
+            [(each.id, each.seed, each.rewriter, text_hash(each.text)) for each in known],
+            view.template.digest if view else "",
+            self._code_digest,
         ]
+        return self._kept_or_made(identity, lambda: match(known))
 
-    def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> Sequence[Variant]:
-        return frozen(
-            folder,
-            task,
-            self.library,
-            distances=settings.distances,
-            per_distance=settings.variants,
-        )
+    def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> TaskVariants:
+        found = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
 
-    def _make(
+        def checked() -> Sequence[Variant]:
+            check_frozen(folder, task, found, self.library)
+            return found
+
+        return TaskVariants(outlines=found, make=checked)
+
+    def _plan(
         self,
         rewriter: Rewriter | LlmRewriter,
         task: Task,
@@ -310,8 +345,8 @@ class VariantMaker:
         *,
         view: View | None = None,
         within: str = "",
-    ) -> Sequence[Variant | Rewrite]:
-        also = view.findings if view else lambda _: ()
+    ) -> TaskVariants:
+        """Plan variants: their ids now, their texts once one of them is needed."""
         drawn: _Drawn = {
             "distances": settings.distances,
             "per_distance": settings.variants,
@@ -320,62 +355,67 @@ class VariantMaker:
             "seed": settings.seed,
             "library": self.library,
             "within": within,
-            "also": also,
         }
-        if isinstance(rewriter, LlmRewriter):
-            return rewrites(task, rewriter, **drawn)
-        return generate(task, rewriter=rewriter, **drawn).variants
+        return TaskVariants(
+            outlines=outlines(task, rewriter=rewriter, **drawn),
+            make=partial(self._make, rewriter, task, settings, view, drawn),
+        )
 
-    def _make_once(
+    def _make(
         self,
         rewriter: Rewriter | LlmRewriter,
         task: Task,
         settings: Settings,
-        *,
-        view: View | None = None,
-        within: str = "",
+        view: View | None,
+        drawn: _Drawn,
     ) -> Sequence[Variant | Rewrite]:
         """Make variants, or read them from the store if the package's own rewriters made them.
 
-        They are made again if the code of the package or the library has changed. What a model is
-        to write is only planned here.
+        They are made again if the code of the package or the library has changed.
         """
-        make = partial(self._make, rewriter, task, settings, view=view, within=within)
-        if isinstance(rewriter, LlmRewriter) or rewriter.name not in REWRITERS:
-            # Nothing is known of the code of other packages' rewriters.
-            return make()
+        also = view.findings if view else _no_findings
+        if isinstance(rewriter, LlmRewriter):
+            return rewrites(task, rewriter, **drawn, also=also)
+        if rewriter.name not in REWRITERS:
+            # Nothing is known of the code of other packages' rewriters, so nothing is kept.
+            try:
+                return generate(task, rewriter=rewriter, **drawn, also=also).variants
+            except PromptseError:
+                raise
+            except Exception as error:
+                raise VariantError(
+                    f"task {task.id!r}: the rewriter {label(rewriter)} raised {error!r}; "
+                    "--full-trace shows where"
+                ) from error
         identity = [
+            task.id,
+            task.entry_point,
             label(rewriter),
             settings.distances,
             settings.variants,
             settings.emotions,
             settings.personalities,
             settings.seed,
-            within + task.prompt,
+            drawn["within"],
+            task.prompt,
             view.template.digest if view else "",
             self._code_digest,
         ]
         return self._kept_or_made(
-            task,
-            identity,
-            lambda: tuple(each for each in make() if not isinstance(each, Rewrite)),
+            identity, lambda: generate(task, rewriter=rewriter, **drawn, also=also).variants
         )
 
     def _kept_or_made(
-        self, task: Task, identity: Sequence[object], make: Callable[[], tuple[Variant, ...]]
+        self, identity: Sequence[object], make: Callable[[], tuple[Variant, ...]]
     ) -> tuple[Variant, ...]:
-        """Return the variants that `identity` decides, from the store or made and to be kept."""
-        folder = self._kept / text_hash(json.dumps(identity))[:16]
-        target = folder_of(folder, task.id)
-        if target.is_dir():
-            return load_frozen(folder, task)
+        """Return the variants that `identity` decides, from the store, or made and kept there."""
+        key = text_hash(json.dumps(identity))
+        kept = self._store().made_variants(key)
+        if kept is not None:
+            return msgspec.json.decode(kept, type=tuple[Variant, ...])
         made = make()
-        self._unkept[target] = (folder, task, made)
+        self._store().keep_variants(key, msgspec.json.encode(made))
         return made
-
-    @property
-    def _kept(self) -> Path:
-        return self._root / self._settings.store / "variants"
 
     @cached_property
     def _code_digest(self) -> str:
@@ -391,13 +431,52 @@ class VariantMaker:
         return digest.hexdigest()
 
 
-def _as_control(made: VariantPrompt) -> VariantPrompt:
-    """Return a prompt, and what it becomes once its texts are written, as a control variant."""
-    pending = made.pending
-    if pending is not None:
-        written = pending.finish
-        pending = replace(pending, finish=lambda texts: replace(written(texts), control=True))
-    return replace(made, control=True, pending=pending)
+def _no_findings(_text: str) -> Iterable[Finding]:
+    return ()
+
+
+def _control_outline(variant: Variant, settings: Settings) -> Variant:
+    """Return the control variant beside `variant`, without its text."""
+    return replace(
+        variant, emotion=None, personality=None, cues={}, text="", rewriter=settings.control
+    )
+
+
+def _as_control(planned: PlannedPrompt) -> PlannedPrompt:
+    return replace(planned, control=True)
+
+
+def _around_task(
+    task: Task, variants: TaskVariants, template: Template | None
+) -> Iterator[PlannedPrompt]:
+    """Plan the prompts of variants of a task whose template is not reworded."""
+    for place, outline in enumerate(variants.outlines):
+        make = partial(_with_task_variant, task, variants, place, template)
+        yield PlannedPrompt(outline=outline, make=make)
+
+
+def _around_view(
+    task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants
+) -> Iterator[PlannedPrompt]:
+    """Plan the prompts of variants of a template, around those of the task if these are given."""
+    for place, outline in enumerate(reworded.outlines):
+        yield PlannedPrompt(
+            outline=replace(outline, task_id=task.id),
+            make=partial(_with_template_variant, task, of_task, view, reworded, place),
+        )
+
+
+def _with_task_variant(
+    task: Task, variants: TaskVariants, place: int, template: Template | None
+) -> VariantPrompt:
+    return _with_task(task, variants.made[place], template)
+
+
+def _with_template_variant(
+    task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants, place: int
+) -> VariantPrompt:
+    inner = of_task.made[place] if of_task else original(task.id, task.prompt)
+    return _with_template(task, inner, view, reworded.made[place])
 
 
 def _rewrite_of(pending: Rewrite | _PendingControl) -> Rewrite:
@@ -409,9 +488,7 @@ def _written(pending: Rewrite | _PendingControl, text: Variant) -> Variant:
     return pending.match(text) if isinstance(pending, _PendingControl) else text
 
 
-def _with_task(
-    task: Task, variant: Variant | Rewrite | _PendingControl, template: Template | None
-) -> VariantPrompt:
+def _with_task(task: Task, variant: _MadeVariant, template: Template | None) -> VariantPrompt:
     """Return the prompt of a variant of the task in `template`."""
     if isinstance(variant, Variant):
         return _prompt(task, variant, template)
@@ -425,10 +502,7 @@ def _with_task(
 
 
 def _with_template(
-    task: Task,
-    of_task: Variant | Rewrite | _PendingControl,
-    view: View,
-    of_template: Variant | Rewrite | _PendingControl,
+    task: Task, of_task: _MadeVariant, view: View, of_template: _MadeVariant
 ) -> VariantPrompt:
     """Return the prompt of a variant of the template around a variant of the task."""
 
@@ -442,7 +516,7 @@ def _with_template(
             of_template if isinstance(of_template, Variant) else _written(of_template, next(texts)),
         )
 
-    def unwritten(each: Variant | Rewrite | _PendingControl) -> Variant:
+    def unwritten(each: _MadeVariant) -> Variant:
         if isinstance(each, Variant):
             return each
         return replace(each.variant, text=_rewrite_of(each).request.task.prompt)
@@ -490,23 +564,3 @@ def _prompt_of_template_variant(
 def _whole_text(made: VariantPrompt) -> str:
     system, user = made.prompt.system, made.prompt.user
     return user if system is None else f"{system}\n\n{user}"
-
-
-def _write_whole(folder: Path, task: Task, made: Sequence[Variant]) -> None:
-    """Write the variants of a task so that a run that is killed leaves none or all of them."""
-    unfinished = folder.with_name(f"{folder.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    write(unfinished, task, made)
-    target = folder_of(folder, task.id)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder_of(unfinished, task.id).rename(target)
-    shutil.rmtree(unfinished)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from making the same variants at the same time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import msgspec
 
 from pytest_promptse.errors import ModelError, SettingsError, StoreError
-from pytest_promptse.models.base import Capabilities, Request, Usage, derive_seed
+from pytest_promptse.models.base import Capabilities, Request, Usage, derive_seed, token_cost
 from pytest_promptse.models.openai_wire import APIS, REFUSABLE, ApiName, completions_of
 from pytest_promptse.sampling.job import Job
 
@@ -47,6 +47,9 @@ class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
         The API that the requests are for.
     omitted
         Decoding fields that are not sent.
+    price
+        Price of a million prompt tokens and of a million completion tokens in a batch; None if
+        the run has no price.
     """
 
     format: str
@@ -54,6 +57,7 @@ class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
     identity: dict[str, str]
     api: ApiName
     omitted: list[str]
+    price: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
@@ -74,6 +78,8 @@ class BatchOptions:
         ``n`` each sample is a request of its own.
     length_name
         Name of the token limit; None for the preferred name of the API.
+    price
+        Price of a million prompt tokens and of a million completion tokens in a batch.
     max_requests, max_bytes
         Limits of one file.
 
@@ -86,6 +92,7 @@ class BatchOptions:
     api: ApiName = "chat"
     omit: tuple[str, ...] = ()
     length_name: str | None = None
+    price: tuple[float, float] | None = None
     max_requests: int = MAX_REQUESTS
     max_bytes: int = MAX_BYTES
 
@@ -159,13 +166,14 @@ def export_batch(
         If the folder contains batch files or cannot be written.
     """
     wanted = _largest(job for job in jobs if job.model == model)
-    missing = store.missing({key: job.n for key, job in wanted.items()})
+    missing = _missing(store, wanted)
     header = BatchHeader(
         format=FORMAT,
         model=model,
         identity=dict(identity),
         api=options.api,
         omitted=list(options.omitted),
+        price=options.price,
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -293,13 +301,16 @@ class ImportReport:
     missing
         Samples of the batch that the store still lacks.
     usage
-        What the responses cost.
+        Requests and tokens of the usable responses.
+    cost
+        What they cost at the batch price; None without a price.
     """
 
     completions: int = 0
     problems: Counter[str] = field(default_factory=Counter)
     missing: int = 0
     usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
 
 
 class _Importer:
@@ -351,7 +362,7 @@ class _Importer:
             return
         completions = completions_of(reply, first=first, n=n)
         self._without_logprobs |= any(each.logprob is None for each in completions)
-        known = set(range(job.n)) - set(self._store.missing({job.key: job.n})[job.key])
+        known = set(range(job.n)) - set(_missing(self._store, {job.key: job})[job.key])
         self._store.add_completions(
             job.key,
             completions,
@@ -364,6 +375,7 @@ class _Importer:
             seed=job.seed,
             form=APIS[self._header.api].form,
             template=job.template,
+            since=job.since,
         )
         self.report.usage += reply.usage
         self.report.completions += sum(each.index not in known for each in completions)
@@ -376,9 +388,12 @@ class _Importer:
                 for reason, n in self._counts.items()
             }
         )
-        missing = self._store.missing({key: job.n for key, job in self._jobs.items()})
+        missing = _missing(self._store, self._jobs)
         report.missing = sum(map(len, missing.values()))
         header = self._header
+        if header.price is not None:
+            tokens = report.usage.prompt_tokens, report.usage.completion_tokens
+            report.cost = token_cost(header.price, *tokens)
         if self._seen and self._store.capabilities(header.identity) is None:
             capabilities = Capabilities(
                 form=APIS[header.api].form,
@@ -473,3 +488,11 @@ def _reason(result: _ResultLine) -> str:
     message = found.get("message") or found.get("code") if isinstance(found, dict) else found
     status = result.response.status_code if result.response else 0
     return " ".join(str(message or f"HTTP {status}").split())[:200]
+
+
+def _missing(store: Store, jobs: Mapping[str, Job]) -> dict[str, list[int]]:
+    """Return which samples of each of `jobs` the store lacks."""
+    return store.missing(
+        {key: job.n for key, job in jobs.items()},
+        since={key: job.since for key, job in jobs.items()},
+    )

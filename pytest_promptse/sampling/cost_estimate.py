@@ -79,7 +79,10 @@ def estimate_cost(
             known[job.key] = job
     estimates = []
     for (model, template), variants in planned.items():
-        missing = store.missing({key: job.n for key, job in variants.items()})
+        missing = store.missing(
+            {key: job.n for key, job in variants.items()},
+            since={key: job.since for key, job in variants.items()},
+        )
         requested = {key: len(gaps) for key, gaps in missing.items() if gaps}
         prompt_tokens = sum(_tokens(variants[key]) for key in requested)
         completion_tokens = sum(

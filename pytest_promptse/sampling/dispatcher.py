@@ -6,8 +6,10 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from traceback import format_exception
 from typing import TYPE_CHECKING
 
+from pytest_promptse._redaction import redact
 from pytest_promptse.errors import BudgetError, ModelError, PromptseError
 from pytest_promptse.models.base import (
     FatalError,
@@ -198,15 +200,19 @@ class Dispatcher:
     async def _start_backend(self) -> Capabilities:
         retry_policy = self._context.retry_policy
         if isinstance(self._backend, Remote):
-            async for attempt in attempts(retry_policy=retry_policy):
+            async for attempt in attempts(retry_policy=retry_policy, failed=self._note_attempt):
                 with attempt:
                     capabilities = await self._backend.reach(self._guard_probe)
             return capabilities
         async with self._context.starting:
-            async for attempt in attempts(retry_policy=retry_policy):
+            async for attempt in attempts(retry_policy=retry_policy, failed=self._note_attempt):
                 with attempt:
                     capabilities = await self._backend.start()
             return capabilities
+
+    def _note_attempt(self, error: TransientError) -> None:
+        """Keep the error for the progress line."""
+        self._context.writer.post(partial(self._context.failures.add_attempt, error))
 
     @asynccontextmanager
     async def _guard_probe(self, request: Request) -> AsyncIterator[RequestUsage]:
@@ -264,7 +270,9 @@ class Dispatcher:
         context, job = self._context, batch.active.job
         settled = batch.n
         try:
-            async for attempt in attempts(retry_policy=context.retry_policy, rest=limiter.rest):
+            async for attempt in attempts(
+                retry_policy=context.retry_policy, rest=limiter.rest, failed=self._note_attempt
+            ):
                 with attempt:
                     response = await self._request(batch, limiter)
             usable = {c.index: c for c in response.completions if c.index in batch.samples}
@@ -342,6 +350,7 @@ class Dispatcher:
             seed=job.seed,
             form=self._capabilities.form,
             template=job.template,
+            since=job.since,
         )
         self._context.store.add_usage(self._context.run, response.usage)
         return len(samples)
@@ -379,7 +388,10 @@ class Dispatcher:
         context.writer.post(partial(context.failures.add, error, model=self._backend.spec))
 
     def _defect(self, error: Exception) -> ModelError:
-        return FatalError(f"{self._backend.spec}: unexpected error in the backend: {error!r}")
+        found = FatalError(f"{self._backend.spec}: unexpected error in the backend: {error!r}")
+        # Another process may raise it. With --full-trace pytest shows the notes of an exception.
+        found.add_note(redact("".join(format_exception(error))))
+        return found
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

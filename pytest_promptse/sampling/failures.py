@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, ModelError, NotScoredError
@@ -10,10 +11,12 @@ from pytest_promptse.errors import BudgetError, ModelError, NotScoredError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pytest_promptse.models.base import TransientError
     from pytest_promptse.sampling.job import Job
     from pytest_promptse.store.store import Store
 
 _KIND = "failure"
+_ATTEMPT_KIND = "failed-attempt"
 _CLASSES = {"BudgetError": BudgetError, "ModelError": ModelError}
 
 
@@ -25,11 +28,26 @@ class FailureLog:
         self._run = run
 
     def add(self, error: NotScoredError, *, key: str = "", model: str = "") -> None:
-        """Record a failure of the variant `key`, of all of `model`, or without both of the run."""
+        """Record a failure of the variant `key`, of all of `model`, or without both of the run.
+
+        The notes of the error are kept as well.
+        """
         kind = "BudgetError" if isinstance(error, BudgetError) else "ModelError"
-        self._store.put(
-            self._run, _KIND, _name(key, model), json.dumps([kind, str(error)]).encode()
-        )
+        note = json.dumps([kind, str(error), getattr(error, "__notes__", [])]).encode()
+        self._store.put(self._run, _KIND, _name(key, model), note)
+
+    def add_attempt(self, error: TransientError) -> None:
+        """Record an attempt that failed. The request may be sent again."""
+        note = json.dumps([time.time(), str(error)]).encode()
+        self._store.put(self._run, _ATTEMPT_KIND, "last", note)
+
+    def last_attempt(self, *, within: float) -> str | None:
+        """Return the error of the last attempt that failed in the last `within` seconds."""
+        value = self._store.get(self._run, _ATTEMPT_KIND, "last")
+        if value is None:
+            return None
+        at, message = json.loads(value)
+        return message if time.time() - at <= within else None
 
     def find(self, *, key: str = "", model: str) -> NotScoredError | None:
         """Return the failure that affects the variant `key` of `model`, or `model` itself."""
@@ -39,8 +57,11 @@ class FailureLog:
         for name in names:
             value = self._store.get(self._run, _KIND, name)
             if value is not None:
-                kind, message = json.loads(value)
-                return _CLASSES[kind](message)
+                kind, message, notes = json.loads(value)
+                found = _CLASSES[kind](message)
+                for note in notes:
+                    found.add_note(note)
+                return found
         return None
 
     def without_failed(self, jobs: Iterable[Job]) -> list[Job]:

@@ -26,6 +26,8 @@ class Job:
         The reference solution of the task, for the ``reference`` backend only.
     template
         Name of the prompt template; None without one.
+    since
+        Samples that were stored earlier, in seconds since 1970, are requested again and replaced.
     """
 
     key: str
@@ -38,6 +40,7 @@ class Job:
     variant_id: str
     reference: str | None = None
     template: str | None = None
+    since: float = 0.0
 
     def to_json(self) -> bytes:
         """Return the job as JSON."""

@@ -117,9 +117,9 @@ class RequestQueue:
             # More samples of an active job wait until that job is finished.
             self._leased_elsewhere |= {job.key: job for job in jobs if job.key in self._active}
             free = {job.key: job for job in jobs if job.key not in self._active}
-            leased = await self._writer.post(
-                partial(self._leases.take, {key: job.n for key, job in free.items()})
-            )
+            keys = {key: job.n for key, job in free.items()}
+            since = {key: job.since for key, job in free.items()}
+            leased = await self._writer.post(partial(self._leases.take, keys, since=since))
         finally:
             self._leasing = None
         for key, job in free.items():

@@ -78,7 +78,10 @@ class Attempt:
 
 
 async def attempts(
-    *, retry_policy: RetryPolicy, rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+    *,
+    retry_policy: RetryPolicy,
+    rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    failed: Callable[[TransientError], object] = lambda _error: None,
 ) -> AsyncIterator[Attempt]:
     """Yield attempts until the body of one succeeds.
 
@@ -94,6 +97,8 @@ async def attempts(
         Number of attempts and length of the pauses.
     rest
         Waits a number of seconds between two attempts.
+    failed
+        Called with the error of each attempt that fails.
 
     Raises
     ------
@@ -108,6 +113,7 @@ async def attempts(
         error = attempt.error
         if error is None:
             return
+        failed(error)
         pause = retry_policy.pause(number, error.retry_after)
         if pause is None:
             tried = f"tried {number + 1} times" if number else "tried once"

@@ -38,6 +38,8 @@ __all__ = ["Budget", "Job", "Progress", "RetryPolicy", "Sampler"]
 # The poll interval of a waiting thread: the delay after which it notices Ctrl-C and completions
 # that other processes have stored.
 _POLL_SECONDS = 0.025
+# The longest pause between two attempts, and a little more.
+_ERROR_SECONDS = 60.0
 
 
 class Sampler:
@@ -141,8 +143,8 @@ class Sampler:
 
     def wait(
         self, job: Job, n: int | None = None, *, tick: Callable[[], object] = lambda: None
-    ) -> tuple[Completion, ...]:
-        """Wait for the first `n` samples of `job`, all of them by default, and return them.
+    ) -> None:
+        """Wait until the store has the first `n` samples of `job`, all of them by default.
 
         Parameters
         ----------
@@ -164,14 +166,20 @@ class Sampler:
         """
         wanted = job if n is None else replace(job, n=n)
         requested = False
-        while self._store.missing({wanted.key: wanted.n})[wanted.key]:
+        while self._count_missing([wanted]):
             self._raise_failure(key=wanted.key, model=wanted.model)
             if not requested:
                 self.request([wanted])
                 requested = True
             tick()
             self._poll()
-        return self._store.completions(wanted.key, wanted.n)
+
+    def completions(
+        self, job: Job, n: int | None = None, *, tick: Callable[[], object] = lambda: None
+    ) -> tuple[Completion, ...]:
+        """Wait as `wait` does, then return the samples. Parameters and errors are the same."""
+        self.wait(job, n, tick=tick)
+        return self._store.completions(job.key, job.n if n is None else n, since=job.since)
 
     def capabilities(self, model: str) -> Capabilities:
         """Return the capabilities of a model. Start it only if the store does not have them.
@@ -216,6 +224,7 @@ class Sampler:
             rate=rate,
             eta=missing / rate if rate > 0 else None,
             usage=self._store.usage(self._run),
+            last_error=self._failures.last_attempt(within=_ERROR_SECONDS),
         )
 
     def close(self, *, grace: float = 0.0) -> None:
@@ -243,7 +252,10 @@ class Sampler:
         return sum(job.n for job in self._plan.values())
 
     def _count_missing(self, jobs: Iterable[Job]) -> dict[str, int]:
-        missing = self._store.missing({job.key: job.n for job in jobs})
+        jobs = list(jobs)
+        missing = self._store.missing(
+            {job.key: job.n for job in jobs}, since={job.key: job.since for job in jobs}
+        )
         return {key: len(samples) for key, samples in missing.items() if samples}
 
     def _still_missing(self) -> int:

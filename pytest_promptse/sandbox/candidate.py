@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import sys
 import threading
 import weakref
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from pytest_promptse.sandbox.check_objects import CannotCrossError, CheckObjects
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
+from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.handle import (
     BoundMethod,
     Handle,
@@ -51,6 +53,9 @@ __all__ = [
 ]
 _MAX_CLASSES = 2_000
 _MAX_REMARKS = 3
+_OWN_REFERENCES = 2
+"""References to a shared container that no one but its `_Shared` holds, as ``sys`` counts them."""
+
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _STOPS = (StopIteration, StopAsyncIteration)
 # Errors that a wrong answer can cause in a check's own code.
@@ -74,6 +79,26 @@ class _ObjectReference(weakref.ref[Any]):
 
     __slots__ = ("number",)
     number: int
+
+
+class _Shared:
+    """A container of the program that the check holds; ``known``: as the program knows it."""
+
+    __slots__ = ("known", "number", "value")
+
+    def __init__(self, number: int, value: Any) -> None:
+        self.number = number
+        self.value = value
+        self.known = b""
+
+
+class _Argument:
+    """The result of a call that returned one of its arguments."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: int) -> None:
+        self.place = place
 
 
 class Candidate:
@@ -103,6 +128,7 @@ class Candidate:
         self._classes: dict[int, HandleType] = {}
         self._counts: dict[int, int] = {}
         self._released: list[list[int]] = []
+        self._shared: dict[int, _Shared] = {}
         self._lock = threading.RLock()
         self._was_run = False
         self._answers = 0
@@ -313,7 +339,10 @@ class Candidate:
         with self._lock:
             execution = self._need_execution()
             self._send(execution, (verb, *operands))
-            return self._await_result(execution, (), {}, stops=stops)
+            result = self._await_result(execution, (), {}, stops=stops)
+            if type(result) is _Shared:
+                return self._share(result) if verb in ("get", "find") else result.value
+            return result
 
     def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an object of the program, None for the entry point."""
@@ -372,10 +401,47 @@ class Candidate:
     def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
         message = self._encode(request)
         self.requests += 1
+        self._send_shared(execution)
         if self._released:
             released, self._released = self._released, []
             execution.send(encode(("release", released)))
         execution.send(message)
+
+    def _share(self, shared: _Shared) -> Any:
+        """Return a container of the program: the one that the check holds already, if any."""
+        known = self._shared.get(shared.number)
+        self._count(shared.number)
+        if known is None or merge(known.value, shared.value) is not known.value:
+            known = self._shared[shared.number] = shared
+        known.known = self._encode_shared(known)
+        return known.value
+
+    def _send_shared(self, execution: Execution) -> None:
+        """Tell the program what the check did to shared containers, and forget unused ones."""
+        for number, shared in list(self._shared.items()):
+            message = self._encode_shared(shared)
+            if message != shared.known:
+                execution.send(message)
+                # Not the same message again: what is new to the program was described in it.
+                shared.known = self._encode_shared(shared)
+            if sys.getrefcount(shared.value) <= _OWN_REFERENCES:
+                del self._shared[number]
+                self._released.append([number, self._counts.pop(number, 0)])
+
+    def _update_shared(self, changed: dict[Any, Any]) -> None:
+        """Make shared containers what the program says has become of them."""
+        for number, value in changed.items():
+            shared = self._shared.get(number)
+            if shared is None or type(value) is not type(shared.value):
+                continue
+            if merge(shared.value, value) is shared.value:
+                shared.known = self._encode_shared(shared)
+            else:
+                del self._shared[number]
+
+    def _encode_shared(self, shared: _Shared) -> bytes:
+        """Return the message that tells the program what a shared container holds."""
+        return self._encode(("update", shared.number, shared.value))
 
     def _encode(self, request: Any) -> bytes:
         try:
@@ -411,7 +477,7 @@ class Candidate:
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: PLR0911 - one for each
+    def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: C901, PLR0911 - one for each
         if operation == wire.REFERENCE:
             return self._build_reference(parts)
         if operation == wire.PROXY:
@@ -427,6 +493,13 @@ class Candidate:
             return build_exception(self, parts)
         if operation == wire.ARRAY:
             return objects.build_array(parts)
+        if operation == wire.SHARED:
+            number, value = parts
+            if type(number) is not int or number < 0:
+                raise wire.WireError("a shared container is malformed")
+            return _Shared(number, value)
+        if operation == wire.ARGUMENT:
+            return _Argument(*parts)
         raise wire.WireError("an operation is unknown")
 
     def _build_reference(self, parts: list[Any]) -> Any:
@@ -481,19 +554,25 @@ class Candidate:
         self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
     ) -> Any:
         """Return the program's answer; `stops` lets ``StopIteration`` through as itself."""
+        updated = False
         while True:
             try:
                 match decode(execution.receive(), self._build):
+                    case ("update", dict(changed)) if not updated:
+                        updated = True
+                        self._update_shared(changed)
+                        continue
                     case ("callback", number, operation, callback_args, callback_kwargs):
                         self._call_back(
                             execution, number, operation, callback_args, callback_kwargs
                         )
+                        updated = False
                         continue
                     case ("result", value, changed):
                         self._apply(args, kwargs, changed)
                         self._answers += 1
                         self._raise_failed_assertion()
-                        return value
+                        return args[value.place] if type(value) is _Argument else value
                     case (str(kind), BaseException() as error, str(text), changed):
                         self._apply(args, kwargs, changed)
                         self._answers += 1
@@ -576,6 +655,7 @@ class Candidate:
             elif isinstance(error, CannotCrossError):
                 error = TypeError(str(error))
             message = self._encode(("raise", error))
+        self._send_shared(execution)
         execution.send(message)
 
 

@@ -7,6 +7,8 @@ import io
 from collections import deque
 from typing import Any
 
+from pytest_promptse.sandbox.guest.merge import merge
+
 _UNCHANGING = (int, float, complex, str, bytes, range, type(None))
 
 
@@ -35,51 +37,6 @@ def apply_changes(args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -
         merge(ours, theirs)
     for name, ours in kwargs.items():
         merge(ours, new_kwargs[name])
-
-
-def merge(ours: Any, theirs: Any) -> Any:  # noqa: C901 - one branch for each kind of container
-    """Return `ours`, made equal to `theirs` in place where it can be, else `theirs`."""
-    if isinstance(ours, list) and isinstance(theirs, list):
-        kept = [merge(*pair) for pair in zip(ours, theirs, strict=False)]
-        ours[:] = kept + theirs[len(kept) :]
-    elif isinstance(ours, dict) and isinstance(theirs, dict):
-        merged = {
-            key: merge(ours[key], value) if key in ours else value for key, value in theirs.items()
-        }
-        if list(ours) != list(merged):
-            ours.clear()
-        for key, value in merged.items():
-            ours[key] = value
-    elif isinstance(ours, set) and isinstance(theirs, set):
-        ours.intersection_update(theirs)
-        ours.update(theirs)
-    elif isinstance(ours, deque) and isinstance(theirs, deque):
-        ours.clear()
-        ours.extend(theirs)
-    elif type(ours) is bytearray and type(theirs) is bytearray:
-        ours[:] = theirs
-    elif type(ours) is tuple and type(theirs) is tuple and len(ours) == len(theirs):
-        return tuple(merge(*pair) for pair in zip(ours, theirs, strict=True))
-    elif isinstance(ours, io.StringIO | io.BytesIO) and type(ours) is type(theirs):
-        place = theirs.tell()
-        ours.seek(0)
-        ours.truncate()
-        text: Any = theirs.getvalue()
-        ours.write(text)
-        ours.seek(place)
-    elif type(ours) is type(theirs) and type(ours).__name__ == "array":
-        ours[:] = theirs
-    elif type(ours) is type(theirs) and _same_shape(ours, theirs):
-        ours[...] = theirs
-    else:
-        return theirs if not callable(ours) else ours
-    return ours
-
-
-def _same_shape(ours: Any, theirs: Any) -> bool:
-    if type(ours).__module__ != "numpy" or not getattr(ours, "shape", ()):
-        return False
-    return bool(ours.shape == theirs.shape and ours.dtype == theirs.dtype)
 
 
 class Originals:

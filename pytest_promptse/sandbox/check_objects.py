@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.sandbox.changes import merge
 from pytest_promptse.sandbox.guest import objects, standard, wire
+from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.proxies import SPECIALS
 from pytest_promptse.sandbox.guest.wire import Built, WireError
 

@@ -34,12 +34,12 @@ FailureShares = dict[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class CauseShare:
-    """What one cause does to the score when the wording changes, both in [-1, 1].
+    """What one cause does to the score when the variant changes, both in [-1, 1].
 
     ``loss`` is its part of 1 - E: the losses of all causes add up to that, and a negative one
     softened the change. ``drop`` is by how much the share of samples that fail for this cause
     grew on average: the drops add up to the original's score minus the variants' mean score, and
-    are 0 in expectation where wording does not matter, which losses are not.
+    are 0 in expectation where variants have no effect, which losses are not.
     """
 
     loss: float

@@ -273,7 +273,8 @@ def _resampled(
     rng: np.random.Generator,
 ) -> Floats:
     """Return the figure of one task, up to a constant, with its scores drawn anew, shape (R,)."""
-    assert task.original is not None
+    if task.original is None:
+        raise ValueError(f"task {task.task_id!r} has no original, so it has no figure")
     if metric == "pass_at_1":
         return _beta([task.original], "light", resamples, rng)[:, 0]
     prompts = [task.original, *task.variants.values()]

@@ -2,7 +2,7 @@ r"""Whether answers are equal more often than independent sampling explains.
 
 All statistics take the samples of a prompt as independent draws. A server that caches answers or
 ignores the seed returns copies: sampling noise is then larger than the noise floor says, and a
-stable model seems sensitive to wording.
+stable model seems sensitive to variant.
 
 Equal answers are no proof of copies, since a model that is sure of its answer repeats it. How often
 it may do so follows from its log-probabilities. An answer of T tokens with log-probability

@@ -1,4 +1,4 @@
-r"""Elasticity and AUC-E: how little the wording matters.
+r"""Elasticity and AUC-E: how little the variant matters.
 
 For a task's original prompt p and its K variants v at perturbation distance d,
 

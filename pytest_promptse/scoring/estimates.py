@@ -29,6 +29,7 @@ from pytest_promptse.scoring.intervals import (
     shortfall_interval,
     task_values,
 )
+from pytest_promptse.scoring.odds_ratio import odds_ratio
 from pytest_promptse.scoring.robustness import (
     null_gap_of,
     one_sided_loss,
@@ -49,7 +50,7 @@ ByVariant: TypeAlias = "Callable[[TaskScore, float], Floats]"
 Emotions: TypeAlias = "Mapping[str, Mapping[float, Sequence[str]]]"
 """The emotion of each variant, by task id and distance."""
 Name: TypeAlias = Literal[
-    "pass_at_1", "loss", "squared_sensitivity", "robust_pass", "shortfall", "flips"
+    "pass_at_1", "loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio"
 ]
 
 # A difference of two values in [0, 1], or of a rate and its own square.
@@ -309,6 +310,9 @@ def suite_estimates(
         "robust_pass": over.mean("robust_pass", np.array(robust)),
         "shortfall": worst,
         "flips": flipped,
+        "odds_ratio": odds_ratio(
+            scores, emotions=over.emotions, interval=over.resamples > 0, looks=over.looks
+        ),
     }
 
 

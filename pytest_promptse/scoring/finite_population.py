@@ -86,12 +86,11 @@ def _elasticities(tasks: Sequence[TaskScore], distances: Sequence[float], *, lig
     def value(prompt: PromptScore) -> float:
         return prompt.pass_rate if light else prompt.score
 
-    known = [task for task in tasks if task.original is not None]
-    asked = min((len(task.variants.get(d, ())) for task in known for d in distances), default=0)
+    known = [(task, task.original) for task in tasks if task.original is not None]
+    asked = min((len(task.variants.get(d, ())) for task, _ in known for d in distances), default=0)
     rows: Floats = np.zeros((len(distances), asked))
-    for task in known:
-        assert task.original is not None
+    for task, original in known:
         for at, d in enumerate(distances):
             scores = np.array([value(each) for each in task.variants.get(d, ())[:asked]])
-            rows[at] += (1.0 - np.abs(scores - value(task.original))) / len(known)
+            rows[at] += (1.0 - np.abs(scores - value(original))) / len(known)
     return rows

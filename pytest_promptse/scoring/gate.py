@@ -28,6 +28,9 @@ _LABELS = {
 }
 
 
+_LARGE = 1000.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Gate:
     """One decision.
@@ -81,7 +84,7 @@ def judge_gate(
         fails only if both intervals lie on the wrong side, passes only if both lie on the right
         side or on the threshold, and is inconclusive otherwise.
     null
-        The noise ceiling: the figure expected of a model to which wording does not matter. A
+        The noise ceiling: the figure expected of a model on which variants have no effect. A
         threshold above it gets a warning.
     samples, original_samples
         Samples per variant and of the original that the figure rests on, for that warning.
@@ -113,17 +116,22 @@ def judge_gate(
         text = _comparison(label, value, threshold)
     elif ci95 is None:
         verdict = "inconclusive"
-        text = f"{label} {_shown(value)} has no interval, so {_shown(threshold)} is not decided"
+        text = (
+            f"{label} {_shown(value)} has no interval to compare with the threshold "
+            f"{_shown(threshold)}"
+        )
     else:
         plain = _side(ci95, threshold, direction)
         sure = plain if exact is None else _side(exact, threshold, direction)
         verdict = plain if plain == sure else "inconclusive"
-        text = _confident_message(label, value, threshold, ci95, verdict)
+        narrower = "samples" if name == "pass-rate" else "samples or tasks"
+        text = _confident_message(label, value, threshold, ci95, verdict, narrower=narrower)
         if exact is not None and plain != "inconclusive" and verdict == "inconclusive":
+            digits = _digits(value, threshold)
             text = (
-                f"{label} {_shown(value)}, 95 % interval [{_shown(ci95[0])}, {_shown(ci95[1])}] "
-                f"for tasks like these, does not decide {_shown(threshold)}: with tasks not seen "
-                f"it is [{_shown(exact[0])}, {_shown(exact[1])}]"
+                f"{label} {_shown(value, digits)}, 95 % interval {_range(ci95)} for tasks like "
+                f"these; for tasks outside the suite as well, the interval {_range(exact)} "
+                f"contains the threshold {_shown(threshold, digits)}. More tasks would narrow it"
             )
     return Gate(
         name=name,
@@ -223,7 +231,8 @@ def _label(name: str) -> str:
 
 
 def _shown(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}"
+    # Only the limits of an odds ratio can be large.
+    return f"{value:.{digits}f}" if abs(value) < _LARGE else f"{value:.0e}"
 
 
 def _digits(*values: float) -> int:
@@ -242,12 +251,25 @@ def _comparison(label: str, value: float, threshold: float) -> str:
 
 
 def _confident_message(
-    label: str, value: float, threshold: float, ci95: Interval, verdict: Verdict
+    label: str,
+    value: float,
+    threshold: float,
+    ci95: Interval,
+    verdict: Verdict,
+    *,
+    narrower: str,
 ) -> str:
-    interval = f"[{_shown(ci95[0])}, {_shown(ci95[1])}]"
     if verdict == "inconclusive":
-        return f"{label} {_shown(value)} {interval} does not decide {_shown(threshold)}"
-    return f"{_comparison(label, value, threshold)}, 95 % interval {interval}"
+        digits = _digits(value, threshold)
+        return (
+            f"{label} {_shown(value, digits)}, but its 95 % interval ({_range(ci95)}) contains the "
+            f"threshold {_shown(threshold, digits)}. More {narrower} would narrow it"
+        )
+    return f"{_comparison(label, value, threshold)}, 95 % interval {_range(ci95)}"
+
+
+def _range(interval: Interval) -> str:
+    return f"{_shown(interval[0])} to {_shown(interval[1])}"
 
 
 def _ceiling_warning(
@@ -261,7 +283,7 @@ def _ceiling_warning(
         return ()
     start = (
         f"the threshold {_shown(threshold)} for {label} is above the noise ceiling "
-        f"{_shown(null)}: a model to which wording does not matter would score {_shown(null)}"
+        f"{_shown(null)}: a model on which variants have no effect would score {_shown(null)}"
     )
     if threshold >= 1.0:
         return (f"{start}, and no number of samples lifts it to 1",)

@@ -1,4 +1,4 @@
-r"""The noise floor: the differences that sampling alone produces if wording does not matter.
+r"""The noise floor: the differences that sampling alone produces if variants have no effect.
 
 Two prompts that a model solves equally well still get different pass rates. If the samples of p
 and v come from one distribution, then, given the total number of passes, the number among the
@@ -36,7 +36,7 @@ _CELLS = 2_000_000
 
 
 def null_gap(m_p: int, m_v: int, passed: int) -> float:
-    """Return the expected absolute difference of two pass rates if wording does not matter.
+    """Return the expected absolute difference of two pass rates if variants have no effect.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def null_gap(m_p: int, m_v: int, passed: int) -> float:
     -------
     float
         In [0, 1]; 0 where none or all passed. With ``m_p = m_v = 1`` and one pass it is 1: a
-        single sample tells nothing. Averaged over data to which wording does not matter, it is
+        single sample tells nothing. Averaged over data on which variants have no effect, it is
         the mean of the observed difference, so that excess sensitivity has no bias there.
 
     Raises
@@ -62,7 +62,7 @@ def null_gap(m_p: int, m_v: int, passed: int) -> float:
 
 
 def gap_p_value(m_p: int, passed_p: int, m_v: int, passed_v: int) -> float:
-    """Return the probability of a difference at least as large if wording does not matter.
+    """Return the probability of a difference at least as large if variants have no effect.
 
     Two-sided and exact, in (0, 1]; 1 where none or all passed. Equal to Fisher's exact test
     where ``m_p = m_v``.
@@ -115,7 +115,7 @@ def pass_rate_draws(
 def light_null_gap(
     sizes: Sequence[int], passed: int, *, draws: int, rng: np.random.Generator
 ) -> float:
-    """Return the expected PromptSELight loss 1 - E if wording does not matter, in [0, 1].
+    """Return the expected PromptSELight loss 1 - E if variants have no effect, in [0, 1].
 
     `sizes` are the numbers of samples of the original and of its K variants, `passed` how many
     of all of them passed. Exact where the variants have equally many samples, since the mean of

@@ -248,7 +248,7 @@ def _ranked(
     priced = all(prices.get(name) is not None for name in common)
     points = [
         [
-            *(_upwards(metric, own[metric]) for metric in known),
+            *(_upwards(metric, value) for metric in known if (value := own[metric]) is not None),
             *([-(prices[name] or 0.0)] if priced else []),
         ]
         for name, own in figures.items()
@@ -265,7 +265,6 @@ def _ranked(
     )
 
 
-def _upwards(metric: Figure, value: float | None) -> float:
-    assert value is not None
+def _upwards(metric: Figure, value: float) -> float:
     # Equal to what is shown, or noise in the last digits would decide who dominates.
     return round(-value if metric == "excess" else value, 9)

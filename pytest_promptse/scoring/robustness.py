@@ -148,7 +148,7 @@ def squared_sensitivity(
     -------
     ndarray of shape (...)
         At most 1. Single values may be below 0, since the noise that is subtracted is an
-        estimate; the mean is 0 where wording does not matter, for any number of samples.
+        estimate; the mean is 0 where variants have no effect, for any number of samples.
 
     Raises
     ------

@@ -42,7 +42,7 @@ class VariantScore(PromptScore):
 
     ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is how far
     ``abs(delta)`` exceeds what sampling alone would give, and ``p_value`` the probability of a
-    difference at least as large if wording did not matter; ``p_adjusted`` is that by Benjamini
+    difference at least as large if variants had no effect; ``p_adjusted`` is that by Benjamini
     and Hochberg over all variants of the suite. All are None where the original is missing.
     """
 
@@ -58,7 +58,7 @@ class Figures:
 
     Every elasticity comes with the one that sampling noise alone would leave (``null``, the
     noise ceiling), with what it falls short of that (``excess`` = null - elasticity; 0 in
-    expectation where wording does not matter), and with a permutation p-value of the hypothesis
+    expectation where variants have no effect), and with a permutation p-value of the hypothesis
     that all prompts do equally well.
     """
 
@@ -149,9 +149,10 @@ class SuiteScore(SuiteFigures):
     """A suite: the mean over its tasks, each distance over the tasks that have it.
 
     ``loss``, ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants), ``shortfall``
-    and ``flips`` are defined in `robustness`. ``speaks_for`` says what the intervals cover.
-    ``pass_at_1`` is the mean pass rate of the originals, ``ess_median`` the median effective
-    sample size over all prompts; ``tasks`` are in the order they were given in.
+    and ``flips`` are defined in `robustness`, ``odds_ratio`` in the module of that name.
+    ``speaks_for`` says what the intervals cover. ``pass_at_1`` is the mean pass rate of the
+    originals, ``ess_median`` the median effective sample size over all prompts; ``tasks`` are in
+    the order they were given in.
     """
 
     n_tasks: int
@@ -167,6 +168,7 @@ class SuiteScore(SuiteFigures):
     robust_of: int
     shortfall: Estimate
     flips: Estimate
+    odds_ratio: Estimate
     speaks_for: SpeaksFor
     length_control: LengthControl | None
     ess_median: float | None

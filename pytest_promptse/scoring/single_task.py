@@ -68,7 +68,9 @@ class SingleTaskIntervals:
             if estimate.value is None:
                 continue
             ci95 = self.pass_at_1 if name == "pass_at_1" else None
-            if name == "flips":
+            if name == "odds_ratio":
+                ci95 = estimate.ci95
+            elif name == "flips":
                 draws = self.further[name]
                 ends = (float(draws.min()), float(draws.max()))
                 ci95 = (min(estimate.value, ends[0]), max(estimate.value, ends[1]))

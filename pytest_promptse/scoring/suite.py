@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,13 +38,14 @@ from pytest_promptse.scoring.single_task import single_task_intervals
 from pytest_promptse.scoring.task_score import (
     NullDraws,
     Plan,
-    TaskMeasurement,
     assemble,
     measure_task,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
 
     from pytest_promptse.scoring.estimates import Emotions
     from pytest_promptse.scoring.samples import Floats, Mode, TaskSamples, Weighting
@@ -136,21 +137,21 @@ def score_suite(
             f"permutations is {permutations}, resamples is {resamples} and looks is {looks}: "
             f"give at least 1, {_LEAST_RESAMPLES} and 1"
         )
-    measured, only = _measured(tasks, plan)
-    ids = [m.score.task_id for m in measured]
+    measured = _measure(tasks, plan)
+    only = measured.only
+    ids = [score.task_id for score in measured.scores]
     _check_ids(ids)
     # Sums of floats depend on their order, so it is fixed here and not by the caller.
-    measured.sort(key=lambda m: m.score.task_id)
-    scores = _adjusted([m.score for m in measured])
+    scores = _adjusted(sorted(measured.scores, key=lambda score: score.task_id))
     over = Resampling(
         resamples=resamples if interval else 0,
         seed=seed,
         looks=looks,
-        emotions=_emotions_of(measured) if over_emotions else None,
+        emotions=_emotions_of(ids, measured.emotions) if over_emotions else None,
     )
     light = _figures(
-        [m.score.light for m in measured],
-        [m.light_draws for m in measured],
+        [score.light for score in scores],
+        measured.light_draws,
         scores,
         plan,
         over,
@@ -158,7 +159,7 @@ def score_suite(
     )
     main = light
     if mode != "light":
-        main = _figures(scores, [m.draws for m in measured], scores, plan, over, light=False)
+        main = _figures(scores, measured.draws, scores, plan, over, light=False)
     extra = suite_estimates(scores, plan.distances, over)
     control = length_control(scores, plan.distances, over)
     speaks_for: SpeaksFor = "tasks+emotions" if over_emotions else "tasks"
@@ -194,6 +195,7 @@ def score_suite(
         robust_of=subset_size(scores),
         shortfall=extra["shortfall"],
         flips=extra["flips"],
+        odds_ratio=extra["odds_ratio"],
         speaks_for=speaks_for,
         length_control=control,
         ess_median=_ess_median(scores),
@@ -208,16 +210,80 @@ def score_suite(
     )
 
 
-def _measured(
-    tasks: Iterable[TaskSamples], plan: Plan
-) -> tuple[list[TaskMeasurement], TaskSamples | None]:
-    """Measure each task, and return the task itself where there is one alone."""
-    measured: list[TaskMeasurement] = []
+class _MeanDraws:
+    """Means over tasks of their null draws, in memory that does not grow with the tasks.
+
+    Sums of integers do not depend on the order of the tasks: each draw is rounded to a multiple
+    of 2**-62 and added in two parts. Draws are at most 1 in size, so that no sum overflows.
+    """
+
+    _COARSE, _FINE = 2.0**26, 2.0**62
+
+    def __init__(self) -> None:
+        self._sums: dict[float, list[npt.NDArray[np.int64]]] = {}
+        self._counts: Counter[float] = Counter()
+
+    def add(self, draws: Mapping[float, Floats]) -> None:
+        """Add the draws of one task, by distance."""
+        for distance, values in draws.items():
+            coarse = np.rint(values * self._COARSE)
+            fine = np.rint((values - coarse / self._COARSE) * self._FINE)
+            parts = [coarse.astype(np.int64), fine.astype(np.int64)]
+            sums = self._sums.setdefault(distance, [np.zeros_like(part) for part in parts])
+            for total, part in zip(sums, parts, strict=True):
+                np.add(total, part, out=total)
+            self._counts[distance] += 1
+
+    def mean(self, distance: float) -> Floats:
+        """Return the mean draws of the tasks that have this distance."""
+        coarse, fine = self._sums[distance]
+        mean: Floats = (coarse / self._COARSE + fine / self._FINE) / self._counts[distance]
+        return mean
+
+
+class _NullDrawMeans:
+    """The means of `NullDraws` over tasks."""
+
+    def __init__(self) -> None:
+        self.apart = _MeanDraws()
+        self.joint = _MeanDraws()
+
+    def add(self, draws: NullDraws) -> None:
+        """Add the draws of one task."""
+        self.apart.add(draws.apart)
+        self.joint.add(draws.joint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measured:
+    """What remains of the tasks of a suite once each was measured.
+
+    ``only`` is the samples of a task that is alone in its suite.
+    """
+
+    scores: list[TaskScore]
+    emotions: Emotions
+    draws: _NullDrawMeans
+    light_draws: _NullDrawMeans
+    only: TaskSamples | None
+
+
+def _measure(tasks: Iterable[TaskSamples], plan: Plan) -> _Measured:
+    scores: list[TaskScore] = []
+    emotions: dict[str, Mapping[float, Sequence[str]]] = {}
+    draws, light_draws = _NullDrawMeans(), _NullDrawMeans()
     only: TaskSamples | None = None
     for task in tasks:
-        only = None if measured else task
-        measured.append(measure_task(task, plan))
-    return measured, only
+        only = None if scores else task
+        measured = measure_task(task, plan)
+        scores.append(measured.score)
+        draws.add(measured.draws)
+        light_draws.add(measured.light_draws)
+        if measured.emotions is not None:
+            emotions[task.task_id] = measured.emotions
+    return _Measured(
+        scores=scores, emotions=emotions, draws=draws, light_draws=light_draws, only=only
+    )
 
 
 def _check_ids(ids: Sequence[str]) -> None:
@@ -254,7 +320,7 @@ def _benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
 
 def _figures(
     tasks: Sequence[Figures],
-    draws: Sequence[NullDraws],
+    draws: _NullDrawMeans,
     scores: Sequence[TaskScore],
     plan: Plan,
     over: Resampling,
@@ -272,9 +338,8 @@ def _figures(
             continue
         curve[d] = float(np.mean(values))
         null[d] = float(np.mean([e for t in tasks if (e := t.elasticity_null[d]) is not None]))
-        apart = np.mean([n.apart[d] for n in draws if d in n.apart], axis=0)
-        p[d] = p_value(1.0 - float(np.mean(values)), apart)
-        joint[d] = np.mean([n.joint[d] for n in draws if d in n.joint], axis=0)
+        p[d] = p_value(1.0 - float(np.mean(values)), draws.apart.mean(d))
+        joint[d] = draws.joint.mean(d)
     figures = assemble(curve, null, p, joint, distances)
     elasticity = (scores, variant_light_elasticity if light else variant_elasticity)
     excesses = (scores, variant_light_excess if light else variant_excess)
@@ -313,14 +378,14 @@ def _prompts(score: TaskScore) -> list[PromptScore]:
     return [*originals, *(v for group in score.variants.values() for v in group)]
 
 
-def _emotions_of(measured: Sequence[TaskMeasurement]) -> Emotions:
-    missing = [m.score.task_id for m in measured if m.emotions is None]
+def _emotions_of(ids: Sequence[str], emotions: Emotions) -> Emotions:
+    missing = sorted(set(ids) - emotions.keys())
     if missing:
         raise ValueError(
             f"task {missing[0]!r} names no emotions: intervals over emotions need that of each "
             "variant"
         )
-    return {m.score.task_id: m.emotions for m in measured if m.emotions is not None}
+    return emotions
 
 
 def _warnings(

@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class NullDraws:
-    """Losses 1 - E of one task with its samples shuffled as if wording did not matter.
+    """Losses 1 - E of one task with its samples shuffled as if variants had no effect.
 
     ``apart``, per distance shape (R,), shuffles the original with that distance's variants;
     ``joint`` with those of all distances at once, as the area under the curve needs.
@@ -261,7 +261,8 @@ def _gaps(
 
 
 def _z(prompt: ScoredPrompt) -> Floats:
-    assert prompt.z is not None
+    if prompt.z is None:
+        raise ValueError("the original has log-probabilities, and one of its variants has none")
     return prompt.z
 
 

@@ -26,13 +26,17 @@ class Leases:
         self._store = store
         self._run = run
 
-    def take(self, keys: Mapping[str, int]) -> dict[str, list[int]]:
+    def take(
+        self, keys: Mapping[str, int], *, since: Mapping[str, float] | None = None
+    ) -> dict[str, list[int]]:
         """Lease those `keys` that lack samples and that no other run has leased.
 
         Parameters
         ----------
         keys
             The number of samples that each key should have.
+        since
+            As in `Store.missing`.
 
         Returns
         -------
@@ -43,12 +47,12 @@ class Leases:
         now = time.time()
         taken: dict[str, list[int]] = {}
         with self._store.database.write() as connection:
-            for key, missing in self._store.missing(keys).items():
+            for key, missing in self._store.missing(keys, since=since).items():
                 leased = (
                     not missing
                     or connection.execute(
                         """
-                    INSERT INTO claim (key, run, expires) VALUES (?, ?, ?)
+                    INSERT INTO lease (key, run, expires) VALUES (?, ?, ?)
                     ON CONFLICT (key) DO UPDATE SET run = excluded.run, expires = excluded.expires
                     WHERE run = excluded.run OR expires < ?
                     """,
@@ -63,7 +67,7 @@ class Leases:
         """Extend all leases of this run to five seconds from now."""
         with self._store.database.write() as connection:
             connection.execute(
-                "UPDATE claim SET expires = ? WHERE run = ?",
+                "UPDATE lease SET expires = ? WHERE run = ?",
                 (time.time() + LEASE_SECONDS, self._run),
             )
 
@@ -71,10 +75,10 @@ class Leases:
         """Release the leases on `keys`."""
         with self._store.database.write() as connection:
             connection.executemany(
-                "DELETE FROM claim WHERE key = ? AND run = ?", ((key, self._run) for key in keys)
+                "DELETE FROM lease WHERE key = ? AND run = ?", ((key, self._run) for key in keys)
             )
 
     def release_all(self) -> None:
         """Release every lease of this run."""
         with self._store.database.write() as connection:
-            connection.execute("DELETE FROM claim WHERE run = ?", (self._run,))
+            connection.execute("DELETE FROM lease WHERE run = ?", (self._run,))

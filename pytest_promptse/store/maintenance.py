@@ -53,10 +53,10 @@ def contents(store: Store) -> list[ModelContents]:
         rows = connection.execute(
             """
             SELECT model, count(*),
-                sum((SELECT count(*) FROM completion WHERE completion.wording = wording.id)),
+                sum((SELECT count(*) FROM completion WHERE completion.variant = variant.id)),
                 sum(requests), sum(prompt_tokens), sum(completion_tokens),
                 max(created)
-            FROM wording GROUP BY model ORDER BY model
+            FROM variant GROUP BY model ORDER BY model
             """
         ).fetchall()
     return [ModelContents(*row) for row in rows]
@@ -115,14 +115,14 @@ def prune(
         with store.database.write() as connection:
             variants, completions = connection.execute(
                 f"SELECT count(*), coalesce(sum((SELECT count(*) FROM completion"  # noqa: S608 - constant
-                f" WHERE completion.wording = wording.id)), 0) FROM wording WHERE {chosen}",
+                f" WHERE completion.variant = variant.id)), 0) FROM variant WHERE {chosen}",
                 values,
             ).fetchone()
             (verdicts,) = connection.execute(
                 "SELECT count(*) FROM verdict WHERE created <= ? AND ? IS NULL", values[:2]
             ).fetchone()
             if not dry_run:
-                connection.execute(f"DELETE FROM wording WHERE {chosen}", values)  # noqa: S608 - constant
+                connection.execute(f"DELETE FROM variant WHERE {chosen}", values)  # noqa: S608 - constant
                 connection.execute(
                     "DELETE FROM verdict WHERE created <= ? AND ? IS NULL", values[:2]
                 )
@@ -144,9 +144,9 @@ def replay_lines(store: Store, *, model: str | None = None) -> Iterator[dict[str
             """
             SELECT task_id, variant_id, template, sample, text, finish_reason, n_tokens, logprob,
                 form, model, user, system, seed, temperature, top_p, max_tokens
-            FROM completion JOIN wording ON wording.id = completion.wording
+            FROM completion JOIN variant ON variant.id = completion.variant
             WHERE ? IS NULL OR model = ?
-            ORDER BY wording.id, sample
+            ORDER BY variant.id, sample
             """,
             (model, model),
         )
@@ -168,7 +168,7 @@ def count_ambiguous(store: Store, *, model: str | None = None) -> int:
         count: int = connection.execute(
             """
             SELECT count(*) FROM (
-                SELECT 1 FROM wording WHERE ? IS NULL OR model = ?
+                SELECT 1 FROM variant WHERE ? IS NULL OR model = ?
                 GROUP BY task_id, variant_id, template HAVING count(*) > 1
             )
             """,

@@ -86,6 +86,29 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     ("ALTER TABLE wording ADD COLUMN template TEXT",),
     ("ALTER TABLE verdict DROP COLUMN assertion",),
+    (
+        """
+        CREATE TABLE made_variants (
+            key TEXT PRIMARY KEY,
+            variants BLOB NOT NULL,
+            created REAL NOT NULL
+        )
+        """,
+    ),
+    (
+        "ALTER TABLE wording RENAME TO variant",
+        "ALTER TABLE completion RENAME COLUMN wording TO variant",
+        "ALTER TABLE claim RENAME TO lease",
+        "DROP INDEX claim_run",
+        "CREATE INDEX lease_run ON lease (run)",
+    ),
+    (
+        "ALTER TABLE completion ADD COLUMN created REAL NOT NULL DEFAULT 0",
+        """
+        UPDATE completion
+        SET created = (SELECT created FROM variant WHERE variant.id = completion.variant)
+        """,
+    ),
 )
 SCHEMA_VERSION = len(STEPS)
 

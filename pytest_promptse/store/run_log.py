@@ -6,6 +6,7 @@ workers therefore has the same record as a run in one process.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_promptse.store.store import Store
+
+
+_KEY_DIGITS = 12
 
 
 class SuiteKey(NamedTuple):
@@ -36,7 +40,7 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     template: str | None
     tasks: list[str]
-    n_wordings: int
+    n_variants: int = msgspec.field(name="n_wordings")
     distances: list[float]
     mode: Literal["auto", "promptse", "light"]
     weighting: Literal["sum", "mean", "uniform"]
@@ -61,7 +65,7 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
         Whether every gate with a threshold is decided.
     ended
         Whether the suite ends here: its gates are decided, or this is the last round.
-    wordings, completions
+    variants, completions
         Variants and completions that the look is based on.
     most
         Completions of the whole plan.
@@ -75,7 +79,7 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
     look: int
     decided: bool
     ended: bool
-    wordings: int
+    variants: int
     completions: int
     most: int
     cached: int
@@ -85,13 +89,23 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
         return SuiteKey(self.model, self.template, self.suite)
 
 
-class SampleRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of ``n`` equal samples; ``text`` is the program, or else the completion."""
+class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
+
+    ``text`` is a key of the ``texts`` of the row or task record that holds the sample. The text is
+    the program, or the completion if it contains none. The record takes this struct from the run
+    log as it is.
+    """
 
     n: int
-    cause: str
+    cause: str | None
     detail: str
     text: str
+
+
+def text_key(text: str) -> str:
+    """Return the key of a text in ``texts``: the first 12 digits of its SHA-256."""
+    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
 
 
 class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +161,9 @@ class VariantRow(OutcomeRow, frozen=True, kw_only=True):
     details
         One example per cause of failure.
     samples
-        The most frequent outcomes, with programs.
+        The most frequent outcomes.
+    texts
+        The programs and completions of `samples`, by `text_key`.
     tokens
         Mean prompt tokens and completion tokens of one attempt.
     added_share, replaced_share, moved_share, length_ratio
@@ -169,7 +185,8 @@ class VariantRow(OutcomeRow, frozen=True, kw_only=True):
     cues: dict[str, str] = {}
     rewriter: str
     details: dict[str, str]
-    samples: list[SampleRow]
+    samples: list[SampleRecord]
+    texts: dict[str, str]
     tokens: tuple[float, float] | None = None
 
 
@@ -291,6 +308,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         Seconds left at this rate; None without a rate.
     usage
         What the run has paid.
+    last_error
+        The error of the last failed attempt of a request, if that was in the last minute.
     """
 
     done: int
@@ -299,6 +318,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     eta: float | None
     usage: Usage
+    last_error: str | None = None
 
 
 class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):

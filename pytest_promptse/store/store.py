@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _STALE_SECONDS = 7 * 24 * 3600.0
+# Variants of an older library are never read again, and others are made again in milliseconds.
+_VARIANTS_SECONDS = 60 * 24 * 3600.0
 _BATCH = 2000
 # Names with a prefix are queried as a range, for which SQLite uses the index.
 _LAST_CHARACTER = "\U0010ffff"
@@ -104,6 +106,7 @@ class Store:
         seed: int,
         form: str,
         template: str | None = None,
+        since: float = 0.0,
     ) -> None:
         """Store the completions of one response. A sample that is stored already is kept.
 
@@ -120,51 +123,67 @@ class Store:
             What the response cost.
         model, prompt, decoding, task_id, variant_id, seed, form, template
             Describe the variant, for listing and export.
+        since
+            Replace samples that were stored earlier than this, in seconds since 1970.
         """
+        now = time.time()
         with self.database.write() as connection:
             connection.execute(
                 """
-                INSERT INTO wording (key, model, task_id, variant_id, system, user, temperature,
+                INSERT INTO variant (key, model, task_id, variant_id, system, user, temperature,
                     top_p, max_tokens, seed, form, created, template)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
                 """,
                 (
                     *(key, model, task_id, variant_id, prompt.system, prompt.user),
                     *(decoding.temperature, decoding.top_p, decoding.max_tokens),
-                    *(seed, form, time.time(), template),
+                    *(seed, form, now, template),
                 ),
             )
-            (wording,) = connection.execute(
-                "SELECT id FROM wording WHERE key = ?", (key,)
+            (variant,) = connection.execute(
+                "SELECT id FROM variant WHERE key = ?", (key,)
             ).fetchone()
             connection.execute(
                 """
-                UPDATE wording SET requests = requests + ?, prompt_tokens = prompt_tokens + ?,
+                UPDATE variant SET requests = requests + ?, prompt_tokens = prompt_tokens + ?,
                     completion_tokens = completion_tokens + ? WHERE id = ?
                 """,
-                (usage.requests, usage.prompt_tokens, usage.completion_tokens, wording),
+                (usage.requests, usage.prompt_tokens, usage.completion_tokens, variant),
             )
             connection.executemany(
-                "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                """
+                INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (variant, sample) DO UPDATE SET text = excluded.text,
+                    finish_reason = excluded.finish_reason, n_tokens = excluded.n_tokens,
+                    logprob = excluded.logprob, created = excluded.created
+                WHERE completion.created < ?
+                """,
                 (
                     (
-                        *(wording, each.index, _SURROGATE.sub("\ufffd", each.text)),
-                        *(each.finish_reason, each.n_tokens, each.logprob),
+                        *(variant, each.index, _SURROGATE.sub("\ufffd", each.text)),
+                        *(each.finish_reason, each.n_tokens, each.logprob, now, since),
                     )
                     for each in completions
                 ),
             )
+            if since:
+                connection.execute(
+                    "UPDATE variant SET created = "
+                    "(SELECT min(created) FROM completion WHERE variant = ?) WHERE id = ?",
+                    (variant, variant),
+                )
 
-    def completions(self, key: str, n: int) -> tuple[Completion, ...]:
-        """Return the stored samples among 0 … n - 1 of a variant, in order."""
+    def completions(self, key: str, n: int, *, since: float = 0.0) -> tuple[Completion, ...]:
+        """Return the samples among 0 … n - 1 of a variant that were stored at `since` or later."""
         with self.database.read() as connection:
             rows = connection.execute(
                 """
                 SELECT sample, text, finish_reason, n_tokens, logprob FROM completion
-                WHERE wording = (SELECT id FROM wording WHERE key = ?) AND sample < ?
+                WHERE variant = (SELECT id FROM variant WHERE key = ?) AND sample < ?
+                    AND created >= ?
                 ORDER BY sample
                 """,
-                (key, n),
+                (key, n, since),
             ).fetchall()
         return tuple(
             Completion(
@@ -182,91 +201,88 @@ class Store:
             requests, into, out, samples = connection.execute(
                 """
                 SELECT sum(requests), sum(prompt_tokens), sum(completion_tokens),
-                    (SELECT count(*) FROM completion WHERE wording = wording.id)
-                FROM wording WHERE key = ?
+                    (SELECT count(*) FROM completion WHERE variant = variant.id)
+                FROM variant WHERE key = ?
                 """,
                 (key,),
             ).fetchone()
         return (into / requests, out / samples) if requests and samples and into else None
 
-    def missing(self, keys: Mapping[str, int]) -> dict[str, list[int]]:
+    def missing(
+        self, keys: Mapping[str, int], *, since: Mapping[str, float] | None = None
+    ) -> dict[str, list[int]]:
         """Return for every key which of its samples 0 … n - 1 are missing.
 
         Parameters
         ----------
         keys
             The number of samples n that each key should have.
+        since
+            The time, in seconds since 1970, before which samples of a key do not count. All
+            samples of the other keys count.
 
         Returns
         -------
         dict
             The missing samples of each of `keys`; an empty list if none is missing.
         """
+        since = since or {}
         found: dict[str, list[int]] = {}
         with self.database.read() as connection:
-            for batch in _batches(keys.items(), _BATCH):
+            wanted = ((key, n, since.get(key, 0.0)) for key, n in keys.items())
+            for batch in _batches(wanted, _BATCH):
                 rows = connection.execute(
                     """
-                    SELECT wanted.key, wording.id, count(completion.sample)
+                    SELECT wanted.key, variant.id, count(completion.sample)
                     FROM json_each(?) AS wanted
-                    JOIN wording ON wording.key = json_extract(wanted.value, '$[0]')
-                    JOIN completion ON completion.wording = wording.id
+                    JOIN variant ON variant.key = json_extract(wanted.value, '$[0]')
+                    JOIN completion ON completion.variant = variant.id
                         AND completion.sample < json_extract(wanted.value, '$[1]')
+                        AND completion.created >= json_extract(wanted.value, '$[2]')
                     GROUP BY wanted.key
                     """,
                     (json.dumps(batch),),
                 ).fetchall()
-                there = {place: (wording, count) for place, wording, count in rows}
-                for place, (key, n) in enumerate(batch):
-                    wording, count = there.get(place, (None, 0))
+                there = {place: (variant, count) for place, variant, count in rows}
+                for place, (key, n, begin) in enumerate(batch):
+                    variant, count = there.get(place, (None, 0))
                     samples = set()
                     if 0 < count < n:
                         samples = {
                             sample
                             for (sample,) in connection.execute(
-                                "SELECT sample FROM completion WHERE wording = ?", (wording,)
+                                "SELECT sample FROM completion WHERE variant = ? AND created >= ?",
+                                (variant, begin),
                             )
                         }
                     found[key] = [] if count == n else [i for i in range(n) if i not in samples]
         return found
 
-    def expire(self, keys: Iterable[str], *, before: float) -> int:
-        """Delete the completions of variants that were first stored before a time.
+    def oldest(self, keys: Iterable[str], *, since: float = 0.0) -> float | None:
+        """Return when the oldest sample of some variants was stored, in seconds since 1970.
 
         Parameters
         ----------
         keys
             The keys of the variants.
-        before
-            Seconds since 1970.
+        since
+            Leave out samples that were stored earlier than this.
 
         Returns
         -------
-        int
-            The number of deleted variants.
-        """
-        deleted = 0
-        for batch in _batches(keys, _BATCH):
-            with self.database.write() as connection:
-                deleted += connection.execute(
-                    "DELETE FROM wording WHERE created < ? "
-                    "AND key IN (SELECT value FROM json_each(?))",
-                    (before, json.dumps(batch)),
-                ).rowcount
-        return deleted
-
-    def oldest(self, keys: Iterable[str]) -> float | None:
-        """Return when the oldest of these variants was first stored, in seconds since 1970.
-
-        None if the store has none of them.
+        float or None
+            None if the store has none of them.
         """
         found: list[float] = []
         for batch in _batches(keys, _BATCH):
             with self.database.read() as connection:
                 (created,) = connection.execute(
-                    "SELECT min(created) FROM wording "
-                    "WHERE key IN (SELECT value FROM json_each(?))",
-                    (json.dumps(batch),),
+                    """
+                    SELECT min(completion.created) FROM variant
+                    JOIN completion ON completion.variant = variant.id
+                    WHERE key IN (SELECT value FROM json_each(?)) AND completion.created >= ?
+                    """,
+                    (json.dumps(batch), since),
                 ).fetchone()
             if created is not None:
                 found.append(created)
@@ -332,6 +348,24 @@ class Store:
                     ),
                     *(verdict.seconds, time.time()),
                 ),
+            )
+
+    # -- made variants -------------------------------------------------------------------------
+
+    def made_variants(self, key: str) -> bytes | None:
+        """Return the variants that were kept under `key`, or None without any."""
+        with self.database.read() as connection:
+            row: tuple[bytes] | None = connection.execute(
+                "SELECT variants FROM made_variants WHERE key = ?", (key,)
+            ).fetchone()
+        return None if row is None else row[0]
+
+    def keep_variants(self, key: str, variants: bytes) -> None:
+        """Keep the variants of a task. Variants that are kept under `key` already stay."""
+        with self.database.write() as connection:
+            connection.execute(
+                "INSERT INTO made_variants VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (key, variants, time.time()),
             )
 
     # -- notes between the processes of a run --------------------------------------------------
@@ -417,7 +451,7 @@ class Store:
     def finish_run(self, run: str) -> None:
         """Delete the notes, usage and leases of a run. A killed run expires after a week."""
         with self.database.write() as connection:
-            connection.execute("DELETE FROM claim WHERE run = ?", (run,))
+            connection.execute("DELETE FROM lease WHERE run = ?", (run,))
             connection.execute("DELETE FROM run WHERE id = ?", (run,))
 
 
@@ -433,7 +467,10 @@ def capabilities_from_json(text: str | bytes) -> Capabilities:
 
 
 def _delete_leftovers(connection: sqlite3.Connection) -> None:
-    connection.execute("DELETE FROM claim")
+    connection.execute("DELETE FROM lease")
+    connection.execute(
+        "DELETE FROM made_variants WHERE created < ?", (time.time() - _VARIANTS_SECONDS,)
+    )
     connection.execute("DELETE FROM run WHERE touched < ?", (time.time() - _STALE_SECONDS,))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import time
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
@@ -18,7 +19,7 @@ from pytest_promptse.errors import StoreError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pytest_promptse.store.store import Store
@@ -42,6 +43,7 @@ class StoredSample(msgspec.Struct, frozen=True, array_like=True):
     finish_reason: str
     n_tokens: int | None
     logprob: float | None
+    created: float | None = None
 
 
 class VariantLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="variant"):
@@ -90,6 +92,21 @@ class _HeaderLine(msgspec.Struct, frozen=True, kw_only=True):
     format: str
 
 
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store holds at one time, so that later additions can be exported alone.
+
+    Attributes
+    ----------
+    completions
+        Number of completions by the key of the variant.
+    time
+        Seconds since the epoch.
+    """
+
+    completions: dict[str, int]
+    time: float
+
+
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """What an import added to a store."""
 
@@ -108,7 +125,20 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 _Line = VariantLine | VerdictLine | CapabilitiesLine
 
 
-def export_store(store: Store, path: Path, *, model: str | None = None) -> Imported:
+def contents(store: Store) -> Contents:
+    """Return what the store holds now, for ``export_store(…, beyond=…)``."""
+    now = time.time()
+    with store.database.read() as connection:
+        rows = connection.execute(
+            "SELECT key, (SELECT count(*) FROM completion WHERE completion.variant = variant.id) "
+            "FROM variant"
+        )
+        return Contents(completions=dict(rows.fetchall()), time=now)
+
+
+def export_store(
+    store: Store, path: Path, *, model: str | None = None, beyond: Contents | None = None
+) -> Imported:
     """Write completions, verdicts and capabilities to `path`, and return how many.
 
     The file is complete or absent: it is written under another name first.
@@ -121,6 +151,8 @@ def export_store(store: Store, path: Path, *, model: str | None = None) -> Impor
         An existing file is replaced.
     model
         Export only the completions of this ``BACKEND:NAME``.
+    beyond
+        Export only variants with more completions than these, and newer verdicts.
 
     Raises
     ------
@@ -134,7 +166,7 @@ def export_store(store: Store, path: Path, *, model: str | None = None) -> Impor
         path.parent.mkdir(parents=True, exist_ok=True)
         with _opened(part, "wb", compressed=path.suffix == ".gz") as file:
             file.write(encoder.encode(_HeaderLine(format=FORMAT)) + b"\n")
-            for line in _lines(store, model):
+            for line in _lines(store, model, beyond):
                 file.write(encoder.encode(line) + b"\n")
                 count += _size(line)
         part.replace(path)
@@ -172,26 +204,30 @@ def _opened(path: Path, mode: Literal["rb", "wb"], *, compressed: bool) -> IO[by
     return path.open(mode)
 
 
-def _lines(store: Store, model: str | None) -> Iterator[_Line]:
+def _lines(store: Store, model: str | None, beyond: Contents | None) -> Iterator[_Line]:
     with store.database.read() as connection:
         for values in connection.execute("SELECT identity, value FROM capabilities").fetchall():
             yield CapabilitiesLine(identity=values[0], value=values[1])
         names = (*_VARIANT_COLUMNS, "requests", "prompt_tokens", "completion_tokens")
         rows = connection.execute(
-            f"SELECT id, {', '.join(names)} FROM wording "  # noqa: S608 - constant
+            f"SELECT id, {', '.join(names)} FROM variant "  # noqa: S608 - constant
             "WHERE ? IS NULL OR model = ? ORDER BY id",
             (model, model),
         )
         for id_, *row in rows:
             completions = connection.execute(
-                "SELECT sample, text, finish_reason, n_tokens, logprob FROM completion "
-                "WHERE wording = ? ORDER BY sample",
+                "SELECT sample, text, finish_reason, n_tokens, logprob, created FROM completion "
+                "WHERE variant = ? ORDER BY sample",
                 (id_,),
             ).fetchall()
             fields: dict[str, Any] = dict(zip(names, row, strict=True))
+            if beyond and len(completions) == beyond.completions.get(fields["key"]):
+                continue
             yield VariantLine(**fields, completions=[StoredSample(*each) for each in completions])
         verdicts = connection.execute(
-            "SELECT check_id, program, cause, detail, seconds, created FROM verdict"
+            "SELECT check_id, program, cause, detail, seconds, created FROM verdict "
+            "WHERE created >= ?",
+            (beyond.time if beyond else 0.0,),
         )
         for check, program, cause, detail, seconds, created in verdicts:
             yield VerdictLine(
@@ -270,34 +306,35 @@ def _add(connection: sqlite3.Connection, line: _Line) -> Imported:
 def _add_variant(connection: sqlite3.Connection, line: VariantLine) -> Imported:
     marks = ", ".join("?" * len(_VARIANT_COLUMNS))
     is_new = connection.execute(
-        f"INSERT INTO wording ({', '.join(_VARIANT_COLUMNS)}) VALUES ({marks}) "  # noqa: S608
+        f"INSERT INTO variant ({', '.join(_VARIANT_COLUMNS)}) VALUES ({marks}) "  # noqa: S608
         "ON CONFLICT (key) DO NOTHING",
         [getattr(line, name) for name in _VARIANT_COLUMNS],
     ).rowcount
-    (id_,) = connection.execute("SELECT id FROM wording WHERE key = ?", (line.key,)).fetchone()
-    added = _insert_samples(connection, id_, line.completions)
+    (id_,) = connection.execute("SELECT id FROM variant WHERE key = ?", (line.key,)).fetchone()
+    added = _insert_samples(connection, id_, line)
     if added:
         # The usage of the file belongs to all of its completions. The share of the new ones is
         # added, so that a second import adds nothing.
         share = added / len(line.completions)
         usage = (line.requests, line.prompt_tokens, line.completion_tokens)
         connection.execute(
-            "UPDATE wording SET requests = requests + ?, prompt_tokens = prompt_tokens + ?, "
+            "UPDATE variant SET requests = requests + ?, prompt_tokens = prompt_tokens + ?, "
             "completion_tokens = completion_tokens + ?, created = min(created, ?) WHERE id = ?",
             (*(round(share * value) for value in usage), line.created, id_),
         )
     return Imported(variants=is_new, completions=added)
 
 
-def _insert_samples(
-    connection: sqlite3.Connection, variant: int, completions: Iterable[StoredSample]
-) -> int:
+def _insert_samples(connection: sqlite3.Connection, variant: int, line: VariantLine) -> int:
     before = connection.total_changes
     connection.executemany(
-        "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            (variant, each.sample, each.text, each.finish_reason, each.n_tokens, each.logprob)
-            for each in completions
+            (
+                *(variant, each.sample, each.text, each.finish_reason, each.n_tokens),
+                *(each.logprob, line.created if each.created is None else each.created),
+            )
+            for each in line.completions
         ),
     )
     return connection.total_changes - before

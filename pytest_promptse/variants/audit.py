@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError
@@ -52,22 +53,16 @@ def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
 
 
 def frozen(
-    root: Path,
-    task: Task,
-    library: Library,
-    *,
-    distances: Sequence[float],
-    per_distance: int,
+    root: Path, task: Task, *, distances: Sequence[float], per_distance: int
 ) -> tuple[Variant, ...]:
-    """Return the first `per_distance` variants of `task` frozen at each of `distances`, checked.
+    """Return the first `per_distance` variants of `task` frozen at each of `distances`.
 
     Raises
     ------
     VariantError
-        If there are too few, if the original has changed since, or if one breaks invariance.
+        If there are too few, or if the original has changed since.
     """
     variants = load_frozen(root, task)
-    judge = Judge(task.prompt)
     chosen: list[Variant] = []
     for distance in distances:
         own = [variant for variant in variants if variant.distance == distance][:per_distance]
@@ -77,17 +72,39 @@ def frozen(
                 f"distance {distance:g} and {per_distance} are asked for; freeze more, or set "
                 f"promptse_variants to {len(own)}"
             )
-        taken: set[str] = set()
-        for variant in own:
-            findings = list(_findings(variant, task, judge, taken, library))
-            if findings:
-                raise VariantError(
-                    f"task {task.id!r}: {variant.id} in {folder_of(root, task.id)} is not the same "
-                    f"task: {'; '.join(map(str, findings))}; see 'promptse variants audit'"
-                )
-            taken.add(normalised(variant.text))
         chosen += own
     return tuple(chosen)
+
+
+def check_frozen(root: Path, task: Task, variants: Sequence[Variant], library: Library) -> None:
+    """Check that frozen variants ask for the same thing as the original.
+
+    Parameters
+    ----------
+    root
+        The folder that they were read from.
+    task
+        Their task.
+    variants
+        The variants from `frozen`.
+    library
+        The library of emotions and personas.
+
+    Raises
+    ------
+    VariantError
+        If one breaks invariance.
+    """
+    judge = Judge(task.prompt)
+    taken: dict[float, set[str]] = defaultdict(set)
+    for variant in variants:
+        findings = list(_findings(variant, task, judge, taken[variant.distance], library))
+        if findings:
+            raise VariantError(
+                f"task {task.id!r}: {variant.id} in {folder_of(root, task.id)} is not the same "
+                f"task: {'; '.join(map(str, findings))}; see 'promptse variants audit'"
+            )
+        taken[variant.distance].add(normalised(variant.text))
 
 
 def _findings(

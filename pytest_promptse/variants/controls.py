@@ -11,8 +11,7 @@ from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.document import read_document
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules.layout import apply
-from pytest_promptse.variants.spans import GLUE, mask
-from pytest_promptse.variants.stubs import interface_names
+from pytest_promptse.variants.spans import GLUE, interface_names, mask
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -52,7 +51,7 @@ class OriginalControl:
 
     name: str = "original"
     version: str = "1"
-    voiced: bool = False
+    has_persona: bool = False
     waives: frozenset[str] = frozenset({"duplicate", "copy"})
 
     def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
@@ -79,7 +78,7 @@ class EditControl:
     edit: Edit
     waives: frozenset[str]
     version: str = "1"
-    voiced: bool = False
+    has_persona: bool = False
 
     def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
         """Yield edited originals without end."""

@@ -12,6 +12,7 @@ from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.distance import Change, compare
 from pytest_promptse.variants.invariance import Finding, Judge, normalised
 from pytest_promptse.variants.library import Library
+from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.rewriter import Draft, Rewriter, RewriteRequest, label
 from pytest_promptse.variants.rules import STANDS_FOR, RulesRewriter
@@ -27,6 +28,7 @@ __all__ = [
     "VariantSet",
     "can_be_made_again",
     "generate",
+    "outlines",
     "requests_for",
     "rewriter_named",
     "variant_of",
@@ -101,7 +103,7 @@ def generate(
         personalities=personalities,
         seed=seed,
         source=_source_label(rewriter),
-        draws=rewriter.voiced or _source_label(rewriter) != label(rewriter),
+        draws=rewriter.has_persona or _source_label(rewriter) != label(rewriter),
         library=library,
         within=within,
     )
@@ -114,11 +116,69 @@ def generate(
         known = taken[request.distance]
         draft = _first_valid(request, rewriter, judge, known, rejected, also=also)
         known.add(_key(draft.text, rewriter))
-        variant = variant_of(request, draft, label(rewriter), voiced=rewriter.voiced)
+        variant = variant_of(request, draft, label(rewriter), has_persona=rewriter.has_persona)
         variants.append(variant)
         snippets[variant.id] = draft.snippets
     return VariantSet(
         variants=tuple(variants), rejected=dict(sorted(rejected.items())), snippets=snippets
+    )
+
+
+def outlines(
+    task: Task,
+    *,
+    distances: Sequence[float],
+    per_distance: int,
+    emotions: Sequence[str] | None,
+    personalities: Sequence[str] | None,
+    seed: int,
+    rewriter: Rewriter | LlmRewriter,
+    library: Library,
+    within: str = "",
+) -> tuple[Variant, ...]:
+    """Return the variants of `task` without their texts, by distance and index.
+
+    An outline has the id of its variant, and is made far faster.
+
+    Parameters
+    ----------
+    task, distances, per_distance, emotions, personalities, seed, rewriter, library, within
+        As in `generate`.
+
+    Raises
+    ------
+    VariantError
+        If an argument cannot be used.
+    """
+    if isinstance(rewriter, LlmRewriter):
+        name, source, has_persona = rewriter.label, rewriter.label, True
+    else:
+        name, source, has_persona = label(rewriter), _source_label(rewriter), rewriter.has_persona
+    wanted = requests_for(
+        task,
+        distances=distances,
+        per_distance=per_distance,
+        emotions=emotions,
+        personalities=personalities,
+        seed=seed,
+        source=source,
+        draws=has_persona or source != name,
+        library=library,
+        within=within,
+    )
+    return tuple(
+        Variant(
+            task_id=task.id,
+            text="",
+            distance=each.distance,
+            index=each.index,
+            emotion=each.emotion.name if has_persona and each.emotion else None,
+            personality=each.personality.slug if has_persona and each.personality else None,
+            seed=each.seed,
+            rewriter=name,
+            original=text_hash(task.prompt),
+        )
+        for each in wanted
     )
 
 
@@ -177,7 +237,7 @@ def requests_for(
 
 
 def variant_of(
-    request: RewriteRequest, draft: Draft, rewriter: str, *, voiced: bool = True
+    request: RewriteRequest, draft: Draft, rewriter: str, *, has_persona: bool = True
 ) -> Variant:
     """Return the variant that `draft` is.
 
@@ -189,11 +249,11 @@ def variant_of(
         What was written.
     rewriter
         The label of the rewriter.
-    voiced
+    has_persona
         Whether the variant has the emotion and the persona of the request.
     """
-    emotion = request.emotion if voiced else None
-    personality = request.personality if voiced else None
+    emotion = request.emotion if has_persona else None
+    personality = request.personality if has_persona else None
     return Variant(
         task_id=request.task.id,
         text=draft.text,
@@ -201,7 +261,7 @@ def variant_of(
         index=request.index,
         emotion=emotion.name if emotion else None,
         personality=personality.slug if personality else None,
-        context=request.weights if voiced else {},
+        context=request.weights if has_persona else {},
         cues=draft.cues,
         operations=draft.operations,
         seed=request.seed,
@@ -248,7 +308,7 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
     for operation in variant.operations:
         if operation.startswith(STANDS_FOR):
             emotion, _, personality = operation.removeprefix(STANDS_FOR).partition("-")
-    if (rewriter.voiced or _source_label(rewriter) != label(rewriter)) != bool(
+    if (rewriter.has_persona or _source_label(rewriter) != label(rewriter)) != bool(
         emotion and personality
     ):
         return False

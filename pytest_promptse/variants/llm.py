@@ -46,7 +46,7 @@ class LlmRewriter:
         What identifies the model in the store.
     """
 
-    voiced = True
+    has_persona = True
 
     def __init__(self, backend: Backend, *, library: Library) -> None:
         self.name = f"llm:{backend.spec}"

@@ -18,7 +18,7 @@ class RewriteRequest:
     """One variant that is wanted.
 
     ``distance`` is nominal. ``emotion`` and ``personality`` are None where the rewriter is not
-    ``voiced``; ``weights`` is what the context makes of them. ``seed`` is this variant's own.
+    ``has_persona``; ``weights`` is what the context makes of them. ``seed`` is this variant's own.
     """
 
     task: Task
@@ -60,7 +60,7 @@ class Rewriter(Protocol):
     """Something that writes variants of tasks.
 
     ``name`` and ``version`` together are the rewriter of a variant, as in ``rules/2``: whatever
-    changes the variants changes the version. ``voiced`` says whether variants have an emotion
+    changes the variants changes the version. ``has_persona`` says whether variants have an emotion
     and a persona. ``waives`` names the rules of invariance that its variants break by design,
     such as ``duplicate`` for the control condition that repeats the original.
     """
@@ -74,7 +74,7 @@ class Rewriter(Protocol):
         """The part of the rewriter's label after the slash."""
 
     @property
-    def voiced(self) -> bool:
+    def has_persona(self) -> bool:
         """Whether variants have an emotion and a persona."""
 
     @property

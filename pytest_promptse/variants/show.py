@@ -1,4 +1,4 @@
-"""What people look at: a wording with its differences in colour, a template in words."""
+"""What people look at: a variant with its differences in colour, a template in words."""
 
 from __future__ import annotations
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def text_hash(text: str) -> str:

@@ -30,7 +30,7 @@ def real(tmp_path_factory):
     """The page of a run of the embedded model, as a user gets it."""
     folder = tmp_path_factory.mktemp("real")
     (folder / "words.promptse.yaml").write_text(
-        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5}\n"
+        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, gate: point}\n"
         "tasks:\n"
         "  - id: shout\n"
         "    prompt: Write `shout(text)`, return the text in upper case. Keep it short and plain.\n"
@@ -69,8 +69,8 @@ def test_a_page_is_accessible_and_stays_within_the_screen(report, open_page, kee
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_an_open_wording_is_accessible(report, open_page, keep, screen):
-    page = open_page(report, fragment="#task=1&wording=1", **SCREENS[screen])
+def test_an_open_variant_is_accessible(report, open_page, keep, screen):
+    page = open_page(report, fragment="#task=1&variant=1", **SCREENS[screen])
     page.locator("dialog .sample").first.wait_for()
     assert violations(page) == []
     assert page.evaluate("document.querySelector('dialog').scrollWidth <= innerWidth")
@@ -91,7 +91,7 @@ def test_the_page_of_a_real_run_is_accessible(real, open_page, keep, screen):
 def test_nothing_that_anyone_wrote_runs(report, open_page):
     page = open_page(report)
     for number in range(3):
-        page.evaluate(f"location.hash = '#task={number}&wording=1'")
+        page.evaluate(f"location.hash = '#task={number}&variant=1'")
         page.locator("dialog .sample").first.wait_for()
     assert page.evaluate("window.owned") is None
     assert page.locator("dialog :is(script, img, iframe, svg, a)").count() == 0
@@ -156,7 +156,7 @@ def test_a_task_opens_and_closes_from_the_keyboard(report, open_page):
     assert link.evaluate("link => link === document.activeElement")
 
 
-def test_an_address_opens_a_wording_and_back_closes_it(report, open_page):
+def test_an_address_opens_a_variant_and_back_closes_it(report, open_page):
     page = open_page(report)
     page.get_by_role("link", name="d0.2-calm-0").first.click()
     dialog = page.get_by_role("dialog")
@@ -166,10 +166,10 @@ def test_an_address_opens_a_wording_and_back_closes_it(report, open_page):
     dialog.wait_for(state="hidden")
 
 
-def test_wordings_can_stand_with_the_most_harmful_first(report, open_page):
+def test_variants_can_stand_with_the_most_harmful_first(report, open_page):
     page = open_page(report, fragment="#task=4")
     dialog = page.get_by_role("dialog")
     dialog.wait_for()
     dialog.get_by_label("most harmful first").check()
     last = dialog.locator("summary").last
-    assert last.locator(".voice").text_content() == "Original prompt"
+    assert last.locator(".name").text_content() == "Original prompt"

@@ -35,7 +35,7 @@ def add(store, key, *, model="openai:new", task="task", text="return 1", **chang
         Completion(index=index, text=f"{text} # {index}", n_tokens=5, logprob=-1.5)
         for index in range(3)
     ]
-    wording = {
+    variant = {
         "usage": Usage(requests=1, prompt_tokens=1000, completion_tokens=15),
         "model": model,
         "prompt": Prompt(user=f"Write `{task}()`.", system="Be brief."),
@@ -45,7 +45,7 @@ def add(store, key, *, model="openai:new", task="task", text="return 1", **chang
         "seed": 1,
         "form": "chat",
     }
-    store.add_completions(key, completions, **wording | changed)
+    store.add_completions(key, completions, **variant | changed)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_an_unknown_template_is_refused_with_the_nearest_name():
         promptse("templates", "tird")
 
 
-def test_wordings_are_made_audited_and_found_broken_after_an_edit(tmp_path, prompt, capsys):
+def test_variants_are_made_audited_and_found_broken_after_an_edit(tmp_path, prompt, capsys):
     into = tmp_path / "frozen"
     assert promptse("variants", "freeze", prompt, str(into), "--per-distance", "2") == 0
     assert "6 variants of 1 tasks" in capsys.readouterr().out
@@ -53,7 +53,7 @@ def test_wordings_are_made_audited_and_found_broken_after_an_edit(tmp_path, prom
     assert "d0.2.jsonl:1: " in capsys.readouterr().out
 
 
-def test_make_keeps_wordings_of_the_distances_moods_and_rewriter_asked_for(tmp_path, prompt):
+def test_make_keeps_variants_of_the_distances_moods_and_rewriter_asked_for(tmp_path, prompt):
     code = promptse(
         "variants", "make", prompt, "--into", str(tmp_path / "cache"), "--distances", "0.2,0.4",
         "--per-distance", "1", "--emotions", "calm", "--seed", "3",
@@ -64,7 +64,7 @@ def test_make_keeps_wordings_of_the_distances_moods_and_rewriter_asked_for(tmp_p
     assert json.loads(found[0].read_text())["emotion"] == "calm"
 
 
-def test_show_prints_the_original_and_every_wording(prompt, capsys):
+def test_show_prints_the_original_and_every_variant(prompt, capsys):
     assert promptse("variants", "show", prompt, "--per-distance", "1", "--plain") == 0
     shown = capsys.readouterr().out
     assert shown.count("`total(cart)`") == 4

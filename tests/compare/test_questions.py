@@ -133,14 +133,14 @@ def calibration(ece):
 
 
 def with_calibration(run):
-    voices = SubgroupsRecord(
+    subgroups = SubgroupsRecord(
         model=run.record.suites[0].model,
         template=None,
-        voices=[],
+        subgroups=[],
         calibration={"positive-active": calibration(0.3)},
         emotions={"excited": calibration(0.3)},
     )
-    return replace_record(run, voices=[voices])
+    return replace_record(run, subgroups=[subgroups])
 
 
 def replace_record(run, **changed):
@@ -200,7 +200,7 @@ def test_rq4_says_what_is_missing(monkeypatch):
     assert "confidence and calibration need log-probabilities: a, b has none" in missing
     assert any(line.startswith("the regression needs 30 tasks") for line in missing)
     plain = [replace_record(run, emotions={}) for run in runs]
-    assert study_of(plain).emotions.missing == ("no wordings in a known emotion: a, b",)
+    assert study_of(plain).emotions.missing == ("no variants in a known emotion: a, b",)
     monkeypatch.setitem(sys.modules, "statsmodels", None)
     assert (
         "the regression needs statsmodels; pip install 'pytest-promptse[statistics]'"

@@ -93,17 +93,17 @@ def test_models_are_compared_over_the_tasks_that_all_have():
     assert "compared over the 2 tasks that all have; 1 left out: extra" in study.subset.notes
 
 
-def test_models_are_compared_over_the_distances_and_wordings_that_all_have():
+def test_models_are_compared_over_the_distances_and_variants_that_all_have():
     three = {"one": (1.0, {0.1: [1.0, 0.0], 0.2: [0.5], 0.3: [0.0]})}
     two = {"one": (1.0, {0.1: [1.0], 0.2: [0.5]})}
     study = study_of([make_run("a", three), make_run("b", two)])
     assert study.subset.distances == (0.1, 0.2)
     assert study.leaderboard[0].elasticity == study.leaderboard[1].elasticity
     assert "compared over the distances that all have: 0.1, 0.2" in study.subset.notes
-    assert "1 wording left out that not all have" in study.subset.notes
+    assert "1 variant left out that not all have" in study.subset.notes
 
 
-def test_what_was_worded_anew_keeps_its_own_wordings_and_is_said():
+def test_what_was_worded_anew_keeps_its_own_variants_and_is_said():
     again = make_run("b", BRITTLE)
     tasks = [
         replace(t, variants=[replace(v, id=f"{v.id}9") for v in t.variants])
@@ -225,7 +225,7 @@ def test_the_title_counts_models_and_their_entries():
         ),
         (
             [NamedRecord(path="empty.json", record=make_record())],
-            "empty.json holds no task whose original wording was measured",
+            "empty.json holds no task whose original prompt was measured",
         ),
     ],
 )

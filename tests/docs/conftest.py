@@ -34,7 +34,7 @@ def paid_model():
 
 
 @pytest.fixture
-def shell(tmp_path, paid_model):
+def shell(tmp_path, paid_model, fork_server):
     """Run scripts in a project with one marked test, under version control."""
     project = tmp_path / "project"
     project.mkdir()
@@ -45,6 +45,10 @@ def shell(tmp_path, paid_model):
         "[user]\nname = A\nemail = a@example.org\n[init]\ndefaultBranch = main\n"
     )
 
+    commands = home / "bin"
+    commands.mkdir()
+    for name in ("pytest", "promptse"):
+        fork_server.write_command(commands, name)
     paid = {"OPENAI_BASE_URL": paid_model.base_url, "OPENAI_API_KEY": "sk-none"}
 
     def shell(script: str, folder: Path = project, **variables: str):

@@ -6,7 +6,6 @@ import ast
 import configparser
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 
@@ -76,16 +75,10 @@ def test_python_is_python(block):
     [b for b in BLOCKS if b.language == "python" and "@pytest.mark.promptse" in b.text],
     ids=lambda block: block.id,
 )
-def test_a_marked_test_is_collected(block, tmp_path):
+def test_a_marked_test_is_collected(block, tmp_path, fork_server):
     (tmp_path / "test_it.py").write_text(block.text)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "--promptse-model", "tiny"],
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--promptse-model", "tiny"]
+    done = fork_server.run(command, cwd=str(tmp_path), env=environment(tmp_path))
     assert done.returncode == 0, done.stdout
     assert "[auc-e]" in done.stdout
 

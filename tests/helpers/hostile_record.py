@@ -17,7 +17,6 @@ from pytest_promptse.record.schema import (
     RankedRecord,
     RankingRecord,
     Record,
-    SampleRecord,
     SubgroupRecord,
     SubgroupsRecord,
     SuiteRecord,
@@ -25,6 +24,7 @@ from pytest_promptse.record.schema import (
     UsageRecord,
     VariantRecord,
 )
+from pytest_promptse.store.run_log import SampleRecord
 
 ATTACKS = (
     "<script>window.owned = 1</script>",
@@ -67,7 +67,7 @@ def hostile_record(*, n_tasks: int = 4, programs: int = 1) -> Record:
             for model in MODELS
             for number in range(n_tasks)
         ],
-        voices=[_voices(model) for model in MODELS],
+        subgroups=[_subgroups(model) for model in MODELS],
         usage=UsageRecord(
             requests=1234, prompt_tokens=56789, completion_tokens=10, cost=0.5, cached=3
         ),
@@ -87,7 +87,7 @@ def _suite(suite: str, model: str, n_tasks: int) -> SuiteRecord:
         mode="promptse",
         weighting="sum",
         n_tasks=n_tasks,
-        n_wordings=3 * n_tasks,
+        n_variants=3 * n_tasks,
         n_measured=3 * n_tasks,
         pass_at_1=0.75,
         elasticity=curve,
@@ -230,16 +230,16 @@ def _ranking() -> RankingRecord:
     )
 
 
-def _voices(model: str) -> SubgroupsRecord:
+def _subgroups(model: str) -> SubgroupsRecord:
     return SubgroupsRecord(
         model=model,
         template=None,
-        voices=[
+        subgroups=[
             SubgroupRecord(
                 trait=trait,
                 value=value,
                 distance=distance,
-                n_wordings=4,
+                n_variants=4,
                 change=change,
                 p_value=0.01,
                 p_adjusted=0.02,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pytest_promptse.config.options import OPTIONS
 from pytest_promptse.config.settings import resolve
 from pytest_promptse.models.base import Prompt
 from pytest_promptse.run.plan import plan_suite
-from pytest_promptse.run.variant_making import VariantPrompt
+from pytest_promptse.run.variant_making import PlannedPrompt, VariantPrompt
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.variant import Variant, original
 
@@ -22,7 +24,7 @@ def make_task(name="inc", **changed):
     return Task(**{"id": name, "prompt": f"Write `{name}(x)`, which returns x + 1."} | changed)
 
 
-def prompts_of(task, chosen):
+def prompts_of(task, chosen, make=None):
     """Return the original and `chosen.variants` variants at each distance, as if reworded."""
     variants = [original(task.id, task.prompt)]
     variants += [
@@ -41,15 +43,22 @@ def prompts_of(task, chosen):
         for index in range(chosen.variants)
     ]
     return [
-        VariantPrompt(variant=each, prompt=Prompt(user=each.text), task_text=each.text)
-        for each in variants
+        PlannedPrompt(outline=each, make=make or partial(_prompt_of, each)) for each in variants
     ]
 
 
+def _prompt_of(variant):
+    return VariantPrompt(variant=variant, prompt=Prompt(user=variant.text), task_text=variant.text)
+
+
 def plan(tasks=("inc",), *, suite_id="test_a.py::test_a", identity=None, **values):
-    """Return the plan of a suite; a task is given by its name or as a `Task`."""
+    """Return the plan of a suite; a task is given by its name or as a `Task`.
+
+    `make` replaces what makes the text of every variant.
+    """
     template = values.pop("planned_template", None)
     model = values.pop("planned_model", MODEL)
+    make = values.pop("make", None)
     chosen = settings(**values)
     tasks = [make_task(task) if isinstance(task, str) else task for task in tasks]
     return plan_suite(
@@ -58,6 +67,6 @@ def plan(tasks=("inc",), *, suite_id="test_a.py::test_a", identity=None, **value
         chosen,
         model=model,
         identity=identity or IDENTITY,
-        prompts={task.id: prompts_of(task, chosen) for task in tasks},
+        prompts={task.id: prompts_of(task, chosen, make) for task in tasks},
         template=template,
     )

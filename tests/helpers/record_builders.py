@@ -42,7 +42,7 @@ def make_task(name, original, variants, *, model="m", template=None, suite=SUITE
     assert not changed
     worded = [
         VariantRecord(
-            **_wording(f"Argh, write {name}.", rate, n, soft, confidence),
+            **_variant(f"Argh, write {name}.", rate, n, soft, confidence),
             id=f"d{distance}-{emotions[place % 4]}-expert.senior.plan-{number}",
             distance=distance,
             measured_distance=distance + 0.01 * number,
@@ -66,12 +66,12 @@ def make_task(name, original, variants, *, model="m", template=None, suite=SUITE
         auc_e=None,
         auc_e_null=None,
         excess=None,
-        original=PromptRecord(**_wording(prompt, original, n, soft, confidence)),
+        original=PromptRecord(**_variant(prompt, original, n, soft, confidence)),
         variants=worded,
     )
 
 
-def _wording(prompt, rate, n, soft, confidence):
+def _variant(prompt, rate, n, soft, confidence):
     return {
         "prompt": prompt,
         "n": n,
@@ -94,7 +94,7 @@ def make_suite(tasks, *, mode="promptse", weighting="sum", **settings):
         mode=mode,
         weighting=weighting,
         n_tasks=len(tasks),
-        n_wordings=10,
+        n_variants=10,
         n_measured=10,
         pass_at_1=None,
         elasticity={},
@@ -149,12 +149,12 @@ def make_run(model, tasks, *, path="run.json", name=None, finished=None, templat
 
 
 def flat(rate, distances=(0.1, 0.2, 0.3), each=1):
-    """Return a task that no wording changes."""
+    """Return a task that no variant changes."""
     return rate, {d: [rate] * each for d in distances}
 
 
 def falling(*rates, distances=(0.1, 0.2, 0.3)):
-    """Return a task that passes always, and its wordings at each distance so often."""
+    """Return a task that passes always, and its variants at each distance so often."""
     return 1.0, {d: [rate] for d, rate in zip(distances, rates, strict=True)}
 
 
@@ -202,7 +202,7 @@ def paper_runs(*, n_tasks=12, each=4, models=PAPER):
 
 
 def _sure(run, rng):
-    """Give wordings confidences and the run its calibration."""
+    """Give variants confidences and the run its calibration."""
     tasks = [
         replace(
             task,
@@ -213,16 +213,16 @@ def _sure(run, rng):
     groups = ["all", "original", *EMOTIONS]
     calibrations = {name: calibration(rng.uniform(0.03, 0.5), rng) for name in groups}
     quadrants = ("positive-active", "positive-calm", "negative-active", "negative-calm")
-    voices = SubgroupsRecord(
+    subgroups = SubgroupsRecord(
         model=run.record.suites[0].model,
         template=None,
-        voices=[],
+        subgroups=[],
         calibration={
             name: calibration(rng.uniform(0.03, 0.5), rng) for name in ("all", *quadrants)
         },
         emotions=calibrations,
     )
-    record = replace(run.record, tasks=tasks, voices=[voices])
+    record = replace(run.record, tasks=tasks, subgroups=[subgroups])
     return NamedRecord(path=run.path, name=run.name, record=record)
 
 

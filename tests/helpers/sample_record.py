@@ -27,7 +27,7 @@ from pytest_promptse.record.schema import (
 CURVE = {"0.1": 0.9, "0.2": 0.8, "0.3": 0.7}
 
 
-def wording(prompt: str, pass_rate: float, **causes: int) -> dict[str, Any]:
+def prompt_fields(prompt: str, pass_rate: float, **causes: int) -> dict[str, Any]:
     return {
         "prompt": prompt,
         "n": 8,
@@ -43,7 +43,7 @@ def wording(prompt: str, pass_rate: float, **causes: int) -> dict[str, Any]:
 def variant(name: str, delta: float, **causes: int) -> VariantRecord:
     own = f"d0.3-tired-{name}"
     return VariantRecord(
-        **wording(f"Oh well, please add {name}.", 1.0 + delta, **causes),
+        **prompt_fields(f"Oh well, please add {name}.", 1.0 + delta, **causes),
         node=f"sub/test_slug.py::test_slugify[{own}]",
         id=own,
         distance=0.3,
@@ -58,13 +58,15 @@ def variant(name: str, delta: float, **causes: int) -> VariantRecord:
     )
 
 
-def voice(trait: str, value: str, change: float, distance: float | None = None) -> SubgroupRecord:
+def subgroup(
+    trait: str, value: str, change: float, distance: float | None = None
+) -> SubgroupRecord:
     p = 0.01 if change < -0.1 else 0.5
     return SubgroupRecord(
         trait=trait,
         value=value,
         distance=distance,
-        n_wordings=4,
+        n_variants=4,
         change=change,
         p_value=p,
         p_adjusted=p,
@@ -81,7 +83,7 @@ def make_suite(name: str, **changed: Any) -> SuiteRecord:
             "mode": "promptse",
             "weighting": "sum",
             "n_tasks": 1,
-            "n_wordings": 6,
+            "n_variants": 6,
             "n_measured": 6,
             "pass_at_1": 1.0,
             "elasticity": CURVE,
@@ -128,7 +130,7 @@ def record() -> Record:
         auc_e=0.8,
         auc_e_null=0.98,
         excess=0.18,
-        original=PromptRecord(**wording("Please add x.", 1.0)),
+        original=PromptRecord(**prompt_fields("Please add x.", 1.0)),
         variants=[
             variant("a", -0.1, wrong_answer=1),
             variant("b", -0.9, timeout=7),
@@ -137,17 +139,17 @@ def record() -> Record:
             variant("e", -0.3, syntax=2),
         ],
     )
-    voices = SubgroupsRecord(
+    subgroups = SubgroupsRecord(
         model="tiny",
         template=None,
-        voices=[
-            voice("emotion", "calm", 0.0, 0.3),
-            voice("emotion", "calm", 0.0),
-            voice("emotion", "tired", -0.36, 0.3),
-            voice("emotion", "tired", -0.36),
-            voice("technical", "expert", -0.2),
-            voice("experience", "senior", -0.02),
-            voice("collaboration", "collaboration", -0.07),
+        subgroups=[
+            subgroup("emotion", "calm", 0.0, 0.3),
+            subgroup("emotion", "calm", 0.0),
+            subgroup("emotion", "tired", -0.36, 0.3),
+            subgroup("emotion", "tired", -0.36),
+            subgroup("technical", "expert", -0.2),
+            subgroup("experience", "senior", -0.02),
+            subgroup("collaboration", "collaboration", -0.07),
         ],
         calibration=suite.calibration,
     )
@@ -163,7 +165,7 @@ def record() -> Record:
         models=[],
         suites=[suite, make_suite("test_fine", verdict="pass", p_adjusted=0.6, elasticity=CURVE)],
         tasks=[task],
-        voices=[voices],
+        subgroups=[subgroups],
         usage=UsageRecord(requests=5, prompt_tokens=10, completion_tokens=20, cost=None, cached=3),
         errors=[],
     )

@@ -50,7 +50,7 @@ def human_eval(*completions, task_id="HumanEval/0"):
 
 
 @pytest.mark.parametrize("name", ["samples.jsonl", "samples.jsonl.gz"])
-def test_lines_in_the_format_of_humaneval_answer_the_original_wording_in_their_order(
+def test_lines_in_the_format_of_humaneval_answer_the_original_variant_in_their_order(
     tmp_path, name
 ):
     lines = [*human_eval("a", "b"), *human_eval("x", task_id="HumanEval/1"), *human_eval("ç")]
@@ -86,7 +86,7 @@ def test_our_lines_keep_everything_that_is_known_of_a_completion(tmp_path):
     assert (completion.n_tokens, completion.logprob) == (7, -1.5)
 
 
-def test_a_wording_without_enough_completions_is_an_error_that_says_how_many_are_missing(tmp_path):
+def test_a_variant_without_enough_completions_is_an_error_that_says_how_many_are_missing(tmp_path):
     path = written(tmp_path / "s.jsonl", human_eval("a", "b"))
     with pytest.raises(ModelError, match=r"lacks 3 of the samples 0…4 of HumanEval/0\[original\]"):
         replayed(path, ask(n=5))
@@ -94,7 +94,7 @@ def test_a_wording_without_enough_completions_is_an_error_that_says_how_many_are
         replayed(path, ask(variant_id="d0.1-x-0"))
 
 
-def test_completions_made_for_another_wording_are_refused(tmp_path):
+def test_completions_made_for_another_variant_are_refused(tmp_path):
     line = {"task_id": "HumanEval/0", "text": "x", "prompt_sha256": "0" * 64}
     with pytest.raises(ModelError, match="answer another prompt"):
         replayed(written(tmp_path / "s.jsonl", [line]), ask())

@@ -51,12 +51,6 @@ def programs() -> SimpleNamespace:
     return SimpleNamespace(right=RIGHT, wrong=WRONG, raises=RAISES)
 
 
-@pytest.fixture(autouse=True)
-def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes that tests start share the bytecode of what they import."""
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-
-
 @pytest.fixture
 def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
     """Run pytest with the plugin in a process of its own."""
@@ -72,15 +66,15 @@ def slug(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_slug=SLUG)
 
 
-def wording_ids(task: str, prompt: str) -> list[str]:
-    """Return the ids of a prompt's wordings with one per distance, the original first."""
+def variant_ids(task: str, prompt: str) -> list[str]:
+    """Return the ids of a prompt's variants with one per distance, the original first."""
     made = generate(Task(id=task, prompt=prompt), per_distance=1).variants
     return ["original", *(variant.id for variant in made)]
 
 
 @pytest.fixture
 def answers(pytester: pytest.Pytester) -> Callable[..., str]:
-    """Write a replay file in which wordings of a distance are answered by given programs.
+    """Write a replay file in which variants of a distance are answered by given programs.
 
     ``answers({0.0: [RIGHT], 0.1: [WRONG, RIGHT]})`` answers by turns; distances left out are
     answered rightly. Returns the ``--promptse-model`` value.
@@ -89,11 +83,11 @@ def answers(pytester: pytest.Pytester) -> Callable[..., str]:
     def write(programs: dict[float, list[str]]) -> str:
         prompt = SLUG.split('"""')[1]
         lines = []
-        for wording, distance in zip(
-            wording_ids("test_slugify", prompt), (0.0, 0.1, 0.2, 0.3), strict=True
+        for variant, distance in zip(
+            variant_ids("test_slugify", prompt), (0.0, 0.1, 0.2, 0.3), strict=True
         ):
             chosen = programs.get(distance, [RIGHT])
-            lines += [answer("test_slugify", wording, i, chosen[i % len(chosen)]) for i in range(2)]
+            lines += [answer("test_slugify", variant, i, chosen[i % len(chosen)]) for i in range(2)]
         path = pytester.path / "answers.jsonl"
         path.write_text("".join(lines))
         return f"replay:{path}"
@@ -101,15 +95,15 @@ def answers(pytester: pytest.Pytester) -> Callable[..., str]:
     return write
 
 
-def answer(task: str, wording: str, index: int, program: str) -> str:
+def answer(task: str, variant: str, index: int, program: str) -> str:
     """Return a line of a replay file."""
-    line = {"task_id": task, "variant_id": wording, "index": index}
+    line = {"task_id": task, "variant_id": variant, "index": index}
     return json.dumps(line | {"text": f"```python\n{program}```\n"}) + "\n"
 
 
 @pytest.fixture
 def replay(pytester: pytest.Pytester) -> Callable[..., str]:
-    """Write a replay file that answers every wording of some tasks by one program each.
+    """Write a replay file that answers every variant of some tasks by one program each.
 
     ``replay({"test_double": [program, …]}, prompt)`` gives as many samples as programs.
     """
@@ -118,9 +112,9 @@ def replay(pytester: pytest.Pytester) -> Callable[..., str]:
         path = pytester.path / "answers.jsonl"
         path.write_text(
             "".join(
-                answer(task, wording, index, program)
+                answer(task, variant, index, program)
                 for task, chosen in programs.items()
-                for wording in wording_ids(task, prompt)
+                for variant in variant_ids(task, prompt)
                 for index, program in enumerate(chosen)
             )
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,14 +15,11 @@ if TYPE_CHECKING:
 
 # Nothing listens on this port.
 MODEL = ("--promptse-model", "openai:m", "--promptse-base-url", "http://127.0.0.1:9/v1")
-PROMPTSE = "import sys; from pytest_promptse.cli.main import main; sys.exit(main())"
+PROMPTSE = Path(sys.executable).with_name("promptse")
 
 
-def promptse(pytester: pytest.Pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, "-c", PROMPTSE, *arguments)
-    return subprocess.run(
-        command, cwd=pytester.path, capture_output=True, text=True, check=False, timeout=240
-    )
+def promptse(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return pytester.run(PROMPTSE, *arguments)
 
 
 def test_an_exported_batch_answers_the_run(
@@ -30,9 +27,11 @@ def test_an_exported_batch_answers_the_run(
 ) -> None:
     options = (*MODEL, "--promptse-price", "1,2", "--promptse-max-cost", "1")
     export = promptse(pytester, "batch", "export", "--into", "batch", "--", *options)
-    assert export.returncode == 0, export.stderr
-    assert "batch: 4 requests for 8 completions in 1 files" in export.stdout
-    assert "promptse: at the batch price: openai:m: 4 variants, 8 completions" in export.stdout
+    assert export.ret == 0
+    assert "batch: 4 requests for 8 completions in 1 files" in export.stdout.str()
+    assert (
+        "promptse: at the batch price: openai:m: 4 variants, 8 completions" in export.stdout.str()
+    )
     folder = pytester.path / "batch"
     lines = (folder / "requests-001.jsonl").read_text().splitlines()
     requests = [json.loads(line) for line in lines]
@@ -44,9 +43,12 @@ def test_an_exported_batch_answers_the_run(
     (folder / "some.jsonl").write_text("".join(lines[:3]))
     (folder / "rest.jsonl").write_text(lines[3])
     some = promptse(pytester, "batch", "import", "batch/some.jsonl")
-    assert (some.returncode, some.stderr) == (1, "")
-    assert "2 completions are missing; export them again" in some.stdout
-    assert promptse(pytester, "batch", "import", "batch/rest.jsonl").returncode == 0
+    assert (some.ret, some.stderr.lines) == (1, [])
+    assert "2 completions are missing; export them again" in some.stdout.str()
+    # Three requests of 20 tokens for 2 samples of 2 tokens, at half of 1 and 2 for a million.
+    cost = "60 prompt tokens and 12 completion tokens, cost 4.2e-05 at the batch"
+    assert cost in some.stdout.str()
+    assert promptse(pytester, "batch", "import", "batch/rest.jsonl").ret == 0
     result = run(*MODEL, "--promptse-report", "json:run.json")
     assert result.ret == pytest.ExitCode.OK
     usage = json.loads((pytester.path / "run.json").read_text())["usage"]
@@ -56,6 +58,6 @@ def test_an_exported_batch_answers_the_run(
 def test_a_batch_over_the_budget_is_not_written(pytester: pytest.Pytester, slug: None) -> None:
     options = (*MODEL, "--promptse-price", "1,2", "--promptse-max-cost", "0.001")
     export = promptse(pytester, "batch", "export", "--into", "batch", "--", *options)
-    assert export.returncode == 2
-    assert "more than --promptse-max-cost 0.001" in export.stderr
+    assert export.ret == 2
+    assert "more than --promptse-max-cost 0.001" in export.stderr.str()
     assert not (pytester.path / "batch").exists()

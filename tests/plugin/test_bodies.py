@@ -27,7 +27,7 @@ def project(pytester):
 
 
 def details(pytester, *arguments: str) -> dict[str, str]:
-    """Return the original wording's details from a run's record."""
+    """Return the original prompt's details from a run's record."""
     record = json.loads((pytester.path / "run.json").read_text())
     return record["tasks"][0]["original"]["details"]
 

@@ -37,7 +37,7 @@ def test_old_completions_and_with_fresh_all_are_requested_again(
     assert (first["requests"], first["cached"], "oldest" in first) == (4, 0, False)
     path = pytester.path / ".promptse" / "promptse.db"
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE wording SET created = created - ?", (2 * DAY,))
+        connection.execute("UPDATE completion SET created = created - ?", (2 * DAY,))
     kept = usage("--promptse-max-age", "3")
     assert (kept["requests"], kept["cached"]) == (0, 8)
     assert kept["oldest"] < json.loads((pytester.path / "r.json").read_text())["started"]

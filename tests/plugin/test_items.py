@@ -12,6 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("slug")
 
+POINT = ("--promptse-gate", "point")
 REFERENCE = ("--promptse-model", "reference")
 
 
@@ -19,12 +20,12 @@ def ids(result: pytest.RunResult) -> list[str]:
     return [line.partition("[")[2].rstrip("]") for line in result.outlines if "::" in line]
 
 
-def test_a_mark_becomes_one_item_per_wording_and_the_gates(run):
+def test_a_mark_becomes_one_item_per_variant_and_the_gates(run):
     collected = ids(run("--collect-only", "-q", *REFERENCE))
     original, *variants = collected[:4]
     assert original == "original"
-    for distance, wording in zip((0.1, 0.2, 0.3), variants, strict=True):
-        assert re.fullmatch(rf"d{distance}-[a-z]+-[a-z]+\.[a-z]+\.[a-z]+-0", wording)
+    for distance, variant in zip((0.1, 0.2, 0.3), variants, strict=True):
+        assert re.fullmatch(rf"d{distance}-[a-z]+-[a-z]+\.[a-z]+\.[a-z]+-0", variant)
     assert collected[4:] == ["elasticity-d0.1", "elasticity-d0.2", "elasticity-d0.3", "auc-e"]
 
 
@@ -55,16 +56,19 @@ def test_a_gate_fails_in_one_line(run, answers, programs):
     model = answers(
         {0.1: [programs.wrong], 0.2: [programs.wrong], 0.3: [programs.wrong, programs.right]}
     )
-    result = run("--promptse-model", model, "--promptse-min-auc-e", "0.5")
+    unsure = run("--promptse-model", model, "--promptse-min-auc-e", "0.5")
+    unsure.assert_outcomes(passed=8)
+    unsure.stdout.fnmatch_lines(["*inconclusive: AUC-E 0.08, but its 95 % interval (*) contains*"])
+    result = run("--promptse-model", model, "--promptse-min-auc-e", "0.5", *POINT)
     result.assert_outcomes(passed=7, failed=1)
     result.stdout.fnmatch_lines(["FAILED test_slug.py::test_slugify*auc-e* - *AUC-E 0.08 < 0.5*"])
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_wording_fails_only_below_its_own_floor(run, answers, programs):
+def test_a_variant_fails_only_below_its_own_floor(run, answers, programs):
     model = answers({0.1: [programs.wrong], 0.2: [programs.wrong, programs.right]})
     run("--promptse-model", model).assert_outcomes(passed=8)
-    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6")
+    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6", *POINT)
     result.assert_outcomes(passed=6, failed=2)
     result.stdout.fnmatch_lines(["*pass rate 0.50 < 0.60 (1 of 2 samples pass)*"])
 
@@ -75,13 +79,13 @@ def test_gates_measure_what_was_deselected(run):
     result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
 
 
-def test_a_wording_can_run_without_its_original(run):
+def test_a_variant_can_run_without_its_original(run):
     result = run("-k", "d0.2 and not elasticity", *REFERENCE)
     result.assert_outcomes(passed=1, deselected=7)
     result.stdout.fnmatch_lines(["*1 of 4 variants*"])
 
 
-def test_verbose_shows_passes_of_every_wording(run):
+def test_verbose_shows_passes_of_every_variant(run):
     result = run("-v", *REFERENCE)
     result.stdout.fnmatch_lines(["*[[]original[]] MEASURED (2/2)*"])
 
@@ -93,7 +97,7 @@ def test_quiet_shows_one_line_per_suite(run):
 
 def test_x_stops_at_the_first_failure_and_lf_runs_it_again(run, answers, programs):
     model = answers({0.1: [programs.wrong]})
-    strict = ("--promptse-model", model, "--promptse-min-pass-rate", "0.5")
+    strict = ("--promptse-model", model, "--promptse-min-pass-rate", "0.5", *POINT)
     run("-x", *strict).assert_outcomes(passed=1, failed=1)
     run("--lf", *strict).assert_outcomes(failed=1)
 
@@ -189,7 +193,7 @@ def test_a_variant_below_its_floor_shows_its_changes_a_failure_and_how_to_run_it
     run, answers, programs
 ):
     model = answers({0.2: [programs.raises]})
-    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.5")
+    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.5", *POINT)
     shown = result.stdout.str()
     assert "pass rate 0.00 < 0.50 (0 of 2 samples pass)" in shown
     section = shown.partition("- promptse -")[2].partition("= promptse =")[0]
@@ -242,7 +246,7 @@ def test_what_no_file_can_hold_is_written_out_and_is_the_same_from_the_store(
         assert variant["details"]["exception"].endswith("ValueError: \\ud800 é")
 
 
-def test_a_wording_nobody_answered_is_an_error_and_not_a_zero(run, pytester, answers):
+def test_a_variant_nobody_answered_is_an_error_and_not_a_zero(run, pytester, answers):
     model = answers({})
     path = pytester.path / "answers.jsonl"
     kept = [line for line in path.read_text().splitlines() if "d0.2" not in line]

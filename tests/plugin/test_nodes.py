@@ -1,4 +1,4 @@
-"""The record names the item of every wording, also of those that only a gate measured."""
+"""The record names the item of every variant, also of those that only a gate measured."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def test_what_a_gate_measured_is_named_as_pytest_collects_it(pytester, run):
     )
     models = ("--promptse-model", "reference", "--promptse-model=twin:m", "-q")
     listed = run("--collect-only", *models).outlines
-    wordings = [line for line in listed if "original" in line or "-d0." in line]
-    wordings = [line for line in wordings if "elasticity" not in line]
+    variants = [line for line in listed if "original" in line or "-d0." in line]
+    variants = [line for line in variants if "elasticity" not in line]
     report = ("--promptse-report", "json:run.json")
     done = run(*models, *report, "-k", "auc-e and not original and not junior and not senior")
     assert done.ret == 0
     record = json.loads((pytester.path / "run.json").read_text())
     named = [
-        wording["node"]
+        variant["node"]
         for task in record["tasks"]
-        for wording in (task["original"], *task["variants"])
+        for variant in (task["original"], *task["variants"])
     ]
-    assert sorted(named) == sorted(wordings)
+    assert sorted(named) == sorted(variants)
     assert len(named) == 8 * 4
     assert record["invocation"] == {
         "directory": ".",

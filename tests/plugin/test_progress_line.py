@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from pytest_promptse.models.base import Usage
@@ -16,9 +17,23 @@ def test_progress_says_done_total_time_left_rate_cached_and_cost():
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
-def test_progress_never_fills_the_line(width):
+@pytest.mark.parametrize("error", [None, "openai:m: HTTP 503\n overloaded " * 5])
+def test_progress_never_fills_the_line(width, error):
     # A line that is full would wrap, and then be erased in part only.
-    assert len(describe(UNDER_WAY, cost=1.0, width=width)) < width
+    now = msgspec.structs.replace(UNDER_WAY, last_error=error)
+    line = describe(now, cost=1.0, width=width)
+    assert len(line) < width
+    assert "\n" not in line
+
+
+def test_the_last_error_is_shown_even_where_other_figures_must_go():
+    now = msgspec.structs.replace(UNDER_WAY, last_error="openai:m: HTTP 503 overloaded")
+    assert describe(now, cost=None, width=120).endswith(
+        ", 40 cached, last error: openai:m: HTTP 503 overloaded"
+    )
+    assert describe(now, cost=None, width=80) == (
+        "promptse 384 of 1024 samples (38%), last error: openai:m: HTTP 503 overloaded"
+    )
 
 
 def test_what_is_not_known_is_left_out():

@@ -252,3 +252,7 @@ def test_the_manipulation_check_says_which_labels_are_not_recognised(pytester, r
         for perspective in ("own", "writer")
     }
     assert all(each.positive.n == 4 for each in check.shifts)
+    for each in check.recognition:
+        assert [level.distance for level in each.levels] == [0, 0.2][each.label != "neutral" :]
+        assert sum(level.n for level in each.levels) == each.n
+        assert sum(level.hits for level in each.levels) == each.hits

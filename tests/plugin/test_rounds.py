@@ -1,4 +1,4 @@
-"""Samples ``auto``: wordings come in rounds, and a suite stops once its gates are decided."""
+"""Samples ``auto``: variants come in rounds, and a suite stops once its gates are decided."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def breaking(pytester) -> Callable[..., str]:
 def answers(name: str, *, breaks: bool) -> Iterator[dict]:
     task = Task(id=name, prompt=prompt(name))
     variants = generate(task, distances=(DISTANCE,), per_distance=VARIANTS).variants
-    for wording in ("original", *(variant.id for variant in variants)):
-        text = "def nothing(): pass\n" if breaks and wording != "original" else program(name)
+    for variant in ("original", *(variant.id for variant in variants)):
+        text = "def nothing(): pass\n" if breaks and variant != "original" else program(name)
         for index in range(SAMPLES):
             yield {
                 "task_id": name,
-                "variant_id": wording,
+                "variant_id": variant,
                 "index": index,
                 "text": f"```\n{text}```",
                 "logprob": -1.0,
@@ -130,7 +130,7 @@ def test_the_record_says_where_a_suite_stopped(pytester):
 def test_a_suite_that_is_not_clear_goes_on_to_the_end(run, pytester, open_model):
     result = run(*AUTO, "--promptse-model", open_model)
     result.assert_outcomes(passed=ALL + GATES, warnings=0)
-    result.stdout.fnmatch_lines([f"*does not decide {FLOOR:.2f}*"])
+    result.stdout.fnmatch_lines([f"*contains the threshold {FLOOR:.2f}*"])
     [found] = measured(pytester, "--promptse-model", open_model)["suites"]
     assert (found["rounds"]["look"], found["rounds"]["decided"]) == (2, False)
     assert found["verdict"] == "inconclusive"
@@ -178,7 +178,7 @@ def test_a_gate_alone_draws_the_rounds_that_it_needs(run):
     assert f"{FIRST} requests" in result.stdout.str()
 
 
-def test_wordings_alone_are_all_measured(run):
+def test_variants_alone_are_all_measured(run):
     result = run("-k", "not elasticity and not auc-e", *AUTO, *REFERENCE)
     result.assert_outcomes(passed=ALL, deselected=GATES)
 

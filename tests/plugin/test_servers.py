@@ -43,3 +43,14 @@ def test_a_dead_server_opens_the_circuit_and_what_is_missing_is_asked_for_by_the
     again.assert_outcomes(passed=7 + 4)
     assert again.ret == pytest.ExitCode.OK
     assert len(server.requests) == 5 + 1 + 6
+
+
+def test_the_wait_and_the_retries_are_as_many_as_the_options_say(run, server):
+    server.behaviour.latency = 1.0
+    result = run(
+        *("--promptse-model", "openai:m", "--promptse-base-url", server.base_url),
+        *("--promptse-request-timeout", "0.2", "--promptse-retries", "1", "-k", "original"),
+    )
+    result.assert_outcomes(errors=1)
+    assert any("no answer within 0.2 s (tried 2 times)" in line for line in result.outlines)
+    assert len(server.requests) == 2

@@ -10,7 +10,7 @@ HEAVY = {"numpy", "scipy", "rich", "msgspec", "yaml", "openai", "vllm", "ctransl
 
 
 @pytest.fixture
-def loaded(pytester, run):
+def loaded(pytester, new_interpreter, run):
     """Run pytest and return the top-level modules loaded and the package's own."""
     pytester.makeconftest(
         """

@@ -54,9 +54,9 @@ def test_every_template_has_items_of_its_own(prompts, run):
     names = ids(run("--collect-only", "-q", *MODEL, *BOTH))
     assert len(names) == 16
     assert {"plain-original", "wordy-original", "plain-auc-e", "wordy-auc-e"} <= set(names)
-    wordings = [name for name in names if "-d0." in name and "elasticity" not in name]
+    variants = [name for name in names if "-d0." in name and "elasticity" not in name]
     of = {
-        template: {name.removeprefix(template) for name in wordings if name.startswith(template)}
+        template: {name.removeprefix(template) for name in variants if name.startswith(template)}
         for template in ("plain", "wordy")
     }
     assert of["plain"] == of["wordy"]
@@ -105,26 +105,34 @@ def test_the_record_tells_templates_apart(prompts, run, pytester):
 
 def test_each_template_has_gates_of_its_own(prompts, run, pytester, programs):
     model = templated(pytester, {"plain": programs.right, "wordy": programs.wrong})
-    result = run("--promptse-model", model, *BOTH, "--promptse-min-pass-rate", "0.5")
+    result = run(
+        "--promptse-model",
+        model,
+        *BOTH,
+        "--promptse-min-pass-rate",
+        "0.5",
+        "--promptse-gate",
+        "point",
+    )
     result.assert_outcomes(passed=12, failed=4)
     failed = re.findall(r"FAILED .*\[(\w+)-", result.stdout.str())
     assert failed == ["wordy"] * 4
 
 
 def templated(pytester, programs):
-    """Write a replay file in which each template's wordings are answered by its program."""
+    """Write a replay file in which each template's variants are answered by its program."""
     prompt = (pytester.path / "test_slug.py").read_text().split('"""')[1]
     made = generate(Task(id="test_slugify", prompt=prompt), per_distance=1).variants
     lines = [
         {
             "task_id": "test_slugify",
-            "variant_id": wording,
+            "variant_id": variant,
             "template": template,
             "index": index,
             "text": f"```python\n{program}```\n",
         }
         for template, program in programs.items()
-        for wording in ("original", *(variant.id for variant in made))
+        for variant in ("original", *(variant.id for variant in made))
         for index in range(2)
     ]
     path = pytester.path / "answers.jsonl"

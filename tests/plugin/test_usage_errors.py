@@ -143,7 +143,7 @@ def test_a_suite_file_with_a_wrong_setting(run, pytester):
     error_of(run(*MODEL), "x.promptse.yaml:2, min_auc_e: 'high' is not a number")
 
 
-def test_a_missing_extra(marked, run, pytester, monkeypatch):
+def test_a_missing_extra(marked, run, pytester, new_interpreter, monkeypatch):
     marked(PROMPT)
     blocked = pytester.path / "blocked"
     (blocked / "ctranslate2").mkdir(parents=True)

@@ -24,7 +24,7 @@ VOICE = "tired-expert.senior.plan"
 TENTH = (Margin(metric="auc_e", loss=0.1),)
 
 
-def wording(rate: float, prompt: str) -> dict:
+def prompt_fields(rate: float, prompt: str) -> dict:
     return {
         "prompt": prompt,
         "n": 8,
@@ -39,7 +39,7 @@ def wording(rate: float, prompt: str) -> dict:
 
 def variant(rate: float, distance: float, *, index: int = 0, **other) -> VariantRecord:
     given = {
-        **wording(rate, f"Please, please slugify {index}."),
+        **prompt_fields(rate, f"Please, please slugify {index}."),
         "id": f"d{distance:g}-{VOICE}-{index}",
         "distance": distance,
         "measured_distance": distance,
@@ -63,7 +63,7 @@ def task(name: str, rate: float, **other) -> TaskRecord:
         "auc_e": rate,
         "auc_e_null": 1.0,
         "excess": 1.0 - rate,
-        "original": PromptRecord(**wording(1.0, f"Slugify {name}.")),
+        "original": PromptRecord(**prompt_fields(1.0, f"Slugify {name}.")),
         "variants": [variant(rate, distance) for distance in (0.1, 0.2, 0.3)],
     }
     return TaskRecord(**(given | other))
@@ -77,7 +77,7 @@ def suite(**other) -> SuiteRecord:
         "mode": "promptse",
         "weighting": "sum",
         "n_tasks": 4,
-        "n_wordings": 16,
+        "n_variants": 16,
         "n_measured": 16,
         "pass_at_1": 1.0,
         "elasticity": {"0.1": 0.9, "0.2": 0.9, "0.3": 0.9},
@@ -189,15 +189,15 @@ def test_an_inconclusive_comparison_fails_only_where_the_suite_says_so():
     assert line.endswith("which does not rule out a loss of 0.1")
 
 
-def test_tasks_and_wordings_of_one_side_are_listed_and_do_not_count():
+def test_tasks_and_variants_of_one_side_are_listed_and_do_not_count():
     here = [task("a", 0.5), task("b", 0.5), task("new", 0.0)]
     there = [task("a", 0.5), task("b", 0.5), task("old", 0.0)]
     here[0] = replace(here[0], variants=[*here[0].variants, variant(0.0, 0.1, index=1)])
     comparison = compared(run(0.5, tasks=here), run(0.5, tasks=there))
     assert comparison.tasks_only_current == ["new"]
     assert comparison.tasks_only_baseline == ["old"]
-    assert comparison.wordings_only_current == [("a", f"d0.1-{VOICE}-1")]
-    assert comparison.wordings_only_baseline == []
+    assert comparison.variants_only_current == [("a", f"d0.1-{VOICE}-1")]
+    assert comparison.variants_only_baseline == []
     assert figure(comparison, "auc_e").difference == 0.0
     text = shown(run(0.5, tasks=here), run(0.5, tasks=there))
     assert "not in the baseline: 1 task, new" in text
@@ -313,7 +313,7 @@ def test_only_shared_distances_are_compared():
         ([suite(settings=SETTINGS | {"seed": 1})], {}),
     ],
 )
-def test_wordings_made_anew_are_paired_by_distance_and_index(suites, other):
+def test_variants_made_anew_are_paired_by_distance_and_index(suites, other):
     reworded = [
         task(
             name,
@@ -324,25 +324,25 @@ def test_wordings_made_anew_are_paired_by_distance_and_index(suites, other):
     ]
     comparison = compared(run(0.5, tasks=reworded, suites=suites), run(0.75))
     assert figure(comparison, "auc_e").difference == pytest.approx(-0.25)
-    assert comparison.wordings_only_current == []
+    assert comparison.variants_only_current == []
     assert any("paired by distance and index" in note for note in comparison.notes)
 
 
-def test_edited_prompts_are_named_and_their_wordings_paired_by_place():
+def test_edited_prompts_are_named_and_their_variants_paired_by_place():
     edited = task(
         "a",
         0.5,
-        original=PromptRecord(**wording(1.0, "Slugify, do.")),
+        original=PromptRecord(**prompt_fields(1.0, "Slugify, do.")),
         variants=[variant(0.5, d, id=f"d{d:g}-calm-x-0") for d in (0.1, 0.2, 0.3)],
     )
     here = run(0.5, tasks=[edited, *(task(name, 0.5) for name in "bcd")])
     comparison = compared(here, run(0.75))
     assert comparison.prompts_changed == ["a"]
-    assert comparison.wordings_only_current == []
+    assert comparison.variants_only_current == []
     assert "1 prompt edited: a" in shown(here, run(0.75))
 
 
-def test_wordings_that_read_differently_are_counted():
+def test_variants_that_read_differently_are_counted():
     other = [task("a", 0.5, variants=[variant(0.5, 0.1, prompt="Yawn.")]), task("b", 0.5)]
     comparison = compared(run(0.5, tasks=other), run(0.5, tasks=[task("a", 0.5), task("b", 0.5)]))
     assert any("whose text changed" in note and note.endswith(": 1") for note in comparison.notes)

@@ -39,7 +39,7 @@ def ask(record):
                         task, id=f"t{number}", template=name, original=original, variants=variants
                     )
                 )
-        asked = replace(record, suites=suites, tasks=tasks, voices=[], settings={"price": price})
+        asked = replace(record, suites=suites, tasks=tasks, subgroups=[], settings={"price": price})
         return replace(asked, rankings=rank_templates(asked))
 
     return ask
@@ -140,7 +140,7 @@ def test_the_summary_ranks_and_names_what_is_real(ask):
     assert "tiny with template vague" not in text
 
 
-def test_a_harmful_wording_is_named_with_its_template(ask):
+def test_a_harmful_variant_is_named_with_its_template(ask):
     made = ask(**SURE)
     worse = [replace(v, pass_rate=0.0) for v in made.tasks[0].variants]
     made = replace(made, tasks=[replace(made.tasks[0], variants=worse), *made.tasks[1:]])

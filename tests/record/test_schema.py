@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 import sys
 from pathlib import Path
 
@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 import pytest_promptse.record.schema as record_module
 from pytest_promptse.cli.main import main
-from pytest_promptse.record.compressed import CompressedTasks
-from pytest_promptse.record.files import encode
+from pytest_promptse.record.files import CompressedTasks, encode
 from pytest_promptse.record.schema import json_schema
 
 SHIPPED = Path(record_module.__file__).with_name("record.schema.json")
@@ -52,11 +51,12 @@ def test_part_by_part_a_record_is_written_as_it_would_be_at_once(record, n):
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
+def recorded(tmp_path_factory, fork_server):
     """A record as a run writes it: a suite file, three tasks, the reference as model."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "sums.promptse.yaml").write_text(
-        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, max_excess: 0.2}\n"
+        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, "
+        "max_excess: 0.2, gate: point}\n"
         "tasks:\n"
         + "".join(
             f"  - id: {name}\n"
@@ -72,7 +72,7 @@ def recorded(tmp_path_factory):
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:hypothesispytest"]
     command += ["--promptse-model", "reference", "--promptse-report", "json:run.json"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    fork_server.run(command, cwd=str(folder), env=dict(os.environ)).check_returncode()
     return json.loads((folder / "run.json").read_text())
 
 

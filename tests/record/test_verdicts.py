@@ -12,7 +12,7 @@ from pytest_promptse.record.verdicts import verdicts_in_words
 def described(tasks, **changed):
     """Return the words for a suite of `tasks`, given as (original, variants by distance)."""
     made = [make_task(f"t{number}", *rates) for number, rates in enumerate(tasks)]
-    suite = replace(make_suite(made), pass_at_1=0.9, n_wordings=10, n_measured=10, **changed)
+    suite = replace(make_suite(made), pass_at_1=0.9, n_variants=10, n_measured=10, **changed)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     return str(verdict)
 
@@ -64,6 +64,6 @@ def test_variants_that_were_not_measured_are_counted():
     said = described([flat(1.0)] * 2, n_tasks=2, ci95=(0.9, 1.0))
     assert "not measured" not in said
     made = [make_task("t", *flat(1.0))] * 2
-    suite = replace(make_suite(made), pass_at_1=1.0, n_wordings=10, n_measured=7)
+    suite = replace(make_suite(made), pass_at_1=1.0, n_variants=10, n_measured=7)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     assert "3 variants were not measured" in verdict.text

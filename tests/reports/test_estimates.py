@@ -20,6 +20,12 @@ def test_every_figure_stands_with_both_intervals():
     assert "share of tasks that flip" not in found
 
 
+def test_large_limits_of_an_odds_ratio_are_shown_as_powers_of_ten():
+    odds = EstimateRecord(value=0.8, ci95=(0.5, 123456.7), exact=(0.0, 123456.7))
+    found = {one.label: one for one in estimates(suite(odds_ratio=odds))}
+    assert found["odds ratio of variants"][1:] == ("0.80", "0.50–1e+05", "0.00–1e+05")  # noqa: RUF001
+
+
 def test_what_intervals_speak_for_is_said_once():
     suites = [suite(speaks_for="tasks"), suite(speaks_for="tasks"), suite(speaks_for="reruns")]
     assert list(scopes(suites)) == [
@@ -29,6 +35,6 @@ def test_what_intervals_speak_for_is_said_once():
 
 
 def test_a_suite_that_stopped_early_says_that_its_figure_is_biased():
-    end = {"look": 1, "looks": 3, "decided": True, "n_wordings": 4, "completions": 8, "most": 20}
+    end = {"look": 1, "looks": 3, "decided": True, "n_variants": 4, "completions": 8, "most": 20}
     assert EARLY in list(scopes([suite(rounds=RoundsRecord(**end))]))
     assert EARLY not in list(scopes([suite(rounds=RoundsRecord(**end | {"look": 3}))]))

@@ -40,7 +40,7 @@ def estimate(value, ci95):
     [
         (
             {},
-            "0.03 (\N{MINUS SIGN}0.02 to 0.08) is left once length is taken away: the length explains",
+            "0.03 (\N{MINUS SIGN}0.02 to 0.08) is left once length is taken away: the length",
         ),
         ({"lost": 0.02, "ci95": (0.05, 0.15)}, "it is not due to the added text alone."),
         # A limit of 0.004 is printed as 0.00, so it must not be said to exclude 0.

@@ -84,14 +84,14 @@ def test_the_verdict_comes_first_and_what_missed_its_gate_is_named(record):
     assert f"| `sub/test_slug.py::test_fine` | ✅ pass | **0.800** | 0.75{DASH}0.85 |" in text
 
 
-def test_the_most_harmful_wordings_come_worst_first_with_what_changed(record):
+def test_the_most_harmful_variants_come_worst_first_with_what_changed(record):
     text = markdown.render(record)
     shown = re.findall(r"^\*\*(\S+) → (\S+)\*\* `\S+` `(\S+)`", text, re.MULTILINE)
-    assert [wording for *_, wording in shown] == [f"d0.3-tired-{name}" for name in "bdea"]
+    assert [variant for *_, variant in shown] == [f"d0.3-tired-{name}" for name in "bdea"]
     assert "```diff\n- Please\n+ Oh well, please\n  add\n- x.\n+ b.\n```" in text
 
 
-def test_the_terminal_and_the_pages_rank_wordings_alike(record):
+def test_the_terminal_and_the_pages_rank_variants_alike(record):
     ranked = [loss.variant.id for loss in losses(record.tasks, most=9).worst]
     terminal = re.findall(
         r"test_slugify (d0\.3-tired-\w)", render(record, width=120, colours=False)

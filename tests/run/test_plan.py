@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planned_suites import IDENTITY, make_task, plan
+from planned_suites import make_task, plan
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.models.base import Prompt
-from pytest_promptse.run.plan import PlannedGate, with_text
-from pytest_promptse.run.variant_making import PendingTexts, VariantPrompt
+from pytest_promptse.run.plan import PlannedGate
+from pytest_promptse.run.variant_making import PendingTexts
 from pytest_promptse.tasks.template import Template
 
 
@@ -67,18 +66,24 @@ def test_two_tasks_of_one_id_are_refused():
 
 
 def test_a_pending_variant_gets_the_key_of_a_planned_one_once_its_text_is_written():
-    suite = plan(variants=1)
-    planned = suite.variants[-1]
-    made = VariantPrompt(
-        variant=planned.variant, prompt=planned.job.prompt, task_text=planned.task_text
-    )
-    pending = replace(
-        planned,
-        pending=PendingTexts(rewrites=(), finish=lambda _variants: made),
-        task_text="",
-        job=replace(planned.job, key="pending-1", prompt=Prompt(user=planned.task.prompt)),
-    )
-    assert with_text(pending, made, IDENTITY) == planned
+    planned = plan(variants=1).variants[-1]
+    made = planned.make()
+    sketch = replace(made, pending=PendingTexts(rewrites=(), finish=lambda _variants: made))
+    pending = replace(planned, make=lambda: sketch)
+    assert pending.job.key == f"pending-{planned.job.key}"
+    written = replace(pending, make=lambda: pending.pending.finish([]))
+    assert written.job == planned.job
+
+
+def test_a_plan_makes_no_text():
+    suite = plan(["inc", "dec"], variants=2, make=pytest.fail)
+    assert len({planned.key for planned in suite.variants}) == len(suite.variants) == 14
+    assert [suite.round_of(planned) for planned in suite.variants] == [0] * 14
+    assert [planned.outline.distance for planned in suite.needed_by(suite.gates[0])] == [
+        0,
+        0.1,
+        0.1,
+    ] * 2
 
 
 # -- rounds ------------------------------------------------------------------------------------
@@ -171,6 +176,6 @@ def test_the_row_of_a_suite_says_what_was_planned(tmp_path):
     )
     row = suite.row
     assert (row.key, row.tasks) == (suite.key, ["inc", "dec"])
-    assert row.n_wordings == 2 * (1 + 2 * 2)
+    assert row.n_variants == 2 * (1 + 2 * 2)
     assert row.template_source == ("p.j2", "Please: {{ x }}")
     assert row.settings == suite.settings.as_json_values()

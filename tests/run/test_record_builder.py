@@ -24,7 +24,7 @@ from pytest_promptse.store.run_log import (
     LookRow,
     RewriteRow,
     RunLog,
-    SampleRow,
+    SampleRecord,
     VariantRow,
 )
 from pytest_promptse.tasks.template import Template
@@ -80,9 +80,10 @@ def row_of(suite, planned, causes, *, logprob=-2.0, answers=()):
         answers=list(answers),
         details={cause: f"first {cause}" for cause in causes if cause},
         samples=[
-            SampleRow(n=causes.count(cause), cause=cause, detail="", text=f"program {cause}")
+            SampleRecord(n=causes.count(cause), cause=cause or None, detail="", text=f"key {cause}")
             for cause in dict.fromkeys(causes)
         ],
+        texts={f"key {cause}": f"program {cause}" for cause in causes},
     )
 
 
@@ -224,7 +225,7 @@ def look(suite, number, *, ended, cached):
         look=number,
         decided=ended,
         ended=ended,
-        wordings=7,
+        variants=7,
         completions=70,
         most=100,
         cached=cached,
@@ -239,7 +240,7 @@ def test_a_suite_in_rounds_says_at_which_look_it_ended(run_log, build):
     run_log.add(look(suite, 1, ended=True, cached=0))
     rounds = build().suites[0].rounds
     assert (rounds.look, rounds.looks, rounds.decided) == (2, 3, True)
-    assert (rounds.n_wordings, rounds.completions, rounds.most) == (7, 70, 100)
+    assert (rounds.n_variants, rounds.completions, rounds.most) == (7, 70, 100)
 
 
 # -- prompts and samples -----------------------------------------------------------------------

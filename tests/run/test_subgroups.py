@@ -33,13 +33,13 @@ def row(
     )
 
 
-def voices(*rows):
+def subgroups(*rows):
     found = compare_subgroups("m", None, rows, QUADRANTS)
-    return {(v.trait, v.value, v.distance): v for v in found.voices}
+    return {(v.trait, v.value, v.distance): v for v in found.subgroups}
 
 
-def test_each_wording_counts_for_its_emotion_and_traits_at_its_distance_and_at_all():
-    found = voices(row(8, n=8, distance=0.0), row(2))
+def test_each_variant_counts_for_its_emotion_and_traits_at_its_distance_and_at_all():
+    found = subgroups(row(8, n=8, distance=0.0), row(2))
     assert set(found) == {
         (trait, value, distance)
         for trait, value in (
@@ -54,14 +54,14 @@ def test_each_wording_counts_for_its_emotion_and_traits_at_its_distance_and_at_a
 
 
 def test_the_change_is_against_each_tasks_own_original():
-    found = voices(
+    found = subgroups(
         row(8, distance=0.0, task="easy"),
         row(0, distance=0.0, task="hard"),
         row(6, task="easy"),
         row(2, task="hard"),
     )
     tired = found["emotion", "tired", None]
-    assert (tired.n_wordings, tired.change) == (2, 0.0)
+    assert (tired.n_variants, tired.change) == (2, 0.0)
     assert tired.p_adjusted == pytest.approx(1.0)
 
 
@@ -74,7 +74,7 @@ def test_an_emotion_that_loses_in_every_task_stands_out_from_the_others():
             row(8 - int(task) % 2, task=task, emotion=emotion, personality=None)
             for emotion in ("excited", "calm", "focused")
         ]
-    found = voices(*rows)
+    found = subgroups(*rows)
     assert found["emotion", "tired", 0.3].p_adjusted < 0.01
     assert found["emotion", "tired", 0.3].change == pytest.approx(-0.75)
 
@@ -84,21 +84,21 @@ def test_a_loss_that_all_emotions_share_stars_none():
     for task in map(str, range(40)):
         rows.append(row(8, distance=0.0, task=task))
         rows += [row(2, task=task, emotion=e, personality=None) for e in ("tired", "excited")]
-    found = voices(*rows)
+    found = subgroups(*rows)
     assert {one.p_adjusted for one in found.values()} == {1.0}
     assert {one.change for one in found.values()} == {-0.75}
 
 
 def test_a_variant_counts_only_for_what_it_shows_a_cue_of():
     shown = ("emotion", "technical", "experience", "collaboration")
-    found = voices(
+    found = subgroups(
         row(8, distance=0.0),
         row(0, distance=0.1, cues=("emotion",)),
         row(4, distance=0.1, cues=("emotion", "technical", "experience")),
         row(6, distance=0.3, cues=shown),
     )
     counted = {
-        trait: (found[trait, value, None].n_wordings, found[trait, value, None].n_without_cue)
+        trait: (found[trait, value, None].n_variants, found[trait, value, None].n_without_cue)
         for trait, value in (
             ("emotion", "tired"),
             ("technical", "expert"),
@@ -113,25 +113,25 @@ def test_a_variant_counts_only_for_what_it_shows_a_cue_of():
 
 
 def test_a_rewriter_that_records_no_cues_is_counted_by_its_labels():
-    found = voices(row(8, distance=0.0), row(4, cues=()))
-    assert {(one.n_wordings, one.n_without_cue) for one in found.values()} == {(1, 0)}
+    found = subgroups(row(8, distance=0.0), row(4, cues=()))
+    assert {(one.n_variants, one.n_without_cue) for one in found.values()} == {(1, 0)}
 
 
 def test_a_sentence_says_how_many_variants_are_left_out():
     rows = [row(8, distance=0.0), row(4, cues=("emotion",)), row(4, cues=("emotion", "technical"))]
     found = compare_subgroups("m", None, rows, QUADRANTS)
-    assert left_out_without_cue(found.voices) == (
+    assert left_out_without_cue(found.subgroups) == (
         "variants without a cue are left out: technical 1 of 2"
     )
-    assert left_out_without_cue(voices(row(8, distance=0.0), row(4)).values()) is None
+    assert left_out_without_cue(subgroups(row(8, distance=0.0), row(4)).values()) is None
 
 
-def test_a_wording_without_its_original_says_nothing():
-    assert voices(row(0)) == {}
+def test_a_variant_without_its_original_says_nothing():
+    assert subgroups(row(0)) == {}
 
 
 def test_a_personality_of_another_shape_stands_for_itself():
-    assert ("personality", "grumpy", None) in voices(
+    assert ("personality", "grumpy", None) in subgroups(
         row(8, distance=0.0), row(8, personality="grumpy")
     )
 

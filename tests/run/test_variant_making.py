@@ -1,8 +1,9 @@
-"""Where wordings come from: rules, frozen files, a model whose work is kept."""
+"""Where variants come from: rules, frozen files, a model whose work is kept."""
 
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -12,11 +13,12 @@ from pytest_promptse.config.settings import resolve
 from pytest_promptse.errors import VariantError
 from pytest_promptse.run import variant_making
 from pytest_promptse.run.variant_making import VariantMaker
+from pytest_promptse.store.store import Store
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.tasks.template import load_templates
 from pytest_promptse.variants.files import folder_of, write
 from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.registry import create_rewriter
+from pytest_promptse.variants.registry import REWRITERS, create_rewriter, rewriter_named
 
 TASK = Task(
     id="add",
@@ -28,17 +30,25 @@ def settings(**values):
     return resolve([(values, lambda name: OPTIONS[name].flag)])
 
 
-def reworded(tmp_path, backend=None, **values):
-    """Word the task as a run of its own would, and give back what the run held."""
+def planned_variants(tmp_path, store=None, backend=None, **values):
+    """Plan the variants of the task as a run of its own would."""
     chosen = settings(variants=2, **values)
-    made = VariantMaker(
+    maker = VariantMaker(
         tmp_path,
         chosen,
         lambda name, library: create_rewriter(name, backend=backend, library=library),
+        lambda: store,
     )
-    variants = made.variants_of(TASK, chosen)
-    made.keep()
-    return variants
+    return maker.variants_of(TASK, chosen)
+
+
+def reworded(tmp_path, **values):
+    """Return the variants that a run of its own makes, whose ids are those that it planned."""
+    with closing(Store(tmp_path / ".promptse")) as store:
+        planned = planned_variants(tmp_path, store, **values)
+        made = planned.made
+    assert [each.id for each in planned.outlines] == [each.id for each in made]
+    return made
 
 
 def test_rules_make_them_by_default(tmp_path):
@@ -51,6 +61,22 @@ def test_variants_by_rules_are_made_once(tmp_path, monkeypatch):
     assert reworded(tmp_path) == first
     with pytest.raises(TypeError):
         reworded(tmp_path, seed=1)
+
+
+@pytest.mark.parametrize("rewriter", [*REWRITERS, "llm:paid:model"])
+def test_a_plan_has_the_ids_and_makes_no_text(tmp_path, monkeypatch, rewriter):
+    monkeypatch.setattr(variant_making, "generate", None)
+    planned = planned_variants(tmp_path, rewriter=rewriter, backend=lambda _: Model())
+    assert len({each.id for each in planned.outlines}) == 6
+    assert {each.text for each in planned.outlines} == {""}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("rewriter", REWRITERS)
+def test_every_rewriter_makes_the_variants_that_were_planned(tmp_path, rewriter):
+    made = reworded(tmp_path, rewriter=rewriter)
+    assert made == generate(TASK, per_distance=2, rewriter=rewriter_named(rewriter)).variants
+    assert reworded(tmp_path, rewriter=rewriter) == made
 
 
 def test_variants_by_rules_are_made_again_after_the_library_changed(tmp_path, monkeypatch):
@@ -67,9 +93,9 @@ def test_variants_by_rules_are_made_again_after_the_library_changed(tmp_path, mo
 
 
 def test_an_aa_run_asks_the_original_again(tmp_path):
-    wordings = reworded(tmp_path, aa=True, variants_dir="none")
-    assert {wording.text for wording in wordings} == {TASK.prompt}
-    assert len({wording.seed for wording in wordings}) == len(wordings) == 6
+    variants = reworded(tmp_path, aa=True, variants_dir="none")
+    assert {variant.text for variant in variants} == {TASK.prompt}
+    assert len({variant.seed for variant in variants}) == len(variants) == 6
 
 
 def test_frozen_ones_are_taken_as_they_are(tmp_path):
@@ -104,12 +130,14 @@ class Model:
 
 
 def test_what_a_model_is_to_write_has_an_id_and_no_text(tmp_path):
-    planned = reworded(tmp_path, backend=lambda _: Model(), rewriter="llm:paid:model")
+    def rewrites():
+        return planned_variants(tmp_path, backend=lambda _: Model(), rewriter="llm:paid:model").made
+
+    planned = rewrites()
     assert len(planned) == 6
     assert {each.variant.text for each in planned} == {""}
     assert len({each.variant.id for each in planned}) == 6
-    again = reworded(tmp_path, backend=lambda _: Model(), rewriter="llm:paid:model")
-    assert [each.variant for each in again] == [each.variant for each in planned]
+    assert [each.variant for each in rewrites()] == [each.variant for each in planned]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,8 +152,13 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
         tmp_path,
         chosen,
         lambda name, library: create_rewriter(name, backend=lambda _: Model(), library=library),
+        lambda: None,
     )
-    original, *prompts = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
+    planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
+    original, *prompts = [each.make() for each in planned]
+    assert [each.outline.id for each in planned] == [
+        each.variant.id for each in (original, *prompts)
+    ]
     assert original.pending is None
     assert maker.models == ("paid:model",)
     for each in prompts:
@@ -158,10 +191,14 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
         tmp_path,
         chosen,
         lambda name, library: create_rewriter(name, backend=lambda _: Model(), library=library),
+        lambda: None,
     )
-    prompts = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
-    variants = [each for each in prompts if not each.control][1:]
-    controls = [each for each in prompts if each.control]
+    planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
+    variants = [each.make() for each in planned if not each.control][1:]
+    controls = [each.make() for each in planned if each.control]
+    assert [each.outline.id for each in planned if each.control] == [
+        each.variant.id for each in controls
+    ]
     assert [each.variant.id for each in controls] == [
         f"d{distance:g}-neutral-0" for distance in chosen.distances
     ]
@@ -174,7 +211,6 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
             for rewrite in control.pending.rewrites
         ]
         made = control.pending.finish(written)
-        assert made.control
         assert made.pending is None
         assert "What a long day" not in made.prompt.user
         beside = variant.pending.finish(written)
@@ -190,20 +226,22 @@ def test_controls_by_rules_have_the_length_of_the_variants_beside_them(tmp_path,
     [template] = load_templates(["team.j2"], tmp_path)
     chosen = settings(variants=2, template="team.j2", perturb=perturb, control="neutral")
 
-    def made():
+    def made(store):
         maker = VariantMaker(
             tmp_path,
             chosen,
             lambda name, library: create_rewriter(name, backend=None, library=library),
+            lambda: store,
         )
-        found = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
-        maker.keep()
-        return found
+        planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
+        assert [each.outline.id for each in planned] == [each.make().variant.id for each in planned]
+        return [(each.control, each.make()) for each in planned]
 
-    prompts = made()
-    assert made() == prompts
-    variants = [each for each in prompts if not each.control][1:]
-    controls = [each for each in prompts if each.control]
+    with closing(Store(tmp_path / ".promptse")) as store:
+        prompts = made(store)
+        assert made(store) == prompts
+    variants = [made for control, made in prompts if not control][1:]
+    controls = [made for control, made in prompts if control]
     assert len(variants) == len(controls) == 6
     for variant, control in zip(variants, controls, strict=True):
         words = [len(one.prompt.user.split()) for one in (variant, control)]
@@ -214,3 +252,21 @@ def test_controls_by_rules_have_the_length_of_the_variants_beside_them(tmp_path,
 def test_a_control_needs_variants_with_emotion_and_persona(tmp_path, rewriter):
     with pytest.raises(VariantError, match=f"variants by '{rewriter}' have no emotion"):
         reworded(tmp_path, rewriter=rewriter, control="neutral")
+
+
+class Broken:
+    name, version, has_persona, waives = "broken", "1", False, frozenset()
+
+    def candidates(self, request):
+        raise KeyError(request.distance)
+
+
+def test_an_error_of_another_packages_rewriter_is_named_and_keeps_its_traceback(tmp_path):
+    chosen = settings(variants=2)
+    maker = VariantMaker(tmp_path, chosen, lambda _name, _library: Broken(), lambda: None)
+    planned = maker.variants_of(TASK, chosen)
+    with pytest.raises(
+        VariantError, match=r"the rewriter broken/1 raised KeyError\(0\.1\)"
+    ) as error:
+        planned.make()
+    assert isinstance(error.value.__cause__, KeyError)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -23,7 +24,7 @@ def collect(sampler, jobs):
     had, failed = [], []
     for job in jobs:
         try:
-            had.append(sampler.wait(job))
+            had.append(sampler.completions(job))
         except (ModelError, BudgetError) as error:
             failed.append(str(error))
     return had, failed
@@ -32,12 +33,12 @@ def collect(sampler, jobs):
 # -- asking ------------------------------------------------------------------------------------
 
 
-def test_every_wording_gets_its_samples_for_one_request_each(sample, backend, job):
+def test_every_variant_gets_its_samples_for_one_request_each(sample, backend, job):
     model, jobs = backend(), [job(i, n=3) for i in range(50)]
     sampler = sample(jobs, model)
     for each in jobs:
-        assert [c.index for c in sampler.wait(each)] == [0, 1, 2]
-        assert sampler.wait(each)[0].text == f"{each.prompt.user} #0"
+        assert [c.index for c in sampler.completions(each)] == [0, 1, 2]
+        assert sampler.completions(each)[0].text == f"{each.prompt.user} #0"
     assert len(model.asks) == 50
     assert {ask.seed for ask in model.asks} == {derive_seed(each.seed, 0) for each in jobs}
 
@@ -57,11 +58,11 @@ def test_whoever_is_waited_for_is_asked_next(sample, backend, job):
     assert len(model.asks) < 30
 
 
-def test_the_same_wording_in_two_suites_is_asked_once_with_the_larger_number(sample, backend, job):
+def test_the_same_variant_in_two_suites_is_asked_once_with_the_larger_number(sample, backend, job):
     model = backend()
     sampler = sample([job(1, n=2), job(1, n=5), job(1, n=3)], model)
-    assert len(sampler.wait(job(1, n=5))) == 5
-    assert len(sampler.wait(job(1, n=2))) == 2
+    assert len(sampler.completions(job(1, n=5))) == 5
+    assert len(sampler.completions(job(1, n=2))) == 2
     assert [(ask.first, ask.n) for ask in model.asks] == [(0, 5)]
 
 
@@ -82,7 +83,7 @@ def test_more_samples_ask_only_for_the_missing_ones(sample, backend, job):
     collect(sample([job(1, n=4)], backend()), [job(1, n=4)])
     model = backend()
     sampler = sample([job(1, n=10)], model, run="again")
-    assert [c.index for c in sampler.wait(job(1, n=10))] == list(range(10))
+    assert [c.index for c in sampler.completions(job(1, n=10))] == list(range(10))
     (ask,) = model.asks
     assert (ask.first, ask.n, ask.seed) == (4, 6, derive_seed(1, 4))
 
@@ -98,7 +99,7 @@ def test_gaps_become_one_request_each(sample, backend, job, store, answer):
     _, (failed,) = collect(sample([wanted], backend(only_some)), [wanted])
     assert "none of the 1 requested samples of task1[original]" in failed
     model = backend()
-    assert len(sample([wanted], model, run="again").wait(wanted)) == 8
+    assert len(sample([wanted], model, run="again").completions(wanted)) == 8
     assert [(ask.first, ask.n) for ask in model.asks] == [(0, 1), (3, 2), (6, 2)]
 
 
@@ -110,7 +111,7 @@ def test_what_an_answer_lacks_is_asked_for_one_by_one(sample, backend, job, answ
     model, jobs = backend(one_at_most), [job(i, n=4) for i in range(3)]
     sampler = sample(jobs, model, concurrency=1)
     for each in jobs:
-        assert [c.index for c in sampler.wait(each)] == [0, 1, 2, 3]
+        assert [c.index for c in sampler.completions(each)] == [0, 1, 2, 3]
     assert [ask.n for ask in model.asks] == [4] + [1] * 11
 
 
@@ -119,10 +120,10 @@ def test_jobs_beyond_the_plan_can_be_requested_and_awaited(sample, backend, job)
     sampler = sample([job(1)], model)
     sampler.wait(job(1))
     sampler.request([job(2), job(3)])
-    assert len(sampler.wait(job(2))) == 2
-    assert len(sampler.wait(job(4))) == 2
-    assert len(sampler.wait(job(1), 5)) == 5
-    assert sampler.wait(job(3))
+    assert len(sampler.completions(job(2))) == 2
+    assert len(sampler.completions(job(4))) == 2
+    assert len(sampler.completions(job(1), 5)) == 5
+    assert sampler.completions(job(3))
     sampler.close()
     progress = sampler.progress()
     assert (progress.done, progress.total, progress.cached) == (11, 11, 0)
@@ -224,7 +225,7 @@ def test_what_may_pass_is_tried_again_until_it_passes(sample, backend, job):
     assert sampler.progress().usage.requests == 60
 
 
-def test_one_wording_that_never_passes_fails_alone(sample, backend, job):
+def test_one_variant_that_never_passes_fails_alone(sample, backend, job):
     def poisoned(ask, _):
         if ask.prompt.user == "prompt 3":
             raise TransientError("HTTP 500")
@@ -235,7 +236,7 @@ def test_one_wording_that_never_passes_fails_alone(sample, backend, job):
     assert failed == ["HTTP 500 (tried 4 times)"]
 
 
-def test_a_wording_that_fails_in_each_of_its_requests_fails_alone(sample, backend, job):
+def test_a_variant_that_fails_in_each_of_its_requests_fails_alone(sample, backend, job):
     def poisoned(ask, _):
         if ask.prompt.user == "prompt 0":
             raise TransientError("HTTP 500")
@@ -249,7 +250,7 @@ def test_a_wording_that_fails_in_each_of_its_requests_fails_alone(sample, backen
 def test_a_request_that_cannot_be_answered_is_not_tried_again(sample, backend, job):
     def refused(ask, _):
         if int(ask.prompt.user.split()[1]) % 2:
-            raise ModelError("no completion for this wording")
+            raise ModelError("no completion for this variant")
 
     model, jobs = backend(refused), [job(i) for i in range(20)]
     had, failed = collect(sample(jobs, model), jobs)
@@ -290,7 +291,7 @@ def test_a_server_that_is_still_booting_is_waited_for(sample, backend, job):
             raise TransientError("HTTP 503")
 
     model = backend(start=booting)
-    assert sample([job(1)], model).wait(job(1))
+    assert sample([job(1)], model).completions(job(1))
     assert model.started == 3
 
 
@@ -430,3 +431,40 @@ def test_answers_that_cannot_be_kept_end_the_run_with_the_stores_error(sample, b
     sampler.close()
     assert model.closed == 1
     assert len(model.asks) < 500
+
+
+def test_progress_names_the_error_of_the_last_failed_attempt(sample, backend, job):
+    def fails_once(ask, count):
+        if count == 1:
+            raise TransientError("HTTP 503: overloaded")
+
+    sampler = sample([job(0)], backend(fails_once))
+    sampler.wait(job(0))
+    assert sampler.progress().last_error == "HTTP 503: overloaded"
+
+
+# -- completions that are too old --------------------------------------------------------------
+
+
+def test_a_failing_renewal_replaces_what_arrives_and_loses_nothing(
+    sample, store, backend, answer, job
+):
+    jobs = [job(i, n=2) for i in range(6)]
+    collect(sample(jobs, backend()), jobs)
+    renewed = [replace(each, since=time.time()) for each in jobs]
+
+    def dies_after_three(ask, count):
+        if count > 3:
+            raise FatalError("the server is gone")
+        texts = (replace(each, text="renewed") for each in answer(ask).completions)
+        return Response(completions=tuple(texts), usage=Usage(requests=1))
+
+    had, failed = collect(sample(renewed, backend(dies_after_three), concurrency=1), renewed)
+    assert (len(had), len(failed)) == (3, 3)
+    assert {each.text for answers in had for each in answers} == {"renewed"}
+    # The next run without an age limit has all of them, old and new, and requests none.
+    model = backend()
+    had, _ = collect(sample(jobs, model), jobs)
+    assert model.asks == []
+    assert sum(each.text == "renewed" for answers in had for each in answers) == 6
+    assert [len(store.completions(each.key, 2)) for each in jobs] == [2] * 6

@@ -38,17 +38,17 @@ def ask(job):
 
 
 def asked(server):
-    """The requests for wordings, apart from those that the start took."""
+    """The requests for variants, apart from those that the start took."""
     return [
         body for body in server.requests if body["messages"][-1]["content"].startswith("prompt ")
     ]
 
 
 def texts(sampler, job):
-    return [completion.text for completion in sampler.wait(job)]
+    return [completion.text for completion in sampler.completions(job)]
 
 
-def test_a_server_that_takes_n_gets_one_request_for_each_wording(sample, model, server, ask):
+def test_a_server_that_takes_n_gets_one_request_for_each_variant(sample, model, server, ask):
     jobs = [ask(number, 8) for number in range(3)]
     sampler = sample(jobs, model())
     for job in jobs:
@@ -85,7 +85,7 @@ def test_samples_are_the_same_whether_asked_for_in_one_go_or_after_a_crash(
     assert len(asked(server)) == 8
 
 
-def test_of_a_wording_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
+def test_of_a_variant_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
     sample, model, server, ask, store
 ):
     server.behaviour.ignores_n = True
@@ -178,10 +178,10 @@ def test_a_server_is_asked_while_another_model_is_loaded(sample, backend, model,
 
     slow, quick = job(1), ask(1, 4)
     sampler = sample([slow, quick], Slow(), model())
-    assert len(sampler.wait(quick)) == 4
+    assert len(sampler.completions(quick)) == 4
     assert not loaded.is_set()
     loaded.set()
-    assert len(sampler.wait(slow)) == 2
+    assert len(sampler.completions(slow)) == 2
 
 
 def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answer, monkeypatch):
@@ -199,6 +199,6 @@ def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answe
         seed=known.seed,
         form="chat",
     )
-    assert len(sample([known], OpenAIBackend(SPEC, "m")).wait(known)) == 2
+    assert len(sample([known], OpenAIBackend(SPEC, "m")).completions(known)) == 2
     with pytest.raises(SettingsError, match=r"openai:m: OPENAI_API_KEY is not set"):
         sample([known, unknown], OpenAIBackend(SPEC, "m"), run="again")

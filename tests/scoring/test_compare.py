@@ -16,16 +16,16 @@ D = (0.1, 0.2, 0.3)
 OPTIONS = {"mode": "promptse", "distances": D, "resamples": 500}
 
 
-def wording(rate: float, distance: float = 0.0, **extra) -> RecordedPrompt:
+def variant(rate: float, distance: float = 0.0, **extra) -> RecordedPrompt:
     return RecordedPrompt(distance=distance, n=8, pass_rate=rate, score=rate, ess=8.0, **extra)
 
 
 def task(name: str, original: float, variants: dict[float, list[float]]) -> RecordedTask:
     return RecordedTask(
         task_id=name,
-        original=wording(original),
+        original=variant(original),
         variants={
-            f"d{d:g}-{i}": wording(rate, d, excess=abs(rate - original) - 0.05)
+            f"d{d:g}-{i}": variant(rate, d, excess=abs(rate - original) - 0.05)
             for d, rates in variants.items()
             for i, rate in enumerate(rates)
         },
@@ -100,10 +100,10 @@ def test_elasticity_is_compared_at_one_distance_and_pass_rates_on_originals():
     assert found.verdict is None
 
 
-def test_only_shared_tasks_and_wordings_count_and_the_rest_is_listed():
+def test_only_shared_tasks_and_variants_count_and_the_rest_is_listed():
     now = [task("a", 1.0, {0.1: [1.0, 0.0]}), task("new", 0.0, {0.1: [1.0]})]
     then = [task("a", 1.0, {0.1: [1.0]}), task("gone", 1.0, {0.1: [1.0]})]
-    then[0] = replace(then[0], variants={**then[0].variants, "d0.1-old": wording(0.0, 0.1)})
+    then[0] = replace(then[0], variants={**then[0].variants, "d0.1-old": variant(0.0, 0.1)})
     found = compare_runs(now, then, "elasticity", distance=0.1, **OPTIONS)
     assert (found.current, found.baseline, found.n_tasks) == (1.0, 1.0, 1)
     assert found.tasks_only_current == ("new",)
@@ -132,7 +132,7 @@ def test_light_runs_average_the_variants_first_and_know_their_exact_noise():
 
 @pytest.mark.parametrize("mode", ["promptse", "light"])
 @pytest.mark.parametrize("metric", ["auc_e", "pass_at_1", "excess"])
-def test_a_single_task_gets_an_interval_from_its_wordings(metric, mode):
+def test_a_single_task_gets_an_interval_from_its_variants(metric, mode):
     found = compare_runs(
         run(1, 0.1), run(1, 0.12, seed=1), metric, margin=0.6, **OPTIONS | {"mode": mode}
     )
@@ -141,7 +141,7 @@ def test_a_single_task_gets_an_interval_from_its_wordings(metric, mode):
     assert found.verdict == "pass"
 
 
-def test_a_wording_without_an_excess_leaves_the_runs_excess_open():
+def test_a_variant_without_an_excess_leaves_the_runs_excess_open():
     now = run(1, 0.1)
     bare = {name: replace(w, excess=None) for name, w in now[0].variants.items()}
     found = compare_runs([replace(now[0], variants=bare)], now, "excess", **OPTIONS)

@@ -151,7 +151,7 @@ def test_softexec_of_equal_log_probabilities_is_resampled_like_pass_rates():
     assert scores.mean(axis=0) == pytest.approx([6.5 / 9, 3.5 / 4], abs=0.005)
 
 
-def test_resampling_stays_within_each_wording():
+def test_resampling_stays_within_each_variant():
     z = np.array([0.0, 0.0, -50.0, 0.0])
     scores = resampled_softexec(z, np.array([True, True, False, False]), [2, 2], 2000, rng())
     assert scores[:, 0].mean() > 0.7

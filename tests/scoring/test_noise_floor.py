@@ -95,7 +95,7 @@ def test_sixteen_samples_of_a_coin_differ_by_a_seventh_on_average():
 
 @pytest.mark.parametrize("q", [0.05, 0.3, 0.9])
 @pytest.mark.parametrize(("m_p", "m_v"), [(32, 8), (8, 2), (5, 7)])
-def test_the_expected_gap_has_no_bias_where_wording_does_not_matter(m_p, m_v, q):
+def test_the_expected_gap_has_no_bias_where_variant_does_not_matter(m_p, m_v, q):
     a, b = np.arange(m_p + 1), np.arange(m_v + 1)
     weight = np.outer(binom.pmf(a, m_p, q), binom.pmf(b, m_v, q))
     gap = np.abs(a[:, None] / m_p - b / m_v)

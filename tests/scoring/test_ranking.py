@@ -16,13 +16,13 @@ DISTANCES = (0.1, 0.2, 0.3)
 
 
 def task(name, original, variant, *, distances=DISTANCES):
-    def wording(rate, distance=0.0):
+    def prompt(rate, distance=0.0):
         return RecordedPrompt(distance=distance, n=8, pass_rate=rate, score=rate, excess=0.0)
 
     return RecordedTask(
         task_id=name,
-        original=wording(original),
-        variants={f"d{d}-0": wording(variant, d) for d in distances},
+        original=prompt(original),
+        variants={f"d{d}-0": prompt(variant, d) for d in distances},
     )
 
 

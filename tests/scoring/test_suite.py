@@ -86,7 +86,7 @@ def test_the_noise_floor_by_hand():
 
 
 @pytest.mark.parametrize("weighting", ["sum", "mean"])
-def test_the_score_is_softexec_of_each_wording(weighting):
+def test_the_score_is_softexec_of_each_variant(weighting):
     [task] = suite(1)
     score = score_suite([task], distances=D, mode="promptse", weighting=weighting, **FAST)
     for d in D:
@@ -213,7 +213,7 @@ def test_a_single_task_is_resampled_under_softexec_too():
     assert 0.0 <= low < score.auc_e < high <= 1.0
 
 
-def test_a_single_task_does_not_know_the_wordings_it_has_not_been_asked_in():
+def test_a_single_task_does_not_know_the_variants_it_has_not_been_asked_in():
     def score(k: int, passing: int, mode: str = "promptse"):
         task = TaskSamples("t", passes(32, 32), {d: [passes(passing, 8)] * k for d in D})
         plan = {"mode": mode, "weighting": "uniform", "looks": 3, "planned": 4}
@@ -225,7 +225,7 @@ def test_a_single_task_does_not_know_the_wordings_it_has_not_been_asked_in():
         assert early.ci95[0] <= 0.25
         assert late.ci95[0] > 0.8
         assert early.elasticity_ci95[0.2][0] <= 0.25
-    # Whatever the other three bring, a wording that never passes costs a quarter.
+    # Whatever the other three bring, a variant that never passes costs a quarter.
     assert 0.75 <= score(1, 0).ci95[1] < 0.95
 
 
@@ -242,7 +242,7 @@ def test_few_tasks_that_agree_do_not_either_but_many_do():
     assert interval(10, 1) == pytest.approx((unseen ** (1 / 10), 1.0))
 
 
-def test_wordings_may_have_different_numbers_of_samples():
+def test_variants_may_have_different_numbers_of_samples():
     task = TaskSamples(
         "t",
         drawn(np.random.default_rng(0), 0.7, 16),
@@ -256,7 +256,7 @@ def test_wordings_may_have_different_numbers_of_samples():
 
 
 @pytest.mark.parametrize(("mode", "weighting"), [("promptse", "mean"), ("light", "sum")])
-def test_an_effect_of_wording_is_found_and_its_absence_is_not(mode, weighting):
+def test_an_effect_of_variant_is_found_and_its_absence_is_not(mode, weighting):
     options = {"distances": D, "mode": mode, "weighting": weighting, "interval": False}
     harmed = score_suite(suite(10, drop=0.4), **options)
     assert harmed.excess > 0.1

@@ -14,7 +14,7 @@ def claims(store):
     return Leases(store, "one"), Leases(store, "two")
 
 
-def test_a_wording_is_claimed_by_one_run_at_a_time(claims):
+def test_a_variant_is_claimed_by_one_run_at_a_time(claims):
     one, two = claims
     assert one.take({"a": 2, "b": 2}) == {"a": [0, 1], "b": [0, 1]}
     assert two.take({"a": 2, "c": 1}) == {"c": [0]}

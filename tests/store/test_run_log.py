@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_promptse.run.gates import Scores
-from pytest_promptse.store.run_log import OutcomeRow, RunLog, SampleRow, SuiteRow, VariantRow
+from pytest_promptse.store.run_log import OutcomeRow, RunLog, SampleRecord, SuiteRow, VariantRow
 from pytest_promptse.store.store import Store
 
 SUITE = SuiteRow(
@@ -11,7 +11,7 @@ SUITE = SuiteRow(
     model="m",
     template=None,
     tasks=["sums", "sum", "never"],
-    n_wordings=9,
+    n_variants=9,
     distances=[0.1, 0.3],
     mode="light",
     weighting="sum",
@@ -49,7 +49,8 @@ def row(task: str, distance: float, index: int, *causes: str, **changed) -> Vari
             "logprobs": [None] * len(causes),
             "n_tokens": [None] * len(causes),
             "details": {},
-            "samples": [SampleRow(n=len(causes), cause="", detail="", text="def sums(): ...")],
+            "samples": [SampleRecord(n=len(causes), cause=None, detail="", text="sums")],
+            "texts": {"sums": "def sums(): ..."},
             **changed,
         }
     )

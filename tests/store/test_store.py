@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -374,3 +375,30 @@ def test_runs_that_never_finished_are_forgotten_after_a_week(tmp_path, monkeypat
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 7 * 24 * 3600 + 60)
     assert reopened() is None
+
+
+def test_samples_that_are_too_old_are_missing_until_others_replace_them(store):
+    store.add_completions("key", samples(0, 1, 2), **WORDING)
+    began = time.time()
+    since = {"key": began}
+    assert store.missing({"key": 3, "other": 1}, since=since) == {"key": [0, 1, 2], "other": [0]}
+    assert store.missing({"key": 3}) == {"key": []}
+    store.add_completions("key", [replace(samples(1)[0], text="new")], since=began, **WORDING)
+    assert store.missing({"key": 3}, since=since) == {"key": [0, 2]}
+    assert [each.text for each in store.completions("key", 3, since=began)] == ["new"]
+    texts = [each.text for each in store.completions("key", 3)]
+    assert (len(texts), texts[1]) == (3, "new")
+    assert store.oldest(["key"], since=began) >= began > store.oldest(["key"])
+
+
+def test_completions_of_an_older_file_are_as_old_as_their_variant(tmp_path):
+    with sqlite3.connect(tmp_path / "db") as connection:
+        migrations.upgrade(connection, steps=migrations.STEPS[:3])
+        connection.execute(
+            "INSERT INTO wording (id, key, model, task_id, variant_id, user, temperature, top_p, "
+            "max_tokens, seed, form, created) "
+            "VALUES (1, 'k', 'm', 't', 'v', 'u', 0, 1, 9, 0, 'c', 7)"
+        )
+        connection.execute("INSERT INTO completion VALUES (1, 0, 'text', 'stop', 2, -1.0)")
+        migrations.upgrade(connection)
+        assert connection.execute("SELECT sample, created FROM completion").fetchall() == [(0, 7)]

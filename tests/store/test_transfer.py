@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import re
+import subprocess
+import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +18,7 @@ from hypothesis import strategies as st
 from pytest_promptse.errors import StoreError
 from pytest_promptse.models import Capabilities, Completion, Decoding, Prompt, Usage
 from pytest_promptse.store.store import Store, StoredVerdict
-from pytest_promptse.store.transfer import export_store, import_store
+from pytest_promptse.store.transfer import contents, export_store, import_store
 
 KEYS = ("a", "b", "c")
 SAMPLES = st.dictionaries(st.sampled_from(KEYS), st.sets(st.integers(0, 5), min_size=1))
@@ -74,6 +78,70 @@ def test_two_stores_become_their_union_on_both_sides(
         again = import_store(ours, Path(name) / "r.jsonl.gz")
         assert (again.completions, again.variants, again.verdicts) == (0, 0, 0)
         assert {key: ours.tokens(key) for key in KEYS} == usage
+
+
+IMPORT = """
+import sys
+from pathlib import Path
+from pytest_promptse.cli.main import main
+
+ready, go, folder, *files = sys.argv[1:]
+Path(ready).touch()
+while not Path(go).exists():
+    pass
+sys.exit(main(["store", "import", *files, "--store", folder]))
+"""
+
+
+def test_processes_that_import_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
+    # Each export has 40 variants of its own, and 40 of its neighbour, with one more sample.
+    files = []
+    for number in range(4):
+        samples = {f"v{number * 40 + i}": {0, 1} for i in range(40)}
+        samples |= {f"v{(number * 40 + 40 + i) % 160}": {1, 2} for i in range(40)}
+        with closing(Store(tmp_path / f"s{number}")) as store:
+            fill(store, samples)
+            files.append(tmp_path / f"{number}.jsonl.gz")
+            export_store(store, files[-1])
+    processes = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-c", IMPORT, tmp_path / f"ready{number}", tmp_path / "go"),
+                *(tmp_path / "all", *files[number:], *files[:number]),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    while len(list(tmp_path.glob("ready*"))) < len(processes):
+        assert all(process.poll() is None for process in processes)
+        time.sleep(0.01)
+    (tmp_path / "go").touch()
+    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4
+    # Every completion and verdict was added by one import alone.
+    added = [
+        [int(number) for number in re.findall(r"(\d+) (?:completions|new variants|verdicts)", line)]
+        for output in outputs
+        for line in output.splitlines()
+    ]
+    assert [sum(numbers) for numbers in zip(*added, strict=True)] == [480, 160, 160]
+    with closing(Store(tmp_path / "all")) as store:
+        for number in range(160):
+            assert [c.index for c in store.completions(f"v{number}", 9)] == [0, 1, 2]
+        assert len(store.verdicts("check", [f"v{number}" for number in range(160)])) == 160
+
+
+def test_later_additions_are_exported_alone(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "a")) as store, closing(Store(tmp_path / "b")) as other:
+        fill(store, {"a": {0}, "b": {0}})
+        before = contents(store)
+        fill(store, {"b": {1}, "c": {2}})
+        count = export_store(store, tmp_path / "x.jsonl", beyond=before)
+        assert (count.variants, count.completions, count.verdicts) == (2, 3, 1)
+        import_store(other, tmp_path / "x.jsonl")
+        assert samples_of(other) == {"b": {0, 1}, "c": {2}}
 
 
 def test_completions_arrive_as_they_were(tmp_path: Path) -> None:

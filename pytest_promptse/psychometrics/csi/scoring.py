@@ -42,7 +42,9 @@ class CsiScores:
     n_words, n_runs
         How many words were asked about, and how often each.
     optimism, pessimism, neutrality
-        Share of words labelled positive in all runs, negative in all runs, and the rest.
+        Share of words labelled positive in all runs, negative in all runs, and the rest, to which
+        words without a label in some run belong. None without any label, as are the others but
+        ``coverage``.
     consistency
         Share of words that have one and the same label in all runs.
     reluctancy
@@ -106,9 +108,11 @@ def score(
     points = shares | by_label | {"kappa": _kappa(codes, ones)}
     intervals = _intervals(codes, batches, resamples) if resamples else {}
 
+    is_labelled = bool((codes != MISSING).any())
+
     def estimate(name: str) -> CsiEstimate:
         value = float(points[name][0])
-        if np.isnan(value):
+        if np.isnan(value) or not (is_labelled or name == "coverage"):
             return CsiEstimate(value=None)
         return CsiEstimate(value=value, ci95=intervals.get(name))
 

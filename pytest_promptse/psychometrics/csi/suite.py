@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -37,15 +36,16 @@ from pytest_promptse.psychometrics.csi.stories import (
 from pytest_promptse.psychometrics.csi.words import Language, WordList, load_words
 from pytest_promptse.psychometrics.scales import item_order, read_ratings, scale_prompt
 from pytest_promptse.psychometrics.suite import (
+    AnswerLog,
+    Count,
+    IntervalGateSettings,
     Measurement,
     Probe,
     PsychometricGate,
+    Share,
     make_job,
-    shortened,
-    worst_answers,
 )
 from pytest_promptse.record.psychometrics import (
-    AnswerRecord,
     CsiRecord,
     ReliabilityRecord,
     ScoreRecord,
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Completion
     from pytest_promptse.psychometrics.csi.labels import BatchLabels
     from pytest_promptse.psychometrics.csi.scoring import CsiEstimate
+    from pytest_promptse.psychometrics.scales import Ratings, Scale
     from pytest_promptse.sampling.job import Job
     from pytest_promptse.scoring.gate import Direction, Gate
 
@@ -73,11 +74,8 @@ _STORY_TOKENS = 1024
 _RATING_TOKENS = 64
 _COMPARATOR_RUNS = 2
 
-_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-_Count = Annotated[int, msgspec.Meta(ge=1)]
 
-
-class CsiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CsiSettings(IntervalGateSettings, frozen=True, kw_only=True):
     """The settings of a ``*.csi.yaml`` file.
 
     Parameters
@@ -94,42 +92,30 @@ class CsiSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         ``comedy/tragedy``, ``good/bad``, ``enjoyable/unpleasant`` or two words of your own.
     prompt_language, anchor_language
         For cross-lingual runs.
-    persona
-        A system prompt.
-    temperature, max_tokens, seed
-        How responses are drawn, and the seed of the order of words.
     comparator
-        Whether to give a Big Five questionnaire for comparison; by default in English.
+        Whether to give a Big Five questionnaire for comparison, in the language of the prompt.
     stories
         Stories for each share of negative seed words; 0 leaves the validity check out.
     rater
         The model that rates the stories; by default the model itself.
-    gate, inconclusive
-        How gates treat uncertainty, as the options of the same names.
-    min_consistency, max_reluctancy, min_coverage
-        The gates.
+    min_consistency, max_reluctancy
+        The gates, beside ``min_coverage``: labels given as a share of those asked for.
     """
 
     language: Language = "en"
     word_list: str | None = None
-    words: _Count | Literal["all"] = 600
+    words: Count | Literal["all"] = 600
     runs: Annotated[int, msgspec.Meta(ge=1, le=100)] = 2
-    words_per_prompt: _Count = 30
+    words_per_prompt: Count = 30
     anchors: str = "comedy/tragedy"
     prompt_language: Language | None = None
     anchor_language: Language | None = None
-    persona: str | None = None
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
-    max_tokens: _Count = 1024
-    seed: int = 0
-    comparator: bool | None = None
+    max_tokens: Count = 1024
+    comparator: bool = True
     stories: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     rater: str | None = None
-    gate: Literal["point", "confident"] = "point"
-    inconclusive: Literal["pass", "fail", "skip"] = "pass"
-    min_consistency: _Share | None = None
-    max_reluctancy: _Share | None = None
-    min_coverage: _Share | None = None
+    min_consistency: Share | None = None
+    max_reluctancy: Share | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,31 +124,23 @@ class CsiSuite(Measurement):
 
     Parameters
     ----------
-    settings
-        What its file says.
     words
         The words that are asked about, in list order.
     word_list
         The list that they are drawn from.
-    identity, rater_identity
-        Identities of the model and of the rater.
+    rater_identity
+        Identity of the rater.
     """
 
     settings: CsiSettings
     words: tuple[str, ...]
     word_list: WordList
-    identity: Mapping[str, str]
     rater_identity: Mapping[str, str]
 
     @property
     def kind(self) -> Literal["csi"]:
         """The kind of suite."""
         return "csi"
-
-    @property
-    def inconclusive(self) -> str:
-        """What becomes of an inconclusive gate."""
-        return self.settings.inconclusive
 
     @property
     def stages(self) -> Sequence[str]:
@@ -211,6 +189,11 @@ class CsiSuite(Measurement):
         """One prompt for each batch, and the runs of the comparator."""
         return (*self._batch_probes, *self._comparator_probes)
 
+    @property
+    def decisive(self) -> Sequence[Probe]:
+        """The batches, without the comparator."""
+        return self._batch_probes
+
     @cached_property
     def _batch_probes(self) -> tuple[Probe, ...]:
         return tuple(
@@ -226,39 +209,27 @@ class CsiSuite(Measurement):
 
     @cached_property
     def _comparator_probes(self) -> tuple[Probe, ...]:
-        wanted = self.settings.comparator
-        if wanted is None:
-            wanted = self.settings.language == "en"
-        if not wanted:
+        if not self.settings.comparator:
             return ()
         return tuple(
             self._probe(
-                "big-five", f"run{run + 1}", scale_prompt(big_five(), self._comparator_order(run))
+                "big-five",
+                f"run{run + 1}",
+                scale_prompt(self._big_five, self._comparator_order(run)),
             )
             for run in range(_COMPARATOR_RUNS)
         )
 
+    @property
+    def _big_five(self) -> Scale:
+        return big_five(self.prompt_language)
+
     def _comparator_order(self, run: int) -> tuple[int, ...]:
         seed = derive_seed("big-five", self.settings.seed, run)
-        return item_order(len(big_five().items), shuffle=True, seed=seed)
+        return item_order(len(self._big_five.items), shuffle=True, seed=seed)
 
     def _listed(self, batch: WordBatch) -> list[str]:
         return [self.words[position] for position in batch.positions]
-
-    def _probe(self, group: str, name: str, text: str) -> Probe:
-        job = make_job(
-            suite=self.id,
-            model=self.model,
-            identity=self.identity,
-            prompt=Prompt(user=text, system=self.settings.persona),
-            decoding=self._decoding(self.settings.max_tokens),
-            seed=self.settings.seed,
-            probe=f"{group}-{name}",
-        )
-        return Probe(group=group, id=name, job=job)
-
-    def _decoding(self, max_tokens: int) -> Decoding:
-        return Decoding(temperature=self.settings.temperature, top_p=1.0, max_tokens=max_tokens)
 
     @cached_property
     def gates(self) -> Sequence[PsychometricGate]:
@@ -279,8 +250,8 @@ class CsiSuite(Measurement):
         """Return how many words or items a response labels."""
         if probe.group == "big-five":
             run = self._comparator_probes.index(probe)
-            ratings = read_ratings(completion.text, big_five(), self._comparator_order(run))
-            return f"{len(ratings.ratings)}/{len(big_five().items)} rated"
+            ratings = self._ratings(run, completion)
+            return f"{len(ratings.ratings)}/{len(self._big_five.items)} rated"
         found = self._labels(self._by_key[probe.job.key], completion)
         labelled = sum(label is not None for label in found.labels)
         return f"{labelled}/{len(found.labels)} labelled"
@@ -291,16 +262,16 @@ class CsiSuite(Measurement):
             self._listed(batch),
             positive=self.anchors.positive,
             negative=self.anchors.negative,
+            truncated=completion.finish_reason == "length",
         )
 
     def _codes(
         self, answers: Mapping[str, Completion]
-    ) -> tuple[NDArray[np.int8], NDArray[np.int64], Counter[str], list[AnswerRecord]]:
+    ) -> tuple[NDArray[np.int8], NDArray[np.int64], AnswerLog]:
         shape = (self.settings.runs, len(self.words))
         codes = np.full(shape, MISSING, dtype=np.int8)
         batches = np.zeros(shape, dtype=np.int64)
-        problems: Counter[str] = Counter()
-        read: list[AnswerRecord] = []
+        log = AnswerLog()
         for probe, batch in zip(self._batch_probes, self._batches, strict=True):
             places = list(batch.positions)
             batches[batch.run, places] = batch.number
@@ -309,19 +280,12 @@ class CsiSuite(Measurement):
                 continue
             found = self._labels(batch, completion)
             codes[batch.run, places] = encode(found.labels)
-            problems.update(found.problems)
-            read.append(
-                AnswerRecord(
-                    id=f"{probe.group}[{probe.id}]",
-                    problems=dict(found.problems),
-                    response=shortened(completion.text),
-                )
-            )
-        return codes, batches, problems, read
+            log.add(probe, completion, found.problems)
+        return codes, batches, log
 
     def result(self, answers: Mapping[str, Completion]) -> CsiRecord:
         """Return the scores of the labels that the answers give."""
-        codes, batches, problems, read = self._codes(answers)
+        codes, batches, log = self._codes(answers)
         scores = score(codes, batches)
         text = "\n".join(self.word_list.words)
         top = top_words(codes, self.words, _TOP_WORDS)
@@ -336,7 +300,7 @@ class CsiSuite(Measurement):
             n_words=len(self.words),
             n_runs=self.settings.runs,
             n_planned=len(self._batches),
-            n_responses=len(read),
+            n_responses=len(log.answers),
             optimism=_estimate(scores.optimism),
             pessimism=_estimate(scores.pessimism),
             neutrality=_estimate(scores.neutrality),
@@ -345,8 +309,8 @@ class CsiSuite(Measurement):
             coverage=_estimate(scores.coverage),
             kappa=_estimate(scores.kappa),
             words={name: list(words) for name, words in top.items()},
-            problems=dict(problems),
-            worst=worst_answers(read, lambda answer: answer.problems.get("missing", 0)),
+            problems=dict(log.problems),
+            worst=log.worst(lambda problems: problems.get("missing", 0)),
             comparator=self._comparator(answers),
             stories=self._stories(answers),
             settings=msgspec.to_builtins(self.settings),
@@ -371,17 +335,25 @@ class CsiSuite(Measurement):
 
     # -- the comparator -------------------------------------------------------------------------
 
+    def _ratings(self, run: int, completion: Completion) -> Ratings:
+        return read_ratings(
+            completion.text,
+            self._big_five,
+            self._comparator_order(run),
+            truncated=completion.finish_reason == "length",
+        )
+
     def _comparator(self, answers: Mapping[str, Completion]) -> ReliabilityRecord | None:
         runs = [
-            read_ratings(completion.text, big_five(), self._comparator_order(run))
+            self._ratings(run, completion)
             for run, probe in enumerate(self._comparator_probes)
             if (completion := answers.get(probe.job.key)) is not None
         ]
         if not runs:
             return None
-        found = reliability(big_five(), runs)
+        found = reliability(self._big_five, runs)
         return ReliabilityRecord(
-            scale=big_five().name,
+            scale=self._big_five.name,
             n_items=found.n_items,
             n_runs=found.n_runs,
             consistency=found.consistency,
@@ -392,7 +364,7 @@ class CsiSuite(Measurement):
     # -- the stories ----------------------------------------------------------------------------
 
     def _seeds(self, answers: Mapping[str, Completion]) -> tuple[StorySeeds, ...]:
-        codes, _, _, _ = self._codes(answers)
+        codes, _, _ = self._codes(answers)
         top = top_words(codes, self.words, len(self.words))
         return choose_seeds(
             top["positive"],
@@ -402,17 +374,8 @@ class CsiSuite(Measurement):
         )
 
     def _story_job(self, place: int, seeds: StorySeeds) -> Job:
-        return make_job(
-            suite=self.id,
-            model=self.model,
-            identity=self.identity,
-            prompt=Prompt(
-                user=story_prompt(seeds, self.settings.language), system=self.settings.persona
-            ),
-            decoding=self._decoding(_STORY_TOKENS),
-            seed=self.settings.seed,
-            probe=f"story-{place}",
-        )
+        text = story_prompt(seeds, self.settings.language)
+        return self._job(f"story-{place}", text, max_tokens=_STORY_TOKENS)
 
     def _rating_job(self, place: int, story: str) -> Job:
         return make_job(

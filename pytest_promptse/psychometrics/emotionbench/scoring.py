@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
 from pytest_promptse.psychometrics.emotionbench.factors import EMOTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,11 +24,13 @@ __all__ = [
     "compare",
     "compare_paired",
     "intraclass_correlation",
+    "score_contrasts",
     "score_crowd",
     "score_table",
     "summarise",
 ]
 
+_Observed = TypeVar("_Observed")
 Method = Literal["paper", "cluster"]
 Arrow = Literal["up", "down", "none"]
 
@@ -205,19 +207,7 @@ def score_table(
 
     Emotions and all pool the observations of their factors; they are no means of factor means.
     """
-    by_factor: dict[str, list[Evoked]] = {}
-    for situation in evoked:
-        by_factor.setdefault(situation.factor, []).append(situation)
-    rows: list[AffectChange] = []
-    for emotion in EMOTIONS:
-        factors = [name for name in _in_order(by_factor) if name.rpartition("-")[0] == emotion]
-        rows += [compare(name, default, by_factor[name], method=method) for name in factors]
-        pooled = [situation for name in factors for situation in by_factor[name]]
-        if pooled:
-            rows.append(compare(emotion, default, pooled, method=method))
-    if evoked:
-        rows.append(compare(OVERALL, default, evoked, method=method))
-    return tuple(rows)
+    return _rows(_by_factor(evoked), lambda name, part: compare(name, default, part, method=method))
 
 
 def score_crowd(
@@ -230,27 +220,72 @@ def score_crowd(
     before, after
         The totals of the subjects of each factor, in the same order.
     """
+    pairs = {name: tuple(zip(before[name], after[name], strict=True)) for name in before}
+    return _rows(
+        pairs,
+        lambda name, part: compare_paired(name, [one for one, _ in part], [two for _, two in part]),
+    )
+
+
+def score_contrasts(
+    situations: Sequence[Evoked], counterparts: Sequence[Evoked], *, method: Method = "cluster"
+) -> tuple[AffectChange, ...]:
+    """Return the changes from situations to their positive counterparts.
+
+    The comparison of the paper's Table 6 (section 5.1). Situations that were scored without their
+    counterpart, or the reverse, are left out.
+
+    Parameters
+    ----------
+    situations, counterparts
+        They belong together by factor and situation.
+    method
+        ``paper`` takes every run as one observation, as `compare` does. ``cluster`` takes the
+        difference of each pair as one observation, by the paired t-test.
+    """
+    originals = {(each.factor, each.situation): each for each in situations if each.totals}
+    pairs = [
+        (originals[each.factor, each.situation], each)
+        for each in counterparts
+        if each.totals and (each.factor, each.situation) in originals
+    ]
+    by_factor: dict[str, list[tuple[Evoked, Evoked]]] = {}
+    for pair in pairs:
+        by_factor.setdefault(pair[0].factor, []).append(pair)
+    return _rows(by_factor, lambda name, part: _contrast(name, part, method))
+
+
+def _contrast(name: str, pairs: Sequence[tuple[Evoked, Evoked]], method: Method) -> AffectChange:
+    if method == "paper":
+        runs = [total for original, _ in pairs for total in original.totals]
+        return compare(name, runs, [counterpart for _, counterpart in pairs], method=method)
+    means = [tuple(float(np.mean(each.totals)) for each in pair) for pair in pairs]
+    change = compare_paired(name, [pair[0] for pair in means], [pair[1] for pair in means])
+    n_runs = sum(len(counterpart.totals) for _, counterpart in pairs)
+    return replace(change, n_situations=len(pairs), n_runs=n_runs)
+
+
+def _by_factor(evoked: Sequence[Evoked]) -> dict[str, list[Evoked]]:
+    found: dict[str, list[Evoked]] = {}
+    for situation in evoked:
+        found.setdefault(situation.factor, []).append(situation)
+    return found
+
+
+def _rows(
+    by_factor: Mapping[str, Sequence[_Observed]],
+    row: Callable[[str, Sequence[_Observed]], AffectChange],
+) -> tuple[AffectChange, ...]:
+    """Return a row for each factor, for each emotion and for all, in published order."""
     rows: list[AffectChange] = []
     for emotion in EMOTIONS:
-        factors = [name for name in _in_order(before) if name.rpartition("-")[0] == emotion]
-        rows += [compare_paired(name, before[name], after[name]) for name in factors]
+        factors = [name for name in _in_order(by_factor) if name.rpartition("-")[0] == emotion]
+        rows += [row(name, by_factor[name]) for name in factors]
         if factors:
-            rows.append(_pooled(emotion, factors, before, after))
-    rows.append(_pooled(OVERALL, list(before), before, after))
+            rows.append(row(emotion, [each for name in factors for each in by_factor[name]]))
+    if by_factor:
+        rows.append(row(OVERALL, [each for part in by_factor.values() for each in part]))
     return tuple(rows)
-
-
-def _pooled(
-    name: str,
-    factors: Sequence[str],
-    before: Mapping[str, Sequence[float]],
-    after: Mapping[str, Sequence[float]],
-) -> AffectChange:
-    return compare_paired(
-        name,
-        [total for factor in factors for total in before[factor]],
-        [total for factor in factors for total in after[factor]],
-    )
 
 
 def intraclass_correlation(groups: Sequence[Sequence[float]]) -> float | None:

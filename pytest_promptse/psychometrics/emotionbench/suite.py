@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,22 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from pytest_promptse.errors import SettingsError, nearest
-from pytest_promptse.models.base import Decoding, Prompt, derive_seed
+from pytest_promptse.models.base import derive_seed
 from pytest_promptse.psychometrics.emotionbench.factors import (
     EMOTIONS,
     NEGATIVE,
     PANAS,
     POSITIVE,
-    factor_name,
-    human_norms,
 )
 from pytest_promptse.psychometrics.emotionbench.importer import EMOTION_SCALES, read_scales
 from pytest_promptse.psychometrics.emotionbench.scoring import (
     OVERALL,
-    AffectChange,
     Evoked,
+    score_contrasts,
     score_table,
-    summarise,
 )
 from pytest_promptse.psychometrics.emotionbench.situations import (
     SituationSet,
@@ -33,23 +29,18 @@ from pytest_promptse.psychometrics.emotionbench.situations import (
     own_situations,
     read_situations,
 )
+from pytest_promptse.psychometrics.emotionbench.tables import rows_with_norms, scale_record
 from pytest_promptse.psychometrics.scales import Scale, item_order, read_ratings, scale_prompt
 from pytest_promptse.psychometrics.suite import (
+    AnswerLog,
+    Count,
+    IntervalGateSettings,
     Measurement,
     Probe,
     PsychometricGate,
-    make_job,
-    shortened,
-    worst_answers,
+    Share,
 )
-from pytest_promptse.record.psychometrics import (
-    AnswerRecord,
-    ChangeRecord,
-    EmotionBenchRecord,
-    HumanRecord,
-    ScaleRecord,
-    SummaryRecord,
-)
+from pytest_promptse.record.psychometrics import ChangeRecord, EmotionBenchRecord, ScaleRecord
 from pytest_promptse.scoring.gate import Gate, judge_gate
 
 if TYPE_CHECKING:
@@ -57,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.models.base import Completion
+    from pytest_promptse.psychometrics.emotionbench.scoring import AffectChange
     from pytest_promptse.psychometrics.scales import Ratings
 
 __all__ = ["EmotionBenchSettings", "EmotionBenchSuite", "plan_emotionbench"]
@@ -64,12 +56,10 @@ __all__ = ["EmotionBenchSettings", "EmotionBenchSuite", "plan_emotionbench"]
 _SPECIFIC = "specific"
 _GATE_CATEGORIES = {"positive-affect": POSITIVE, "negative-affect": NEGATIVE}
 
-_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-_Count = Annotated[int, msgspec.Meta(ge=1)]
 _Bound = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class EmotionBenchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EmotionBenchSettings(IntervalGateSettings, frozen=True, kw_only=True):
     """The settings of a ``*.emotionbench.yaml`` file.
 
     Parameters
@@ -89,11 +79,8 @@ class EmotionBenchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     counterparts
         Whether the positive counterparts of the situations are measured too.
     method
-        ``cluster`` takes situations as observations, ``paper`` runs.
-    persona
-        A system prompt.
-    temperature, max_tokens, seed
-        How responses are drawn, and the seed of the orders.
+        ``cluster`` takes situations as observations, ``paper`` runs. ``paper`` also scores imported
+        scales as plain sums, where ``cluster`` follows their keys.
     min_delta_positive, max_delta_positive, min_delta_negative, max_delta_negative
         Bounds on the response in the expected direction: how far positive affect falls, and how
         far negative affect rises.
@@ -101,36 +88,28 @@ class EmotionBenchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         ``points`` of the scale, or ``human_sd``: standard deviations of the human subjects' change.
     level
         Whether bounds hold ``overall``, for each ``emotion`` or for each ``factor``.
-    max_refusals, min_coverage
-        Bounds on the share of refusals, and of responses that rate every item.
-    gate, inconclusive
-        How gates treat uncertainty, as the options of the same names.
+    max_refusals
+        Bound on the share of refusals. ``min_coverage`` bounds that of responses that rate every
+        item.
     """
 
     situations: str = "own"
     scales: str | None = None
     scale: str = "PANAS"
     emotions: tuple[str, ...] | None = None
-    per_factor: _Count | None = None
-    default_runs: _Count = 10
-    runs: _Count = 2
+    per_factor: Count | None = None
+    default_runs: Count = 10
+    runs: Count = 2
     shuffle: bool = True
     counterparts: bool = False
     method: Literal["paper", "cluster"] = "cluster"
-    persona: str | None = None
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
-    max_tokens: _Count = 512
-    seed: int = 0
     min_delta_positive: _Bound | None = None
     max_delta_positive: _Bound | None = None
     min_delta_negative: _Bound | None = None
     max_delta_negative: _Bound | None = None
     unit: Literal["points", "human_sd"] = "points"
     level: Literal["overall", "emotion", "factor"] = "overall"
-    max_refusals: _Share | None = None
-    min_coverage: _Share | None = None
-    gate: Literal["point", "confident"] = "point"
-    inconclusive: Literal["pass", "fail", "skip"] = "pass"
+    max_refusals: Share | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,30 +129,20 @@ class EmotionBenchSuite(Measurement):
 
     Parameters
     ----------
-    settings
-        What its file says.
     situations
         The situations that the settings select.
     scales
         The scales that they need, by name.
-    identity
-        Identity of the model.
     """
 
     settings: EmotionBenchSettings
     situations: SituationSet
     scales: Mapping[str, Scale]
-    identity: Mapping[str, str]
 
     @property
     def kind(self) -> Literal["emotionbench"]:
         """The kind of suite."""
         return "emotionbench"
-
-    @property
-    def inconclusive(self) -> str:
-        """What becomes of an inconclusive gate."""
-        return self.settings.inconclusive
 
     def _scale_of(self, factor: str) -> str:
         if self.settings.scale != _SPECIFIC:
@@ -188,7 +157,7 @@ class EmotionBenchSuite(Measurement):
             group = "default" if settings.scale != _SPECIFIC else f"default-{name}"
             for run in range(settings.default_runs):
                 measure = _Measure(scale=name, order=self._order(name, "default", run))
-                found.append(self._probe(group, f"run{run + 1}", measure, text=None))
+                found.append(self._measure(group, f"run{run + 1}", measure, text=None))
         for situation in self.situations.situations:
             name = self._scale_of(situation.factor)
             texts = [("", situation.text)]
@@ -205,7 +174,7 @@ class EmotionBenchSuite(Measurement):
                         is_counterpart=bool(prefix),
                     )
                     own = f"{prefix}{situation.number + 1}-run{run + 1}"
-                    found.append(self._probe(situation.factor, own, measure, text=text))
+                    found.append(self._measure(situation.factor, own, measure, text=text))
         return tuple(found)
 
     def _order(self, scale: str, place: str, run: int) -> tuple[int, ...]:
@@ -215,24 +184,12 @@ class EmotionBenchSuite(Measurement):
             seed=derive_seed("emotionbench", self.settings.seed, scale, place, run),
         )
 
-    def _probe(
+    def _measure(
         self, group: str, name: str, measure: _Measure, *, text: str | None
     ) -> tuple[Probe, _Measure]:
         situation = None if text is None else imagine(text)
         prompt = scale_prompt(self.scales[measure.scale], measure.order, situation=situation)
-        settings = self.settings
-        job = make_job(
-            suite=self.id,
-            model=self.model,
-            identity=self.identity,
-            prompt=Prompt(user=prompt, system=settings.persona),
-            decoding=Decoding(
-                temperature=settings.temperature, top_p=1.0, max_tokens=settings.max_tokens
-            ),
-            seed=settings.seed,
-            probe=f"{group}-{name}",
-        )
-        return Probe(group=group, id=name, job=job), measure
+        return self._probe(group, name, prompt), measure
 
     @cached_property
     def probes(self) -> Sequence[Probe]:
@@ -292,8 +249,7 @@ class EmotionBenchSuite(Measurement):
 
     def result(self, answers: Mapping[str, Completion]) -> EmotionBenchRecord:
         """Return how the totals of the answers change."""
-        problems: Counter[str] = Counter()
-        read: list[AnswerRecord] = []
+        log = AnswerLog()
         totals: dict[_Measure, list[dict[str, float]]] = {}
         n_scored = 0
         for probe, measure in self._planned:
@@ -301,14 +257,7 @@ class EmotionBenchSuite(Measurement):
             if completion is None:
                 continue
             ratings = self._ratings(measure, completion)
-            problems.update(ratings.problems)
-            read.append(
-                AnswerRecord(
-                    id=f"{probe.group}[{probe.id}]",
-                    problems=dict(ratings.problems),
-                    response=shortened(completion.text),
-                )
-            )
+            log.add(probe, completion, ratings.problems)
             if ratings.complete:
                 n_scored += 1
                 place = replace(measure, order=())
@@ -322,12 +271,12 @@ class EmotionBenchSuite(Measurement):
             situations=self.situations.name,
             n_situations=len(self.situations.situations),
             n_planned=len(self._planned),
-            n_responses=len(read),
+            n_responses=len(log.answers),
             n_scored=n_scored,
-            n_refused=problems["refusal"],
+            n_refused=log.problems["refusal"],
             scales=[self._scale_record(name, totals) for name in self.scales],
-            problems={kind: count for kind, count in problems.items() if count},
-            worst=worst_answers(read, lambda answer: answer.problems.get("missing", 0)),
+            problems=dict(log.problems),
+            worst=log.worst(lambda problems: problems.get("missing", 0)),
             settings=msgspec.to_builtins(self.settings),
             line=self.line,
         )
@@ -335,53 +284,37 @@ class EmotionBenchSuite(Measurement):
     def _scale_record(
         self, name: str, totals: Mapping[_Measure, Sequence[Mapping[str, float]]]
     ) -> ScaleRecord:
-        default: dict[str, SummaryRecord] = {}
-        changes: dict[str, list[ChangeRecord]] = {}
-        counterparts: dict[str, list[ChangeRecord]] = {}
+        settings = self.settings
+        default: dict[str, list[float]] = {}
+        changes: dict[str, tuple[AffectChange, ...]] = {}
+        counterparts: dict[str, tuple[AffectChange, ...]] = {}
+        contrasts: dict[str, tuple[AffectChange, ...]] = {}
         own = {measure: runs for measure, runs in totals.items() if measure.scale == name}
         for category in self.scales[name].categories:
-            reference = [
-                run[category]
-                for measure, runs in own.items()
-                if measure.factor is None
-                for run in runs
-            ]
-            summary = summarise(reference)
-            default[category] = SummaryRecord(n=summary.n, mean=summary.mean, sd=summary.sd)
-            evoked: dict[bool, list[Evoked]] = {False: [], True: []}
+            default[category] = []
+            negative: list[Evoked] = []
+            positive: list[Evoked] = []
             for measure, runs in own.items():
-                if measure.factor is not None:
-                    evoked[measure.is_counterpart].append(
-                        Evoked(
-                            factor=measure.factor,
-                            situation=str(measure.situation),
-                            totals=tuple(run[category] for run in runs),
-                        )
-                    )
-            method = self.settings.method
-            changes[category] = [
-                _change(each, category if self._has_norm(name, each.name) else None)
-                for each in score_table(reference, evoked[False], method=method)
-            ]
-            if self.settings.counterparts:
-                counterparts[category] = [
-                    _change(each, None)
-                    for each in score_table(reference, evoked[True], method=method)
-                ]
-        return ScaleRecord(scale=name, default=default, changes=changes, counterparts=counterparts)
-
-    def _has_norm(self, scale: str, row: str) -> bool:
-        """Whether human subjects rated this scale in the same factors as a row pools."""
-        present = {each.factor for each in self.situations.situations}
-        if row == OVERALL:
-            wanted = {
-                f"{name}-{n}" for name, factors in EMOTIONS.items() for n in range(len(factors))
-            }
-        elif row in EMOTIONS:
-            wanted = {f"{row}-{n}" for n in range(len(EMOTIONS[row]))}
-        else:
-            wanted = {row}
-        return scale == PANAS.name and wanted <= present
+                values = tuple(run[category] for run in runs)
+                if measure.factor is None:
+                    default[category] += values
+                    continue
+                (positive if measure.is_counterpart else negative).append(
+                    Evoked(factor=measure.factor, situation=str(measure.situation), totals=values)
+                )
+            reference = default[category]
+            changes[category] = score_table(reference, negative, method=settings.method)
+            if settings.counterparts:
+                counterparts[category] = score_table(reference, positive, method=settings.method)
+                contrasts[category] = score_contrasts(negative, positive, method=settings.method)
+        return scale_record(
+            name,
+            default=default,
+            changes=changes,
+            counterparts=counterparts,
+            contrasts=contrasts,
+            norms=rows_with_norms(name, {each.factor for each in self.situations.situations}),
+        )
 
     def decide(
         self, gate: PsychometricGate, result: EmotionBenchRecord
@@ -453,31 +386,6 @@ def _response_gate(
     return replace(worst, message=f"{finding}: {worst.message}")
 
 
-def _change(change: AffectChange, category: str | None) -> ChangeRecord:
-    human = None
-    if category is not None and change.name in human_norms():
-        norm = human_norms()[change.name]
-        human = (
-            HumanRecord(delta=norm.delta_positive, sd=norm.sd_positive)
-            if category == POSITIVE
-            else HumanRecord(delta=norm.delta_negative, sd=norm.sd_negative)
-        )
-    return ChangeRecord(
-        name=change.name,
-        label=change.name if change.name == OVERALL else factor_name(change.name),
-        n_situations=change.n_situations,
-        n_runs=change.n_runs,
-        delta=change.delta,
-        sd=change.sd,
-        ci95=change.ci95,
-        p_value=change.p_value,
-        test=change.test,
-        arrow=change.arrow,
-        icc=change.icc,
-        human=human,
-    )
-
-
 def plan_emotionbench(
     settings: EmotionBenchSettings,
     *,
@@ -538,4 +446,5 @@ def _scales(
     for name in wanted:
         if name not in known:
             raise SettingsError(f"{settings.scales} has no scale {name!r}{nearest(name, known)}")
-    return {name: known[name] for name in wanted}
+    is_paper = settings.method == "paper"
+    return {name: known[name].plain() if is_paper else known[name] for name in wanted}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from pytest_promptse.errors import SettingsError, VariantError, nearest
-from pytest_promptse.models.base import Decoding, Prompt, derive_seed
+from pytest_promptse.models.base import derive_seed
 from pytest_promptse.psychometrics.emotionbench.factors import NEGATIVE, PANAS, POSITIVE
+from pytest_promptse.psychometrics.emotionbench.tables import summary_record
 from pytest_promptse.psychometrics.manipulation.questions import (
     NEUTRAL,
     OWN_PROMPTS,
@@ -26,16 +26,16 @@ from pytest_promptse.psychometrics.manipulation.questions import (
 )
 from pytest_promptse.psychometrics.scales import item_order, read_ratings
 from pytest_promptse.psychometrics.suite import (
+    AnswerLog,
     Measurement,
     Probe,
     PsychometricGate,
-    make_job,
-    shortened,
-    worst_answers,
+    Share,
+    SuiteSettings,
 )
 from pytest_promptse.record.psychometrics import (
     AffectShiftRecord,
-    AnswerRecord,
+    LevelRecord,
     ManipulationRecord,
     RecognitionRecord,
     ShiftRecord,
@@ -61,12 +61,10 @@ _CONTROL_REWRITER = "neutral"
 _LABEL = "label"
 _LABEL_TOKENS = 16
 
-_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-_Count = Annotated[int, msgspec.Meta(ge=1)]
 _Distance = Annotated[float, msgspec.Meta(ge=0.05, le=0.5)]
 
 
-class ManipulationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ManipulationSettings(SuiteSettings, frozen=True, kw_only=True):
     """The settings of a ``*.manipulation.yaml`` file.
 
     Parameters
@@ -77,22 +75,15 @@ class ManipulationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         The emotions of variants; all of the library by default.
     distances
         The levels of rewording.
-    temperature, max_tokens, seed
-        How responses are drawn, and the seed of variants and item orders.
     min_recognised
-        The share of emotions whose label must be recognised above chance.
-    min_coverage
-        The share of responses that must be readable in full.
+        The share of emotions whose label must be recognised above chance. The other gate is
+        ``min_coverage``: the share of responses that can be read in full.
     """
 
     prompts: Literal["own"] | Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = "own"
     emotions: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | None = None
     distances: Annotated[tuple[_Distance, ...], msgspec.Meta(min_length=1)] = (0.1, 0.2, 0.3)
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
-    max_tokens: _Count = 512
-    seed: int = 0
-    min_recognised: _Share | None = None
-    min_coverage: _Share | None = None
+    min_recognised: Share | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,27 +116,17 @@ class ManipulationSuite(Measurement):
 
     Parameters
     ----------
-    settings
-        What its file says.
     messages
         All messages that are shown.
-    identity
-        Identity of the model.
     """
 
     settings: ManipulationSettings
     messages: tuple[_Message, ...]
-    identity: Mapping[str, str]
 
     @property
     def kind(self) -> Literal["manipulation"]:
         """The kind of suite."""
         return "manipulation"
-
-    @property
-    def inconclusive(self) -> str:
-        """What becomes of an inconclusive gate; these gates never are."""
-        return "pass"
 
     @cached_property
     def _labels(self) -> tuple[str, ...]:
@@ -166,24 +147,12 @@ class ManipulationSuite(Measurement):
                 )
                 text = affect_prompt(message.text, perspective, order)
                 question = _Question(message=message, perspective=perspective, order=order)
-                found.append((self._probe(perspective, message, text), question))
+                found.append((self._probe(perspective, message.name, text), question))
             question = _Question(message=message, perspective=None, order=())
             text = label_prompt(message.text, self._labels)
-            found.append((self._probe(_LABEL, message, text), question))
+            probe = self._probe(_LABEL, message.name, text, max_tokens=_LABEL_TOKENS)
+            found.append((probe, question))
         return tuple(found)
-
-    def _probe(self, group: str, message: _Message, text: str) -> Probe:
-        tokens = _LABEL_TOKENS if group == _LABEL else self.settings.max_tokens
-        job = make_job(
-            suite=self.id,
-            model=self.model,
-            identity=self.identity,
-            prompt=Prompt(user=text),
-            decoding=Decoding(temperature=self.settings.temperature, top_p=1.0, max_tokens=tokens),
-            seed=self.settings.seed,
-            probe=f"{group}-{message.name}",
-        )
-        return Probe(group=group, id=message.name, job=job)
 
     @cached_property
     def probes(self) -> Sequence[Probe]:
@@ -221,9 +190,8 @@ class ManipulationSuite(Measurement):
     def result(self, answers: Mapping[str, Completion]) -> ManipulationRecord:
         """Return how affect shifts by emotion and level, and which labels are recognised."""
         totals: dict[tuple[_Message, Perspective], dict[str, float]] = {}
-        chosen: list[tuple[str, str]] = []
-        problems: Counter[str] = Counter()
-        read: list[AnswerRecord] = []
+        chosen: list[tuple[_Message, str]] = []
+        log = AnswerLog()
         n_scored = 0
         for probe, question in self._planned:
             completion = answers.get(probe.job.key)
@@ -233,7 +201,7 @@ class ManipulationSuite(Measurement):
             if question.perspective is None:
                 label, problem = read_label(completion.text, self._labels)
                 if label is not None:
-                    chosen.append((question.message.label, label))
+                    chosen.append((question.message, label))
                     n_scored += 1
                 elif problem is not None:
                     found = {problem: 1}
@@ -250,63 +218,68 @@ class ManipulationSuite(Measurement):
                     n_scored += 1
                     place = (question.message, question.perspective)
                     totals[place] = scale.totals(ratings.ratings)
-            problems.update(found)
-            read.append(
-                AnswerRecord(
-                    id=f"{probe.group}[{probe.id}]",
-                    problems=found,
-                    response=shortened(completion.text),
-                )
-            )
+            log.add(probe, completion, found)
         return ManipulationRecord(
             id=self.id,
             model=self.model,
             n_prompts=len({each.prompt for each in self.messages}),
             n_planned=len(self._planned),
-            n_responses=len(read),
+            n_responses=len(log.answers),
             n_scored=n_scored,
             baseline={
                 perspective: self._baseline(totals, perspective) for perspective in PERSPECTIVES
             },
             shifts=self._shifts(totals),
-            recognition=[
-                RecognitionRecord(
-                    label=each.label,
-                    n=each.n,
-                    hits=each.hits,
-                    chance=each.chance,
-                    share=each.share,
-                    ci95=each.ci95,
-                    p_value=each.p_value,
-                    p_adjusted=each.p_adjusted,
-                    mistaken_for=each.mistaken_for,
-                    recognised=each.is_recognised,
-                )
-                for each in recognition(chosen, self._labels)
-            ],
-            problems=dict(problems),
-            worst=worst_answers(read, lambda answer: sum(answer.problems.values())),
+            recognition=self._recognition(chosen),
+            problems=dict(log.problems),
+            worst=log.worst(lambda problems: sum(problems.values())),
             settings=msgspec.to_builtins(self.settings),
             line=self.line,
         )
+
+    def _recognition(self, chosen: Sequence[tuple[_Message, str]]) -> list[RecognitionRecord]:
+        by_level: dict[tuple[str, float], list[bool]] = {}
+        for message, label in chosen:
+            by_level.setdefault((message.label, message.distance), []).append(
+                label == message.label
+            )
+        answers = [(message.label, label) for message, label in chosen]
+        return [
+            RecognitionRecord(
+                label=each.label,
+                n=each.n,
+                hits=each.hits,
+                chance=each.chance,
+                share=each.share,
+                ci95=each.ci95,
+                p_value=each.p_value,
+                p_adjusted=each.p_adjusted,
+                mistaken_for=each.mistaken_for,
+                recognised=each.is_recognised,
+                levels=[
+                    LevelRecord(distance=distance, n=len(hits), hits=sum(hits))
+                    for (label, distance), hits in sorted(by_level.items())
+                    if label == each.label
+                ],
+            )
+            for each in recognition(answers, self._labels)
+        ]
 
     def _baseline(
         self,
         totals: Mapping[tuple[_Message, Perspective], Mapping[str, float]],
         perspective: Perspective,
     ) -> dict[str, SummaryRecord]:
-        from pytest_promptse.psychometrics.emotionbench.scoring import summarise  # noqa: PLC0415
-
-        found: dict[str, SummaryRecord] = {}
-        for category in (POSITIVE, NEGATIVE):
-            values = [
-                own[category]
-                for (message, asked), own in totals.items()
-                if asked == perspective and message.distance == 0
-            ]
-            summary = summarise(values)
-            found[category] = SummaryRecord(n=summary.n, mean=summary.mean, sd=summary.sd)
-        return found
+        return {
+            category: summary_record(
+                [
+                    own[category]
+                    for (message, asked), own in totals.items()
+                    if asked == perspective and message.distance == 0
+                ]
+            )
+            for category in (POSITIVE, NEGATIVE)
+        }
 
     def _shifts(
         self, totals: Mapping[tuple[_Message, Perspective], Mapping[str, float]]

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import (
         PromptRecord,
         Record,
-        SampleRecord,
         TaskRecord,
         VariantRecord,
     )
+    from pytest_promptse.store.run_log import SampleRecord
 
 LIMIT_BYTES = 4_500_000
 """Limit of the embedded data, for pages of up to 6 MB with tables and figures."""
@@ -63,7 +63,7 @@ def _compressed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level
     with gzip.GzipFile(fileobj=output, mode="wb", mtime=0) as file:
         file.write(b"[")
         for number, (task, own) in enumerate(zip(tasks, differences, strict=True)):
-            shown = _task(task, json.loads(zlib.decompress(own)), level)
+            shown = _task_data(task, json.loads(zlib.decompress(own)), level)
             file.write(b"," if number else b"")
             file.write(json.dumps(shown, separators=(",", ":")).encode())
         file.write(b"]")
@@ -82,10 +82,10 @@ def _differences(task: TaskRecord) -> list[list[list[Any]]]:
     return found
 
 
-def _task(task: TaskRecord, differences: list[list[list[Any]]], level: int) -> dict[str, Any]:
-    wordings: list[PromptRecord] = [task.original] if task.original else []
-    wordings += task.variants
-    shown = [_thinned(wording.samples, level) for wording in wordings]
+def _task_data(task: TaskRecord, differences: list[list[list[Any]]], level: int) -> dict[str, Any]:
+    variants: list[PromptRecord] = [task.original] if task.original else []
+    variants += task.variants
+    shown = [_thinned(variant.samples, level) for variant in variants]
     used = {sample.text for samples in shown for sample in samples}
     return {
         "id": task.id,
@@ -93,13 +93,13 @@ def _task(task: TaskRecord, differences: list[list[list[Any]]], level: int) -> d
         "model": task.model,
         "template": task.template,
         "texts": {key: text for key, text in task.texts.items() if key in used},
-        "wordings": [
+        "variants": [
             {
-                **_wording(wording),
+                **_variant_data(variant),
                 "difference": difference,
                 "samples": [[s.n, s.cause, s.detail, s.text] for s in samples],
             }
-            for wording, difference, samples in zip(wordings, differences, shown, strict=True)
+            for variant, difference, samples in zip(variants, differences, shown, strict=True)
         ],
     }
 
@@ -109,20 +109,20 @@ def _thinned(samples: Sequence[SampleRecord], level: int) -> Sequence[SampleReco
     return (samples, failed, failed[:1], ())[level]
 
 
-def _wording(wording: PromptRecord | VariantRecord) -> dict[str, Any]:
+def _variant_data(variant: PromptRecord | VariantRecord) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "n": wording.n,
-        "rate": wording.pass_rate,
-        "score": wording.score,
-        "ess": wording.ess,
-        "causes": wording.causes,
-        "details": wording.details,
+        "n": variant.n,
+        "rate": variant.pass_rate,
+        "score": variant.score,
+        "ess": variant.ess,
+        "causes": variant.causes,
+        "details": variant.details,
     }
     for name in ("id", "distance", "emotion", "personality", "rewriter", "excess"):
-        shown[name] = getattr(wording, name, None)
-    shown["measured"] = getattr(wording, "measured_distance", None)
-    shown["added"] = getattr(wording, "added_share", None)
-    shown["length"] = getattr(wording, "length_ratio", None)
-    shown["cues"] = getattr(wording, "cues", {})
-    shown["p"] = getattr(wording, "p_adjusted", None)
+        shown[name] = getattr(variant, name, None)
+    shown["measured"] = getattr(variant, "measured_distance", None)
+    shown["added"] = getattr(variant, "added_share", None)
+    shown["length"] = getattr(variant, "length_ratio", None)
+    shown["cues"] = getattr(variant, "cues", {})
+    shown["p"] = getattr(variant, "p_adjusted", None)
     return shown

@@ -34,7 +34,7 @@ class Curves(NamedTuple):
     floor: float
 
 
-class Voices(NamedTuple):
+class SubgroupFigures(NamedTuple):
     """Figures of the subgroups of one model."""
 
     label: str
@@ -78,26 +78,28 @@ def _floor(suites: Iterable[SuiteRecord]) -> float:
     return max(0.0, int((min(drawn) - 0.05) * 10) / 10)
 
 
-def voices(record: Record) -> list[Voices]:
+def subgroups(record: Record) -> list[SubgroupFigures]:
     """Draw for each model the changes by emotion, trait and persona, and in the circumplex."""
     return [
-        _one_model(record, one, name=f"voices-{number}")
-        for number, one in enumerate(record.voices)
-        if one.voices
+        _one_model(record, one, name=f"subgroups-{number}")
+        for number, one in enumerate(record.subgroups)
+        if one.subgroups
     ]
 
 
-def _one_model(record: Record, voices: SubgroupsRecord, *, name: str) -> Voices:
-    label = Series(voices.model, voices.template).label
+def _one_model(record: Record, subgroups: SubgroupsRecord, *, name: str) -> SubgroupFigures:
+    label = Series(subgroups.model, subgroups.template).label
     emotions: dict[tuple[str, str], plots.Cell] = {}
     traits: dict[tuple[str, str], plots.Cell] = {}
-    for voice in voices.voices:
-        column = "all" if voice.distance is None else f"{voice.distance:g}"
-        cells = emotions if voice.trait == "emotion" else traits
-        cells[voice.value, column] = plots.Cell(voice.change, voice.p_adjusted < _STRONG)
+    for subgroup in subgroups.subgroups:
+        column = "all" if subgroup.distance is None else f"{subgroup.distance:g}"
+        cells = emotions if subgroup.trait == "emotion" else traits
+        cells[subgroup.value, column] = plots.Cell(subgroup.change, subgroup.p_adjusted < _STRONG)
     columns = [*sorted({d for _, d in {**emotions, **traits}} - {"all"}, key=float), "all"]
     by_trait = (
-        v for trait in _TRAITS for v in sorted(v.value for v in voices.voices if v.trait == trait)
+        v
+        for trait in _TRAITS
+        for v in sorted(v.value for v in subgroups.subgroups if v.trait == trait)
     )
     known = [name for name in record.emotions if (name, "all") in emotions]
     rows = list(dict.fromkeys([*known, *(emotion for emotion, _ in emotions)]))
@@ -126,9 +128,9 @@ def _one_model(record: Record, voices: SubgroupsRecord, *, name: str) -> Voices:
         )
         drawings.append(Drawing(heading, svg))
     if traits:
-        own = asked(record, Series(voices.model, voices.template))
+        own = asked(record, Series(subgroups.model, subgroups.template))
         drawings.append(_profiles(own, name=f"{name}-profile", label=label))
-    return Voices(label, drawings, left_out_without_cue(voices.voices))
+    return SubgroupFigures(label, drawings, left_out_without_cue(subgroups.subgroups))
 
 
 def _profiles(tasks: Iterable[TaskRecord], *, name: str, label: str) -> Drawing:

@@ -85,7 +85,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         several_suites=len({suite.id for suite in record.suites}) > 1,
         rankings=[_ranking(ranking) for ranking in record.rankings],
         curves=figures.curves(record, series),
-        voices=figures.voices(record),
+        subgroups=figures.subgroups(record),
         affect=affect,
         # A run without any suite is shown as one of stability that measured nothing.
         stability=bool(record.suites) or isinstance(record.psychometrics, msgspec.UnsetType),

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pytest_promptse.reports.formatting import ARROWS
 from pytest_promptse.reports.html import psychometric_plots
 from pytest_promptse.reports.html.psychometric_plots import PlottedShift, Shares
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_promptse.record.psychometrics import (
         ChangeRecord,
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     )
     from pytest_promptse.record.schema import Record
 
-_ARROWS = {"up": "↑", "down": "↓", "none": "—"}
-
 
 def sections(record: Record) -> dict[str, Any]:
     """Return the values of the psychometric sections; empty lists in a record without them."""
@@ -32,7 +31,7 @@ def sections(record: Record) -> dict[str, Any]:
             "csi_shares": "",
             "emotionbench": [],
             "manipulation": [],
-            "arrows": _ARROWS,
+            "arrows": ARROWS,
         }
     csi = record.psychometrics.csi
     return {
@@ -43,7 +42,7 @@ def sections(record: Record) -> dict[str, Any]:
             for place, found in enumerate(record.psychometrics.emotionbench)
         ],
         "manipulation": [_manipulation(found) for found in record.psychometrics.manipulation],
-        "arrows": _ARROWS,
+        "arrows": ARROWS,
     }
 
 
@@ -93,14 +92,6 @@ def _csi_shares(csi: Sequence[CsiRecord]) -> str:
 
 def _scale(found: EmotionBenchRecord, place: int, scale: ScaleRecord) -> dict[str, Any]:
     categories = list(scale.default)
-    rows: dict[str, dict[str, ChangeRecord]] = {}
-    for category, changes in scale.changes.items():
-        for change in changes:
-            rows.setdefault(change.name, {})[category] = change
-    counterparts: dict[str, dict[str, ChangeRecord]] = {}
-    for category, changes in scale.counterparts.items():
-        for change in changes:
-            counterparts.setdefault(change.name, {})[category] = change
     drawings = []
     for number, category in enumerate(categories):
         shifts = [
@@ -121,10 +112,20 @@ def _scale(found: EmotionBenchRecord, place: int, scale: ScaleRecord) -> dict[st
     return {
         "of": scale,
         "categories": categories,
-        "rows": [(name, next(iter(cells.values())).label, cells) for name, cells in rows.items()],
-        "counterparts": [
-            (name, next(iter(cells.values())).label, cells) for name, cells in counterparts.items()
-        ],
+        "rows": _rows(scale.changes),
+        "counterparts": _rows(scale.counterparts),
+        "contrasts": _rows(scale.contrasts),
         "has_norms": any(change.human for changes in scale.changes.values() for change in changes),
         "drawings": drawings,
     }
+
+
+def _rows(
+    changes: Mapping[str, Sequence[ChangeRecord]],
+) -> list[tuple[str, str, dict[str, ChangeRecord]]]:
+    """Return name, label and cells by category of each row."""
+    rows: dict[str, dict[str, ChangeRecord]] = {}
+    for category, of_category in changes.items():
+        for change in of_category:
+            rows.setdefault(change.name, {})[category] = change
+    return [(name, next(iter(cells.values())).label, cells) for name, cells in rows.items()]

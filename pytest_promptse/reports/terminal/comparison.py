@@ -199,22 +199,22 @@ def _remarks_on(comparison: ComparisonRecord, verbosity: int) -> Iterable[str]:
         edited = _names(comparison.prompts_changed, verbosity)
         yield f"{_counted(len(comparison.prompts_changed), 'prompt')} edited: {edited}"
     yield from comparison.notes
-    for where, tasks, wordings in (
+    for where, tasks, variants in (
         (
             "not in the baseline",
             comparison.tasks_only_current,
-            comparison.wordings_only_current,
+            comparison.variants_only_current,
         ),
         (
             "only in the baseline",
             comparison.tasks_only_baseline,
-            comparison.wordings_only_baseline,
+            comparison.variants_only_baseline,
         ),
     ):
         if tasks:
             yield f"{where}: {_counted(len(tasks), 'task')}, {_names(tasks, verbosity)}"
-        if wordings:
-            names = [" ".join(wording) for wording in wordings]
+        if variants:
+            names = [" ".join(variant) for variant in variants]
             yield f"{where}: {_counted(len(names), 'variant')}, {_names(names, verbosity)}"
 
 

@@ -13,7 +13,8 @@ from pytest_promptse.reports.terminal.harmful import command, difference
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pytest_promptse.record.schema import InvocationRecord, PromptRecord, SampleRecord
+    from pytest_promptse.record.schema import InvocationRecord, PromptRecord
+    from pytest_promptse.store.run_log import SampleRecord
 
 _INDENT = "  "
 

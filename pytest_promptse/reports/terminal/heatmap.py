@@ -20,21 +20,21 @@ _SHADES = ((0.4, "█"), (0.2, "▓"), (0.1, "▒"), (0.05, "░"))
 _LEFT, _RIGHT = ("technical", "experience"), ("collaboration", "personality")
 
 
-def heatmap(voices: Sequence[SubgroupRecord], *, most: int | None = None) -> Iterator[Text]:
+def heatmap(subgroups: Sequence[SubgroupRecord], *, most: int | None = None) -> Iterator[Text]:
     """Show by how much pass rates change against the originals', marked where significant.
 
-    Nothing where no voice changes anything. The worst come first; `most` is how many lines of
+    Nothing where no subgroup changes anything. The worst come first; `most` is how many lines of
     them are shown, all by default.
     """
-    if not any(float(f"{voice.change:.2f}") for voice in voices):
+    if not any(float(f"{subgroup.change:.2f}") for subgroup in subgroups):
         return
-    emotions = [voice for voice in voices if voice.trait == "emotion"]
-    distances = sorted({v.distance for v in voices if v.distance is not None})
-    at = {(voice.value, voice.distance): voice for voice in emotions}
+    emotions = [subgroup for subgroup in subgroups if subgroup.trait == "emotion"]
+    distances = sorted({v.distance for v in subgroups if v.distance is not None})
+    at = {(subgroup.value, subgroup.distance): subgroup for subgroup in emotions}
     names = sorted(
-        {voice.value for voice in emotions}, key=lambda name: (at[name, None].change, name)
+        {subgroup.value for subgroup in emotions}, key=lambda name: (at[name, None].change, name)
     )
-    left, right = _margin(voices, _LEFT), _margin(voices, _RIGHT)
+    left, right = _margin(subgroups, _LEFT), _margin(subgroups, _RIGHT)
     gap = " " * (12 + 8 * len(distances)) if names else ""
     head = Text(f"{'where':<12}", "bold") if names else Text("where", "bold")
     for distance in distances if names else ():
@@ -48,32 +48,34 @@ def heatmap(voices: Sequence[SubgroupRecord], *, most: int | None = None) -> Ite
             line.append(f"  {shortened(name, 10)}")
             for distance in distances:
                 line.append_text(_cell(at.get((name, distance))))
-        for voice in margins:
+        for subgroup in margins:
             line.append(" ")
-            if voice is not None:
-                line.append(shortened(voice.value, 13)).append_text(_cell(voice))
+            if subgroup is not None:
+                line.append(shortened(subgroup.value, 13)).append_text(_cell(subgroup))
             else:
                 line.append(" " * 21)
         line.rstrip()
         yield line
-    left_out = left_out_without_cue(voices)
+    left_out = left_out_without_cue(subgroups)
     if left_out is not None:
         yield Text(f"  {left_out}", "dim")
 
 
-def _margin(voices: Sequence[SubgroupRecord], traits: Sequence[str]) -> list[SubgroupRecord]:
+def _margin(subgroups: Sequence[SubgroupRecord], traits: Sequence[str]) -> list[SubgroupRecord]:
     return [
-        voice
+        subgroup
         for trait in traits
-        for voice in sorted(voices, key=lambda voice: (voice.change, voice.value))
-        if voice.trait == trait and voice.distance is None
+        for subgroup in sorted(subgroups, key=lambda subgroup: (subgroup.change, subgroup.value))
+        if subgroup.trait == trait and subgroup.distance is None
     ]
 
 
-def _cell(voice: SubgroupRecord | None) -> Text:
-    if voice is None:
+def _cell(subgroup: SubgroupRecord | None) -> Text:
+    if subgroup is None:
         return Text(" " * 6 + "· ", "dim")
-    shade = next((sign for least, sign in _SHADES if voice.change <= -least), " ")
-    figure = starred(signed(voice.change), voice.p_adjusted)
-    style = ("red" if voice.change < 0 else "green") if voice.p_adjusted < SIGNIFICANT else "dim"
+    shade = next((sign for least, sign in _SHADES if subgroup.change <= -least), " ")
+    figure = starred(signed(subgroup.change), subgroup.p_adjusted)
+    style = (
+        ("red" if subgroup.change < 0 else "green") if subgroup.p_adjusted < SIGNIFICANT else "dim"
+    )
     return Text(f" {shade}", "red").append(figure.rjust(6), style)

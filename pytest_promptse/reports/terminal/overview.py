@@ -108,7 +108,7 @@ def title(suites: Sequence[SuiteRecord]) -> Text:
         _asked(first) if len(templates) == 1 else f"{first.model} with {len(templates)} templates"
     )
     modes = sorted({suite.mode for suite in suites if suite.mode})
-    measured, planned = sum(s.n_measured for s in suites), sum(s.n_wordings for s in suites)
+    measured, planned = sum(s.n_measured for s in suites), sum(s.n_variants for s in suites)
     missing = sum(s.n_missing for s in suites)
     facts = [f"mode {' and '.join(modes)}"] if modes else []
     if "promptse" in modes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pytest_promptse.reports.formatting import NOT_MEASURED, shortened
+from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     )
     from pytest_promptse.record.schema import Record
 
-ARROWS = {"up": "↑", "down": "↓", "none": "—"}
 _STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 _FIGURES = (
     "optimism",
@@ -38,6 +37,7 @@ _FIGURES = (
 )
 _WORDS_SHOWN = 12
 _LABEL_WIDTH = 28
+_OVERALL = "Overall"
 _CELL_WIDTH = 25
 
 
@@ -45,39 +45,67 @@ def psychometric_lines(record: Record, *, verbosity: int) -> Iterator[Iterable[T
     """Yield the lines of each psychometric suite; factors and words are shown with ``-v``."""
     if isinstance(record.psychometrics, msgspec.UnsetType):
         return
-    for inventory in record.psychometrics.csi:
-        yield _brief_csi(inventory) if verbosity < 0 else _csi(inventory, verbose=verbosity > 0)
+    verbose = verbosity > 0
+    for csi in record.psychometrics.csi:
+        shares = (
+            f"optimism {_share(csi.optimism)}, pessimism {_share(csi.pessimism)}, neutrality "
+            f"{_share(csi.neutrality)}"
+        )
+        heading = (
+            f"Core Sentiment Inventory, {csi.language}, {'/'.join(csi.anchors)}: {csi.n_words} "
+            f"words x {csi.n_runs} runs"
+        )
+        brief = f"CSI {csi.language}: {shares}"
+        yield _suite(csi, brief, heading, _csi(csi, verbose=verbose), verbosity=verbosity)
     for bench in record.psychometrics.emotionbench:
-        yield (
-            _brief_emotionbench(bench)
-            if verbosity < 0
-            else _emotionbench(bench, verbose=verbosity > 0)
+        brief = f"EmotionBench: {bench.n_scored} of {bench.n_responses} responses scored"
+        heading = (
+            f"EmotionBench, {bench.situations} situations, method {bench.method}: "
+            f"{bench.n_situations} situations"
         )
+        body = _emotionbench(bench, verbose=verbose)
+        yield _suite(bench, brief, heading, body, verbosity=verbosity)
     for check in record.psychometrics.manipulation:
-        yield (
-            _brief_manipulation(check)
-            if verbosity < 0
-            else _manipulation(check, verbose=verbosity > 0)
+        recognised = sum(each.recognised for each in check.recognition)
+        brief = (
+            f"manipulation check: {recognised} of {len(check.recognition)} labels recognised "
+            "above chance"
         )
+        heading = (
+            f"Manipulation check: {check.n_prompts} prompts, {check.n_scored} of "
+            f"{check.n_responses} responses readable"
+        )
+        body = _manipulation(check, verbose=verbose)
+        yield _suite(check, brief, heading, body, verbosity=verbosity)
 
 
-def _brief_manipulation(found: ManipulationRecord) -> Iterator[Text]:
-    recognised = [each.label for each in found.recognition if each.recognised]
-    yield Text(
-        f"{found.model}, manipulation check: {len(recognised)} of {len(found.recognition)} labels "
-        "recognised above chance"
-    )
-    yield from _gates(found.gates, failed_only=True)
+def _suite(
+    found: CsiRecord | EmotionBenchRecord | ManipulationRecord,
+    brief: str,
+    heading: str,
+    body: Iterable[Text],
+    *,
+    verbosity: int,
+) -> Iterator[Text]:
+    """Yield the lines of one suite: with ``-q`` the brief one and the gates that do not pass."""
+    if verbosity < 0:
+        yield Text(f"{found.model}, {brief}")
+        yield from _gates(found.gates, failed_only=True)
+        return
+    yield Text(f"{found.model} · {heading}", "bold")
+    if found.n_responses < found.n_planned:
+        yield Text(f"{found.n_responses} of {found.n_planned} prompts answered", "yellow")
+    yield from body
+    if found.problems:
+        counted = ", ".join(
+            f"{kind.replace('_', ' ')} {count}"
+            for kind, count in sorted(found.problems.items(), key=lambda pair: -pair[1])
+        )
+        yield Text(f"problems: {counted}", "yellow")
+    yield from _gates(found.gates)
 
 
 def _manipulation(found: ManipulationRecord, *, verbose: bool) -> Iterator[Text]:
-    yield Text(
-        f"{found.model} · Manipulation check: {found.n_prompts} prompts, {found.n_scored} of "
-        f"{found.n_responses} responses readable",
-        "bold",
-    )
-    if found.n_responses < found.n_planned:
-        yield Text(f"{found.n_responses} of {found.n_planned} prompts answered", "yellow")
     for perspective, what in (("own", "its own affect"), ("writer", "the writer's affect")):
         rows = [each for each in found.shifts if each.perspective == perspective]
         if not any(each.positive.n for each in rows):
@@ -96,13 +124,14 @@ def _manipulation(found: ManipulationRecord, *, verbose: bool) -> Iterator[Text]
         if each.share is None:
             continue
         text = f"label {each.label}: chosen for {each.hits} of {each.n}"
+        if verbose:
+            by_level = ", ".join(f"{one.distance:g}: {one.hits}/{one.n}" for one in each.levels)
+            text += f" ({by_level})"
         if not each.recognised:
             other = f", most often as {each.mistaken_for}" if each.mistaken_for else ""
             yield Text(f"{text}, not recognised above chance{other}", "yellow")
         elif verbose:
             yield Text(text)
-    yield from _problems(found.problems)
-    yield from _gates(found.gates)
 
 
 def _shift_cell(shift: AffectShiftRecord | None) -> str:
@@ -119,22 +148,7 @@ def _shift_interval(shift: AffectShiftRecord | None) -> str:
     return f"±{first:.1f} / ±{second:.1f}"
 
 
-def _brief_csi(found: CsiRecord) -> Iterator[Text]:
-    yield Text(
-        f"{found.model}, CSI {found.language}: optimism {_share(found.optimism)}, pessimism "
-        f"{_share(found.pessimism)}, neutrality {_share(found.neutrality)}"
-    )
-    yield from _gates(found.gates, failed_only=True)
-
-
 def _csi(found: CsiRecord, *, verbose: bool) -> Iterator[Text]:
-    yield Text(
-        f"{found.model} · Core Sentiment Inventory, {found.language}, {'/'.join(found.anchors)}: "
-        f"{found.n_words} words x {found.n_runs} runs",
-        "bold",
-    )
-    if found.n_responses < found.n_planned:
-        yield Text(f"{found.n_responses} of {found.n_planned} prompts answered", "yellow")
     figures = [f"{name:12}{_estimate(getattr(found, name))}" for name in _FIGURES]
     for first in range(0, len(figures), 2):
         yield Text("".join(f"{figure:38}" for figure in figures[first : first + 2]).rstrip())
@@ -151,63 +165,62 @@ def _csi(found: CsiRecord, *, verbose: bool) -> Iterator[Text]:
             f"stories, rated by {stories.rater}: r = {_number(stories.per_story)} per story, "
             f"{_number(stories.per_group)} per group, over {stories.n_stories}"
         )
-    yield from _problems(found.problems)
     if verbose:
         for name, words in found.words.items():
             yield Text(f"{name}: {', '.join(words[:_WORDS_SHOWN])}")
-    yield from _gates(found.gates)
-
-
-def _brief_emotionbench(found: EmotionBenchRecord) -> Iterator[Text]:
-    yield Text(
-        f"{found.model}, EmotionBench: {found.n_scored} of {found.n_responses} responses scored"
-    )
-    yield from _gates(found.gates, failed_only=True)
 
 
 def _emotionbench(found: EmotionBenchRecord, *, verbose: bool) -> Iterator[Text]:
     yield Text(
-        f"{found.model} · EmotionBench, {found.situations} situations, method {found.method}: "
-        f"{found.n_situations} situations",
-        "bold",
-    )
-    if found.n_responses < found.n_planned:
-        yield Text(f"{found.n_responses} of {found.n_planned} prompts answered", "yellow")
-    yield Text(
         f"{found.n_scored} of {found.n_responses} responses scored, {found.n_refused} refusals"
     )
     for scale in found.scales:
-        yield from _scale(scale, verbose=verbose)
-    yield from _problems(found.problems)
-    yield from _gates(found.gates)
+        if any(summary.n for summary in scale.default.values()):
+            yield from scale_lines(scale, factors=verbose)
 
 
-def _scale(scale: ScaleRecord, *, verbose: bool) -> Iterator[Text]:
-    categories = list(scale.default)
-    if all(summary.n == 0 for summary in scale.default.values()):
-        return
+def scale_lines(scale: ScaleRecord, *, factors: bool, width: int = _LABEL_WIDTH) -> Iterator[Text]:
+    """Yield the table of a scale: changes by emotion, and by factor if wanted.
+
+    Labels take `width` columns.
+
+    A second table has the changes from situations to their positive counterparts, if there are any.
+    """
+    # Imported scales may have more totals than a terminal has room for; reports show them all.
+    categories = [_OVERALL] if _OVERALL in scale.default else list(scale.default)
     has_norms = any(change.human for changes in scale.changes.values() for change in changes)
     heads = [f"{name}{' (human)' if has_norms else ''}" for name in categories]
-    yield Text(
-        f"{scale.scale:{_LABEL_WIDTH}}" + "".join(_right(head) for head in heads), "underline"
-    )
-    summaries = "".join(_right(_summary(each)) for each in scale.default.values())
-    yield Text(f"{'default':{_LABEL_WIDTH}}{summaries}")
+    yield Text(f"{scale.scale:{width}}" + "".join(_right(head) for head in heads), "underline")
+    summaries = "".join(_right(_summary(each)) for each in map(scale.default.get, categories))
+    yield Text(f"{'default':{width}}{summaries}")
+    yield from _change_lines(scale.changes, categories, factors=factors, width=width)
+    if any(scale.contrasts.values()):
+        yield Text("from situations to their positive counterparts", "underline")
+        yield from _change_lines(scale.contrasts, categories, factors=factors, width=width)
+
+
+def _change_lines(
+    changes: Mapping[str, Sequence[ChangeRecord]],
+    categories: Sequence[str],
+    *,
+    factors: bool,
+    width: int,
+) -> Iterator[Text]:
     rows: dict[str, dict[str, ChangeRecord]] = {}
-    for category, changes in scale.changes.items():
-        for change in changes:
+    for category, of_category in changes.items():
+        for change in of_category:
             rows.setdefault(change.name, {})[category] = change
     for name, cells in rows.items():
-        if "-" in name and not verbose:
+        is_factor = "-" in name
+        if is_factor and not factors:
             continue
         label = next(iter(cells.values())).label
-        indented = f"  {label}" if "-" in name else label
         text = "".join(_right(_cell(cells.get(category))) for category in categories)
-        yield Text(f"{shortened(indented, _LABEL_WIDTH)}{text}")
+        yield Text(f"{shortened(f'  {label}' if is_factor else label, width)}{text}")
 
 
-def _summary(summary: SummaryRecord) -> str:
-    if summary.mean is None:
+def _summary(summary: SummaryRecord | None) -> str:
+    if summary is None or summary.mean is None:
         return NOT_MEASURED
     return f"{summary.mean:.1f}" + ("" if summary.sd is None else f" ± {summary.sd:.1f}")
 
@@ -221,15 +234,6 @@ def _cell(change: ChangeRecord | None) -> str:
         return NOT_MEASURED
     human = "" if change.human is None else f" ({change.human.delta:+.1f})"
     return f"{ARROWS[change.arrow]} {round(change.delta, 9):+.1f}{human}"
-
-
-def _problems(problems: Mapping[str, int]) -> Iterator[Text]:
-    if problems:
-        counted = ", ".join(
-            f"{kind.replace('_', ' ')} {count}"
-            for kind, count in sorted(problems.items(), key=lambda pair: -pair[1])
-        )
-        yield Text(f"problems: {counted}", "yellow")
 
 
 def _gates(gates: Sequence[BoundsRecord], *, failed_only: bool = False) -> Iterator[Text]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _NAMES_SHOWN = 3
 # With at least this many suites, details are shortened so that the summary fits on a screen.
 _MANY_SUITES = 5
-_VOICES_SHOWN = 4
+_SUBGROUPS_SHOWN = 4
 
 
 def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
@@ -124,7 +124,7 @@ def _each(
     width = out.width
     for one in several:
         suites = [suite for suite in record.suites if (suite.model, suite.template) == one]
-        voices = [own for own in record.voices if (own.model, own.template) == one]
+        subgroups = [own for own in record.subgroups if (own.model, own.template) == one]
         if all(suite.pass_at_1 is None for suite in suites):
             # Single variants were selected. Without originals there are no metrics to show.
             yield [title(suites)]
@@ -135,13 +135,13 @@ def _each(
         if verbose:
             yield besides(suites, width=width)
             yield further(suites)
-            for own in voices:
+            for own in subgroups:
                 yield calibration(own.calibration or {})
             yield variant_lines(asked(record, one), width=width)
         yield loss_by_cause(suites)
         brief = len(suites) >= _MANY_SUITES and not verbose
-        for own in voices:
-            yield heatmap(own.voices, most=_VOICES_SHOWN if brief else None)
+        for own in subgroups:
+            yield heatmap(own.subgroups, most=_SUBGROUPS_SHOWN if brief else None)
         yield harmful(
             losses(asked(record, one), most=SHOWN).worst,
             console=out,

@@ -62,7 +62,7 @@ def calibration(groups: Calibrations) -> Iterator[Text]:
 
 def _row(
     name: str,
-    wording: PromptRecord,
+    variant: PromptRecord,
     delta: float | None,
     p_adjusted: float | None,
     *,
@@ -70,12 +70,12 @@ def _row(
     width: int,
 ) -> Text:
     cells = [
-        (short(wording.pass_rate), ""),
-        (short(wording.score), ""),
+        (short(variant.pass_rate), ""),
+        (short(variant.score), ""),
         ("" if name == "original" else starred(signed(delta), p_adjusted), ""),
     ]
     line = Text(shortened(f"  {name}", room)).append_text(columns(cells, _WIDTHS))
-    causes = ", ".join(f"{count} {cause_words(cause)}" for cause, count in wording.causes.items())
+    causes = ", ".join(f"{count} {cause_words(cause)}" for cause, count in variant.causes.items())
     line.append(f"  {causes}" if causes else "", "dim")
     line.truncate(width, overflow="ellipsis")
     return line

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
+from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.proxies import ProxyFactory
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ _MAX_MESSAGE = 2_000
 _PIECE = 2**16
 _COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
 _THREAD_STACK = 2 * 2**20
+_SHARED = (list, dict, set, bytearray, deque)
+MAX_SHARED = 50
+MAX_SHARED_ITEMS = 10_000
+MAX_SHARED_BYTES = 256 * 2**10
+"""How many containers are shared with the check at once, and how large each may be."""
 
 
 class _UnbindableError(Exception):
@@ -82,6 +88,8 @@ class Guest:
         self.proxies = ProxyFactory(self.ask_check, self.objects.proxy_numbers)
         # Containers that are attributes of the check's objects: object, name, ours, as it was.
         self.borrowed: dict[tuple[int, str], tuple[Any, bytes]] = {}
+        # Containers of the program that the check got as attributes, as the check knows them.
+        self.shared: dict[int, bytes] = {}
         # Errors that an iterator raised behind items which were sent first.
         self.postponed: dict[int, BaseException] = {}
         self.tasks: Any = None
@@ -92,8 +100,8 @@ class Guest:
             "call": self.call,
             "method": self.method,
             "next": self.next,
-            "get": getattr,
-            "find": self.find,
+            "get": lambda target, name: self.share(name, getattr(target, name)),
+            "find": lambda name: self.share(name, self.find(name)),
             "entry": lambda: self.objects.get(wire.ENTRY_NUMBER),
             "set": setattr,
             "delete": delattr,
@@ -155,6 +163,37 @@ class Guest:
                 send(self.channel, encode(message, self.objects.send_value))
                 self.serve()
 
+    def share(self, name: str, value: Any) -> Any:
+        """Send a container that is an attribute with its number, unless it is large."""
+        if (type(value) not in _SHARED and not _is_array(value)) or name.startswith("__"):
+            return value
+        if len(value) > MAX_SHARED_ITEMS or len(self.shared) >= MAX_SHARED:
+            return value
+        try:
+            snapshot = _snapshot(value)
+        except wire.WireError:  # the answer will say so
+            return value
+        if len(snapshot) > MAX_SHARED_BYTES:
+            return value
+        number = self.objects.number(value)
+        self.shared[number] = snapshot
+        return wire.Built(wire.SHARED, (number, value))
+
+    def send_shared(self) -> None:
+        """Tell the check what its shared containers have become."""
+        changed = {}
+        for number, before in list(self.shared.items()):
+            value = self.objects.get(number)
+            try:
+                now = _snapshot(value)
+                if now != before and len(now) <= MAX_SHARED_BYTES:
+                    self.shared[number] = now
+                    changed[number] = value
+            except wire.WireError:
+                del self.shared[number]
+        if changed:
+            send(self.channel, encode(("update", changed), self.objects.send_value))
+
     # -- requests -------------------------------------------------------------------------------
 
     def serve(self) -> Any:
@@ -167,7 +206,11 @@ class Guest:
             if verb == "raise":
                 raise args[0]
             if verb == "release":
-                self.objects.release(args[0])
+                for number in self.objects.release(args[0]):
+                    self.shared.pop(number, None)
+            elif verb == "update":
+                number, value = args
+                self.shared[number] = _snapshot(merge(self.objects.get(number), value))
             else:
                 self.reply(verb, args)
 
@@ -177,10 +220,12 @@ class Guest:
             value = self.requests[verb](*args)
             self.flush()
             self.note_sockets()
+            self.send_shared()
             self.answer("result", value, self.changed)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             self.flush()
             self.note_sockets()
+            self.send_shared()
             self.report(error)
 
     def report(self, error: BaseException) -> None:
@@ -266,12 +311,18 @@ class Guest:
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
         before = _snapshot((args, kwargs)) if track else b""
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
         except TypeError as error:
             inner = error.__traceback__ and error.__traceback__.tb_next
             if inner is None and not _binds(function, args, kwargs):
                 raise _UnbindableError(error) from None
             raise
+        else:
+            if track and (type(result) in _SHARED or _is_array(result)):
+                for place, argument in enumerate(args):
+                    if argument is result:
+                        return wire.Built(wire.ARGUMENT, (place,))
+            return result
         finally:
             if track and _snapshot((args, kwargs)) != before:
                 self.changed = [
@@ -354,6 +405,10 @@ def _snapshot(value: Any) -> bytes:
         return marshal.dumps(value, 2)
     except ValueError:  # a Decimal, an object: nothing that marshal knows
         return encode(value, _identity)
+
+
+def _is_array(value: Any) -> bool:
+    return type(value).__module__ == "numpy" and bool(getattr(value, "shape", ()))
 
 
 def _identity(value: Any) -> wire.Built:

@@ -120,8 +120,15 @@ class Objects:
             return self.module.__dict__[self.entry_point]
         return self._by_number[number]
 
-    def release(self, released: list[list[int]]) -> None:
-        """Forget objects that the checker has let go, unless they were sent again meanwhile."""
+    def release(self, released: list[list[int]]) -> list[int]:
+        """Forget objects that the checker has let go, unless they were sent again meanwhile.
+
+        Returns
+        -------
+        list of int
+            The numbers of the forgotten ones.
+        """
+        forgotten = []
         for number, count in released:
             left = self._counts.get(number, 0) - count
             if left > 0:
@@ -129,6 +136,8 @@ class Objects:
             elif number in self._by_number:
                 del self._numbers[id(self._by_number.pop(number))]
                 del self._counts[number]
+                forgotten.append(number)
+        return forgotten
 
     # -- values for the checker -------------------------------------------------------------------
 
@@ -157,14 +166,15 @@ class Objects:
             array = numpy_parts(value)
             if array is not None:
                 return Built(wire.ARRAY, array)
-        number = self._number(value)
+        number = self.number(value)
         base, content = content_of(value, cls)
         described = self._class(cls)
         if base is None:
             return Built(wire.REFERENCE, (number, described))
         return Built(wire.REFERENCE, (number, described, content))
 
-    def _number(self, value: Any) -> int:
+    def number(self, value: Any) -> int:
+        """Return the number of an object that is about to be sent; it is kept until released."""
         number = self._numbers.get(id(value))
         if number is None:
             if len(self._by_number) >= _MAX_OBJECTS:
@@ -177,7 +187,7 @@ class Objects:
         return number
 
     def _class(self, cls: type) -> Built:
-        number = self._number(cls)
+        number = self.number(cls)
         if number in self._described:
             return Built(wire.CLASS, (number,))
         self._described.add(number)
@@ -195,7 +205,7 @@ class Objects:
         elif of_check is not None:
             number, described = -1, Built(wire.PROXY, (of_check,))
         else:
-            number, described = self._number(error), self._class(cls)
+            number, described = self.number(error), self._class(cls)
         attributes = dict(list(_attributes(error).items())[:_MAX_ATTRIBUTES])
         causes: list[Any] = [None, None]
         if depth < _MAX_CAUSES:

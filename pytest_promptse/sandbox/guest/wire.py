@@ -54,12 +54,15 @@ HASHING_SECONDS = 0.4
     CLASS,
     EXCEPTION,
     ARRAY,
-) = range(25)
+    SHARED,
+    ARGUMENT,
+) = range(27)
 """The operations.
 
 ``REFERENCE`` names an object of the program, ``PROXY`` an object of the check, ``CLASS`` describes
 a class of the program, ``NAMED`` names an object of the standard library, ``STANDARD`` is a value
-of the types in ``standard``, ``EXCEPTION`` an exception, ``ARRAY`` a numpy array or scalar.
+of the types in ``standard``, ``EXCEPTION`` an exception, ``ARRAY`` a numpy array or scalar,
+``SHARED`` a container and its number, ``ARGUMENT`` the place of an argument that is the result.
 """
 
 MODULE_NUMBER = -1

@@ -1,4 +1,4 @@
-"""The offline rewriter: the specification verbatim, the request re-voiced, the writer around it."""
+"""The offline rewriter: restyles the request, adds sentences and keeps the specification."""
 
 from pytest_promptse.variants.rules.rewriter import STANDS_FOR, VERSION, RulesRewriter
 

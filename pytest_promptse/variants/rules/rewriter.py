@@ -73,7 +73,7 @@ class RulesRewriter:
         return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
 
     @property
-    def voiced(self) -> bool:
+    def has_persona(self) -> bool:
         """Whether variants have an emotion and a persona."""
         return not self.control
 
@@ -113,7 +113,7 @@ class RulesRewriter:
                 yield draft
 
     def _standing_in(self, request: RewriteRequest, source: _Source, seed: int) -> Iterator[Draft]:
-        """Yield neutral drafts with the decisions of the voiced one, if that one is valid."""
+        """Yield neutral drafts with the decisions of the has_persona one, if that one is valid."""
         if self._composer(request, source, seed, "", seed).draft() is None:
             return
         for other in range(_STANDING_IN):

@@ -31,7 +31,7 @@ def parsed(page):
 
 
 def unpack(page):
-    packed = re.search(r'id="wordings">([^<]*)<', page)[1]
+    packed = re.search(r'id="variants">([^<]*)<', page)[1]
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
@@ -74,10 +74,10 @@ def test_ids_are_unique(parsed):
     assert len(ids) == len(set(ids))
 
 
-def test_every_wording_is_in_the_page_with_its_difference_and_samples(page):
+def test_every_variant_is_in_the_page_with_its_difference_and_samples(page):
     [*tasks] = unpack(page)
     assert len(tasks) == 16
-    original, first, _ = tasks[1]["wordings"]
+    original, first, _ = tasks[1]["variants"]
     assert original["id"] is None
     assert first["difference"][:2] == [[1, "Please"], [2, "Argh,"]]
     assert [sample[:2] for sample in first["samples"]] == [[6, None], [1, "wrong_answer"]]
@@ -121,7 +121,7 @@ def test_what_was_not_measured_is_a_dot(record):
 
 
 def test_a_run_of_nothing_but_errors_is_still_a_page(record):
-    bare = msgspec.structs.replace(record, suites=[], tasks=[], voices=[])
+    bare = msgspec.structs.replace(record, suites=[], tasks=[], subgroups=[])
     assert "Stability across variants" in Page(html.render(bare)).text
 
 

@@ -39,16 +39,16 @@ def section(text: str, heading: str) -> list[str]:
 
 def test_the_summary_of_nine_suites_fits_on_a_screen(record):
     worst, fine = record.suites
-    voices = replace(
-        record.voices[0],
-        voices=[
-            replace(voice, value=f"{voice.value}{n}")
-            for voice in record.voices[0].voices
+    subgroups = replace(
+        record.subgroups[0],
+        subgroups=[
+            replace(subgroup, value=f"{subgroup.value}{n}")
+            for subgroup in record.subgroups[0].subgroups
             for n in range(4)
         ],
     )
     suites = [worst, *(replace(fine, id=f"sub/test_slug.py::test_{n}") for n in range(8))]
-    many = replace(record, suites=suites, voices=[voices])
+    many = replace(record, suites=suites, subgroups=[subgroups])
     lines = shown(many, width=80).splitlines()
     assert len(lines) <= 36
     assert "-v shows every variant with its changes, and all emotions and personas" in lines
@@ -56,8 +56,8 @@ def test_the_summary_of_nine_suites_fits_on_a_screen(record):
     assert "run just these again" in shown(many, width=80, verbosity=1)
 
 
-def test_wordings_that_were_not_needed_do_not_count_as_missing(record):
-    ends = {"look": 1, "looks": 2, "decided": True, "n_wordings": 4, "most": 128}
+def test_variants_that_were_not_needed_do_not_count_as_missing(record):
+    ends = {"look": 1, "looks": 2, "decided": True, "n_variants": 4, "most": 128}
     stopped = one(record, n_measured=4, rounds=RoundsRecord(**ends, completions=56))
     text = shown(stopped)
     assert "4 of at most 6 variants" in text
@@ -136,7 +136,7 @@ def test_quiet_is_one_line_per_suite(record):
     ]
 
 
-def test_verbose_shows_every_wording_and_the_secondary_columns(record):
+def test_verbose_shows_every_variant_and_the_secondary_columns(record):
     text = shown(record, verbosity=1)
     rows = section(text, "variants")
     assert [row.split()[0] for row in rows[2:]] == [
@@ -164,7 +164,7 @@ def test_where_maps_emotions_by_distance_worst_first_with_the_margins_beside(rec
     assert calm.split() == ["calm", "0.00", "senior", "−0.02"]  # noqa: RUF001
 
 
-def test_the_three_most_harmful_wordings_are_shown_worst_first(record):
+def test_the_three_most_harmful_variants_are_shown_worst_first(record):
     lines = section(shown(record), "most harmful")
     assert re.findall(r"d0\.3-tired-(\w)", "\n".join(lines)) == ["b", "d", "e"]
     assert lines[1].endswith("1.00 → 0.10  p 0.020")
@@ -206,7 +206,7 @@ def test_a_shell_joins_what_was_broken_to_fit(tmp_path):
     assert done.stdout.splitlines() == [*["--a", "b c"] * 12, node, node]
 
 
-def test_where_only_single_wordings_ran_they_are_what_is_shown(record):
+def test_where_only_single_variants_ran_they_are_what_is_shown(record):
     text = shown(one(record, pass_at_1=None, auc_e=None, ci95=None, n_measured=1))
     assert "d0.3-tired-b" in text
     assert "AUC-E" not in text

@@ -41,7 +41,7 @@ filters?.addEventListener("submit", (event) => event.preventDefault());
 let unpacked;
 async function tasks() {
   unpacked ??= (async () => {
-    const packed = document.getElementById("wordings").textContent;
+    const packed = document.getElementById("variants").textContent;
     const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return JSON.parse(await new Response(stream).text());
@@ -50,7 +50,7 @@ async function tasks() {
 }
 
 function difference(stretches) {
-  const shown = make("p", { className: "wording" });
+  const shown = make("p", { className: "variant" });
   for (const [kind, text] of stretches) {
     shown.append(kind === 0 ? text : make(kind === 1 ? "del" : "ins", {}, text));
   }
@@ -67,30 +67,30 @@ function sample([n, cause, detail, key], task, total) {
   return shown;
 }
 
-function opened(wording, task) {
-  const parts = [difference(wording.difference)];
+function opened(variant, task) {
+  const parts = [difference(variant.difference)];
   const facts = [];
-  if (wording.measured !== null) facts.push(`measured distance ${figure(wording.measured, 3)}`);
-  if (wording.added !== null) facts.push(`${figure(100 * wording.added, 0)} % of its words added`);
-  if (wording.length !== null) facts.push(`${figure(wording.length, 2)} times as long`);
-  if (wording.score !== null) facts.push(`score ${figure(wording.score, 3)}`);
-  if (wording.excess !== null) facts.push(`excess ${signed(wording.excess)}`);
-  if (wording.p !== null) facts.push(`p ${figure(wording.p, 3)}`);
-  if (wording.ess !== null) facts.push(`effective samples ${figure(wording.ess, 1)}`);
-  if (wording.rewriter) facts.push(`by ${wording.rewriter}`);
+  if (variant.measured !== null) facts.push(`measured distance ${figure(variant.measured, 3)}`);
+  if (variant.added !== null) facts.push(`${figure(100 * variant.added, 0)} % of its words added`);
+  if (variant.length !== null) facts.push(`${figure(variant.length, 2)} times as long`);
+  if (variant.score !== null) facts.push(`score ${figure(variant.score, 3)}`);
+  if (variant.excess !== null) facts.push(`excess ${signed(variant.excess)}`);
+  if (variant.p !== null) facts.push(`p ${figure(variant.p, 3)}`);
+  if (variant.ess !== null) facts.push(`effective samples ${figure(variant.ess, 1)}`);
+  if (variant.rewriter) facts.push(`by ${variant.rewriter}`);
   parts.push(make("p", { className: "facts" }, ...facts.map((fact) => make("span", {}, fact))));
-  const cues = Object.entries(wording.cues);
+  const cues = Object.entries(variant.cues);
   if (cues.length) {
     parts.push(make("p", { className: "muted" },
       `Cues: ${cues.map(([name, text]) => `${name} “${text}”`).join(", ")}`));
   }
-  parts.push(...wording.samples.map((one) => sample(one, task, wording.n)));
-  const told = wording.samples.reduce((sum, [n]) => sum + n, 0);
-  if (told < wording.n) {
+  parts.push(...variant.samples.map((one) => sample(one, task, variant.n)));
+  const told = variant.samples.reduce((sum, [n]) => sum + n, 0);
+  if (told < variant.n) {
     parts.push(make("p", { className: "muted" },
-      `${wording.n - told} more of ${wording.n} samples are not kept in this file.`));
-    const known = new Set(wording.samples.map(([, cause]) => cause));
-    for (const [cause, detail] of Object.entries(wording.details)) {
+      `${variant.n - told} more of ${variant.n} samples are not kept in this file.`));
+    const known = new Set(variant.samples.map(([, cause]) => cause));
+    for (const [cause, detail] of Object.entries(variant.details)) {
       if (!known.has(cause)) parts.push(make("pre", { className: "detail" }, `${words(cause)}: ${detail}`));
     }
   }
@@ -98,26 +98,26 @@ function opened(wording, task) {
 }
 
 // Change of the pass rate from the original prompt, if that was measured.
-function change(wording, task) {
-  const [original] = task.wordings;
-  return original.id === null && wording !== original ? wording.rate - original.rate : null;
+function change(variant, task) {
+  const [original] = task.variants;
+  return original.id === null && variant !== original ? variant.rate - original.rate : null;
 }
 
-function row(wording, number, task) {
-  const what = wording.id === null ? "Original prompt"
-    : [wording.emotion, wording.personality?.replaceAll(".", " · ")].filter(Boolean).join(", ")
-      || wording.id;
-  const changed = change(wording, task);
-  const passed = Math.round(wording.rate * wording.n);
+function row(variant, number, task) {
+  const what = variant.id === null ? "Original prompt"
+    : [variant.emotion, variant.personality?.replaceAll(".", " · ")].filter(Boolean).join(", ")
+      || variant.id;
+  const changed = change(variant, task);
+  const passed = Math.round(variant.rate * variant.n);
   const summary = make("summary", {},
-    make("span", { className: "n distance" }, wording.distance === null ? "" : String(wording.distance)),
-    make("span", { className: "voice" }, what),
-    make("span", { className: "n" }, `${passed}/${wording.n}`),
+    make("span", { className: "n distance" }, variant.distance === null ? "" : String(variant.distance)),
+    make("span", { className: "name" }, what),
+    make("span", { className: "n" }, `${passed}/${variant.n}`),
     make("span", { className: changed < 0 ? "n loss" : "n" },
-      wording.id === null ? "" : signed(changed)));
-  const details = make("details", { id: `wording-${number}` }, summary);
+      variant.id === null ? "" : signed(changed)));
+  const details = make("details", { id: `variant-${number}` }, summary);
   details.addEventListener("toggle", () => {
-    if (details.open && details.childElementCount === 1) details.append(...opened(wording, task));
+    if (details.open && details.childElementCount === 1) details.append(...opened(variant, task));
   });
   return details;
 }
@@ -128,12 +128,12 @@ async function show(place, number) {
   const task = (await tasks())[place];
   if (!task) return;
   document.getElementById("task-title").textContent = task.id;
-  const rows = task.wordings.map((wording, index) => row(wording, index, task));
+  const rows = task.variants.map((variant, index) => row(variant, index, task));
   const where = [task.suite, task.model, task.template].filter(Boolean);
-  const list = make("div", { className: "wordings" }, ...rows);
+  const list = make("div", { className: "variants" }, ...rows);
   const worstFirst = make("input", { type: "checkbox" });
   worstFirst.addEventListener("change", () => {
-    const changed = (index) => change(task.wordings[index], task) ?? 0;
+    const changed = (index) => change(task.variants[index], task) ?? 0;
     const order = [...rows.keys()];
     if (worstFirst.checked) order.sort((a, b) => changed(a) - changed(b));
     list.append(...order.map((index) => rows[index]));
@@ -142,7 +142,7 @@ async function show(place, number) {
     make("p", { className: "facts" }, ...where.map((part) => make("span", {}, part))),
     make("label", { className: "check" }, worstFirst, " most harmful first"),
     make("div", { className: "heads", ariaHidden: "true" },
-      ...["distance", "voice", "passed", "change"].map((head) => make("span", {}, head))),
+      ...["distance", "variant", "passed", "change"].map((head) => make("span", {}, head))),
     list);
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
@@ -157,7 +157,7 @@ async function show(place, number) {
 
 function follow() {
   const wanted = new URLSearchParams(location.hash.slice(1));
-  if (wanted.has("task")) show(Number(wanted.get("task")), Number(wanted.get("wording") ?? NaN));
+  if (wanted.has("task")) show(Number(wanted.get("task")), Number(wanted.get("variant") ?? NaN));
   else if (dialog.open) dialog.close();
 }
 

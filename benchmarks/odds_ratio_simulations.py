@@ -1,0 +1,127 @@
+"""How often the interval of the odds ratio misses a truth that is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+from simulated_models import DISTANCES, Sampling
+
+from pytest_promptse.scoring.intervals import generator
+from pytest_promptse.scoring.odds_ratio import count, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_promptse.scoring.samples import Floats, Ints
+
+# The mean effect of a variant in logits, an odds ratio of 0.67; originals are solved at 1.5 logits
+# (a rate of 0.82) on average, and variants of a task differ by 0.4 logits.
+_EFFECT, _LEVEL, _DIFFICULTY, _VARIANT = -0.4, 1.5, 1.5, 0.4
+
+
+def _catastrophic(n: int, rng: np.random.Generator) -> Floats:
+    return np.where(rng.random(n) < 0.05, -5.7, 0.3)  # noqa: PLR2004 - a share
+
+
+# How tasks differ from the mean effect; each has mean 0.
+SENSITIVITIES: dict[str, Callable[[int, np.random.Generator], Floats]] = {
+    "all alike": lambda n, _: np.zeros(n),
+    "normal, sd 0.7": lambda n, rng: 0.7 * rng.normal(size=n),
+    "Student with 3 degrees": lambda n, rng: 0.5 * rng.standard_t(3, n),
+    "two groups at ±1": lambda n, rng: rng.choice((-1.0, 1.0), n),
+    "skewed, exponential": lambda n, rng: 0.8 * (1.0 - rng.standard_exponential(n)),
+    "5 % lose 6 logits": _catastrophic,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OddsRatioMisses:
+    """Shares of suites in which the interval lies wholly below or above the true odds ratio.
+
+    A gate whose threshold is the truth fails falsely in the first. It would pass falsely in the
+    second, if it did not take into account tasks not seen as well. ``mean`` is that of the log.
+    """
+
+    below: float
+    above: float
+    mean: float
+
+
+def _counts(name: str, n: int, plan: Sampling, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return passes and samples of the prompts of n tasks, each of shape (n, 1 + J)."""
+    n_variants = len(DISTANCES) * plan.variants
+    base = _LEVEL + _DIFFICULTY * rng.normal(size=n)
+    shift = _EFFECT + SENSITIVITIES[name](n, rng)
+    own = _VARIANT * rng.normal(size=(n, n_variants))
+    rates = expit(np.column_stack([base, (base + shift)[:, None] + own]))
+    sizes = np.array([plan.original_samples] + [plan.samples] * n_variants)
+    return rng.binomial(sizes, rates), np.broadcast_to(sizes, rates.shape)
+
+
+def odds_ratio_misses(
+    name: str, n: int, plan: Sampling, *, suites: int, seed: int
+) -> OddsRatioMisses:
+    """Fit the model to suites of n tasks."""
+    rng = generator(seed, "odds ratio", name, str(n), plan.name)
+    below = above = 0
+    logs = []
+    for _ in range(suites):
+        passes, samples = _counts(name, n, plan, rng)
+        prompts = [list(zip(*pair, strict=True)) for pair in zip(passes, samples, strict=True)]
+        found = estimate(count(prompts, emotions=None))
+        if found.value is None or found.ci95 is None:
+            raise SystemExit("a suite without an odds ratio")
+        logs.append(math.log(found.value))
+        below += found.ci95[1] < math.exp(_EFFECT)
+        above += found.ci95[0] > math.exp(_EFFECT)
+    return OddsRatioMisses(below=below / suites, above=above / suites, mean=float(np.mean(logs)))
+
+
+def library_misses(name: str, n: int, plan: Sampling, *, suites: int, seed: int) -> OddsRatioMisses:
+    """Fit the same model by variational Bayes, as statsmodels offers it.
+
+    ``BinomialBayesMixedGLM.fit_vb``, with its posterior's mean plus and minus 1.96 standard
+    deviations.
+    """
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - only here
+    from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM  # noqa: PLC0415
+
+    rng = generator(seed, "odds ratio", name, str(n), plan.name)
+    below = above = 0
+    values = []
+    for _ in range(suites):
+        passes, samples = _counts(name, n, plan, rng)
+        prompt = np.repeat(np.arange(passes.size), samples.ravel())
+        outcome = np.concatenate(
+            [np.arange(m) < k for k, m in zip(passes.ravel(), samples.ravel(), strict=True)]
+        ).astype(float)
+        task, column = np.divmod(prompt, passes.shape[1])
+        variant = (column > 0).astype(float)
+        rows = np.arange(prompt.size)
+
+        def columns(values: Floats, at: Ints, rows: Ints = rows) -> csr_matrix:
+            return csr_matrix((values, (rows, at)))
+
+        parts = [
+            columns(np.ones(rows.size), task),
+            columns(variant, task),
+            columns(variant, prompt),
+        ]
+        model = BinomialBayesMixedGLM(
+            outcome,
+            np.column_stack([np.ones(rows.size), variant]),
+            csr_matrix(np.hstack([part.toarray() for part in parts])),
+            np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts]),
+            vcp_p=1.0,
+            fe_p=10.0,
+        )
+        found = model.fit_vb()
+        middle, half = float(found.fe_mean[1]), 1.96 * float(found.fe_sd[1])
+        values.append(middle)
+        below += middle + half < _EFFECT
+        above += middle - half > _EFFECT
+    return OddsRatioMisses(below=below / suites, above=above / suites, mean=float(np.mean(values)))

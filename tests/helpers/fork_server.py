@@ -1,0 +1,323 @@
+"""Start Python programs by forking a process that has imported what most of them import.
+
+Half of the time of a nested pytest run goes into importing pytest, numpy, scipy and the like. The
+fork server imports them once. For each program it forks a child, which takes over the program's
+arguments, folder, environment and standard streams and then runs it as the interpreter would. The
+child shares no state with other programs, and it ends as an interpreter ends.
+
+The server has one thread. It ends when the process that started it has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib.util
+import json
+import os
+import runpy
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import pytest
+from fork_client import SIZE, receive, receive_number, request, send_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# What a run of the plugin and the command line import, beside pytest and its plugins.
+PRELOADED = (
+    *("http.client", "pyseccomp", "sqlite3", "unittest.mock", "xml.etree.ElementTree"),
+    *("pytest_promptse.cli.main", "pytest_promptse.config.settings"),
+    *("pytest_promptse.models.reference", "pytest_promptse.plugin.collection"),
+    *("pytest_promptse.plugin.session", "pytest_promptse.reports.terminal.summary"),
+    *("pytest_promptse.run.gates", "pytest_promptse.run.record_builder"),
+)
+
+
+class ForkedProgram:
+    """A program that the fork server has started.
+
+    Has the part of :class:`subprocess.Popen` that pytester uses.
+    """
+
+    stdin = None
+
+    def __init__(self, connection: socket.socket, command: Sequence[str]) -> None:
+        self._connection = connection
+        self._command = command
+        self.pid = receive_number(connection)
+        self.returncode: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status, negative for a signal.
+
+        Raises
+        ------
+        subprocess.TimeoutExpired
+            The program still runs after `timeout` seconds.
+        """
+        if self.returncode is None:
+            self._connection.settimeout(timeout)
+            try:
+                self.returncode = receive_number(self._connection)
+            except TimeoutError:
+                raise subprocess.TimeoutExpired(self._command, timeout or 0.0) from None
+            self._connection.close()
+        return self.returncode
+
+    def kill(self) -> None:
+        """End the program at once."""
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, 9)
+
+
+class ForkServer:
+    """The process that programs are forked from, started with the first of them."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="forks-")
+        self._address = str(Path(self._folder.name, "socket"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self._env = dict(os.environ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.wait()
+        self._folder.cleanup()
+
+    @property
+    def address(self) -> str:
+        """The path of the server's socket; the server runs from the first use on."""
+        if self._process is None:
+            self._process = self._started()
+        return self._address
+
+    def can_run(self, command: Sequence[str], env: dict[str, str]) -> bool:
+        """Return whether a forked child runs `command` as a new interpreter would."""
+        same = _interpreter_settings(env) == _interpreter_settings(self._env)
+        return same and is_python(command)
+
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: dict[str, str],
+        streams: tuple[int, int, int],
+    ) -> ForkedProgram:
+        """Start a program.
+
+        Parameters
+        ----------
+        command
+            ``python -m module …``, ``python -c code …``, ``python file …`` or a Python script
+            with its arguments.
+        cwd, env
+            Its working folder and its whole environment.
+        streams
+            File descriptors for standard input, output and error.
+        """
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self.address)
+        request(connection, command, cwd=cwd, env=env, streams=streams)
+        return ForkedProgram(connection, command)
+
+    def run(
+        self, command: Sequence[str], *, cwd: str, env: dict[str, str], timeout: float = 240
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end and return its output."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+            with Path(os.devnull).open("rb") as nothing:
+                streams = (nothing.fileno(), out.fileno(), error.fileno())
+                program = self.start(command, cwd=cwd, env=env, streams=streams)
+            try:
+                status = program.wait(timeout)
+            except BaseException:
+                program.kill()
+                raise
+            texts = []
+            for file in (out, error):
+                file.seek(0)
+                texts.append(file.read().decode())
+        return subprocess.CompletedProcess(command, status, *texts)
+
+    def write_command(self, folder: Path, name: str) -> None:
+        """Write a command for shells into `folder`: it has the installed script `name` forked."""
+        installed = str(Path(sys.executable).with_name(name))
+        file = folder / name
+        file.write_text(
+            # Without site-packages: it imports nothing that is not in the standard library.
+            f"#!{sys.executable} -IS\n"
+            f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+            "from fork_client import run\n"
+            f"run({self.address!r}, [{installed!r}, *sys.argv[1:]])\n"
+        )
+        file.chmod(0o755)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        env = {name: value for name, value in self._env.items() if name not in _NOT_THE_SERVERS}
+        # A process with more threads cannot be forked safely.
+        env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        command = (sys.executable, __file__, self._address)
+        process = subprocess.Popen(
+            command, env=env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        with process.stdout:
+            if process.stdout.readline() != b"ready\n":
+                raise RuntimeError("the fork server did not start")
+        return process
+
+
+# Coverage starts in the children, with the environment of each.
+_NOT_THE_SERVERS = ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START", "PYTHONPATH")
+
+
+def is_python(command: Sequence[str]) -> bool:
+    """Return whether a command runs this interpreter, without options of its own."""
+    if command[0] == sys.executable:
+        return len(command) > 1 and (
+            not command[1].startswith("-") or command[1][:2] in ("-m", "-c")
+        )
+    script = Path(command[0])
+    if script.parent != Path(sys.executable).parent or not script.is_file():
+        return False
+    with script.open("rb") as file:
+        return file.readline(2000).startswith(b"#!" + os.fsencode(script.parent) + b"/python")
+
+
+def _interpreter_settings(env: dict[str, str]) -> dict[str, str]:
+    """Return what an interpreter reads when it starts, except its path."""
+    return {
+        name: value
+        for name, value in env.items()
+        if name.startswith(("PYTHON", "LC_", "LANG")) and name != "PYTHONPATH"
+    }
+
+
+def serve(address: str) -> None:
+    """Fork a child for every request until standard input ends.
+
+    Returns in the server when its work is done. In a child it ends with :exc:`SystemExit`, as
+    programs do.
+    """
+    _preload()
+    with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as selector:
+        listening.bind(address)
+        listening.listen()
+        selector.register(sys.stdin, selectors.EVENT_READ)
+        selector.register(listening, selectors.EVENT_READ)
+        os.write(1, b"ready\n")
+        os.dup2(2, 1)
+        # What was imported is no garbage: children need not look through it.
+        gc.collect()
+        gc.freeze()
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is sys.stdin:
+                    return
+                if key.fileobj is not listening:
+                    _report_the_end(selector, key)
+                    continue
+                connection, _ = listening.accept()
+                wanted, streams = _request_from(connection)
+                pid = os.fork()
+                if pid == 0:
+                    break
+                for stream in streams:
+                    os.close(stream)
+                send_number(connection, pid)
+                ended = os.pidfd_open(pid)
+                selector.register(ended, selectors.EVENT_READ, (pid, connection))
+            else:
+                continue
+            break
+        # In the child.
+        for key in selector.get_map().values():
+            if key.data is not None:
+                os.close(key.fd)
+                key.data[1].close()
+        connection.close()
+    _become(wanted, streams)
+
+
+class _Importer:
+    """Plugin that imports while pytest rewrites assertions, as it does in the children."""
+
+    def pytest_collection(self) -> bool:
+        for name in PRELOADED:
+            importlib.import_module(name)
+        if importlib.util.find_spec("coverage"):
+            importlib.import_module("coverage")
+        return True
+
+
+def _preload() -> None:
+    with tempfile.TemporaryDirectory() as folder, Path(os.devnull).open("w") as nothing:
+        Path(folder, "pytest.ini").write_text("[pytest]\n")
+        with contextlib.redirect_stdout(nothing):
+            pytest.main(["--rootdir", folder, folder], plugins=[_Importer()])
+
+
+def _report_the_end(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    pid, connection = key.data
+    selector.unregister(key.fileobj)
+    os.close(key.fd)
+    _, status = os.waitpid(pid, 0)
+    # Whoever wanted the program may be gone.
+    with connection, contextlib.suppress(BrokenPipeError):
+        send_number(connection, os.waitstatus_to_exitcode(status))
+
+
+def _request_from(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    header, streams, _, _ = socket.recv_fds(connection, SIZE.size, 3)
+    [size] = SIZE.unpack(header)
+    return json.loads(receive(connection, size)), streams
+
+
+def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
+    """Run the program that was requested in this process."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(wanted["env"])
+    os.chdir(wanted["cwd"])
+    if "COVERAGE_PROCESS_CONFIG" in os.environ:
+        # As coverage does in new interpreters.
+        importlib.import_module("coverage").process_startup()
+    command = wanted["command"]
+    given = command[1:] if command[0] == sys.executable else command
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[1:1] = [path for path in paths if path]
+    option, rest = given[0][:2], given[1:]
+    if option in ("-m", "-c"):
+        value, rest = (given[0][2:], rest) if given[0][2:] else (rest[0], rest[1:])
+        sys.argv = [option, *rest]
+        if option == "-m":
+            sys.path[0] = str(Path.cwd())
+            runpy.run_module(value, run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0] = ""
+            exec(compile(value, "<string>", "exec"), {"__name__": "__main__"})
+    else:
+        sys.argv = given
+        sys.path[0] = str(Path(given[0]).resolve().parent)
+        runpy.run_path(given[0], run_name="__main__")
+    sys.exit()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
