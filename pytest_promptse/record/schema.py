@@ -397,7 +397,8 @@ class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of the run.
 
-    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored.
+    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored, and
+    ``batch_cost`` what those cost that came from batches with a price.
     """
 
     requests: int
@@ -406,6 +407,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None
     cached: int
     oldest: str | msgspec.UnsetType = msgspec.UNSET
+    batch_cost: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -282,6 +282,7 @@ def _joined_rewriting(
 def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
     costs = [cost for cost in (ours.cost, theirs.cost) if cost is not None]
     times = [each.oldest for each in (ours, theirs) if each.oldest is not msgspec.UNSET]
+    batches = [each.batch_cost for each in (ours, theirs) if each.batch_cost is not msgspec.UNSET]
     return UsageRecord(
         requests=ours.requests + theirs.requests,
         prompt_tokens=ours.prompt_tokens + theirs.prompt_tokens,
@@ -289,6 +290,7 @@ def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
         cost=sum(costs) if costs else None,
         cached=ours.cached + theirs.cached,
         oldest=min(times) if times else msgspec.UNSET,
+        batch_cost=sum(batches) if batches else msgspec.UNSET,
     )
 
 

@@ -147,6 +147,8 @@ def build_record(
     oldest: str | msgspec.UnsetType = msgspec.UNSET
     if cached and times:
         oldest = datetime.fromtimestamp(min(times), UTC).isoformat(timespec="seconds")
+    costs = [row.batch_cost for row in run_log.rows(CachedRow) if row.batch_cost is not None]
+    batch_cost = max(costs) if cached and costs else msgspec.UNSET
     price = facts.settings.price
     head = Record(
         schema=SCHEMA,
@@ -160,7 +162,9 @@ def build_record(
         models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
         suites=[],
         tasks=[],
-        usage=replace(_usage(facts.usage, cached=cached, price=price), oldest=oldest),
+        usage=replace(
+            _usage(facts.usage, cached=cached, price=price), oldest=oldest, batch_cost=batch_cost
+        ),
         rewriting=_rewriting(run_log),
         errors=[],
         emotions={

@@ -360,6 +360,7 @@ class PromptseRun:
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
         oldest = self.store.oldest(keys, since=self._since)
+        batch_cost = self.store.batch_cost(keys)
         self._sampler = Sampler(
             self.store,
             [
@@ -382,7 +383,9 @@ class PromptseRun:
         )
         self._sampler.start()
         cached = self._sampler.progress().cached
-        self.run_log.add(CachedRow(process=os.getpid(), cached=cached, oldest=oldest))
+        self.run_log.add(
+            CachedRow(process=os.getpid(), cached=cached, oldest=oldest, batch_cost=batch_cost)
+        )
 
     def measure(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf

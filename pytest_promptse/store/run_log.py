@@ -285,12 +285,14 @@ class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
 class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
     """How many samples of the plan were in the store when a process started.
 
-    ``oldest`` is when the first of them was stored, in seconds since 1970.
+    ``oldest`` is when the first of them was stored, in seconds since 1970. ``batch_cost`` is what
+    those cost that came from batches.
     """
 
     process: int
     cached: int
     oldest: float | None = None
+    batch_cost: float | None = None
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, shortened
+from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, points, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -137,7 +137,7 @@ def _manipulation(found: ManipulationRecord, *, verbose: bool) -> Iterator[Text]
 def _shift_cell(shift: AffectShiftRecord | None) -> str:
     if shift is None or shift.positive.delta is None or shift.negative.delta is None:
         return NOT_MEASURED
-    return f"{shift.positive.delta:+.1f} / {shift.negative.delta:+.1f}"
+    return f"{points(shift.positive.delta)} / {points(shift.negative.delta)}"
 
 
 def _shift_interval(shift: AffectShiftRecord | None) -> str:
@@ -232,8 +232,8 @@ def _right(text: str) -> str:
 def _cell(change: ChangeRecord | None) -> str:
     if change is None or change.delta is None:
         return NOT_MEASURED
-    human = "" if change.human is None else f" ({change.human.delta:+.1f})"
-    return f"{ARROWS[change.arrow]} {round(change.delta, 9):+.1f}{human}"
+    human = "" if change.human is None else f" ({points(change.human.delta)})"
+    return f"{ARROWS[change.arrow]} {points(change.delta)}{human}"
 
 
 def _gates(gates: Sequence[BoundsRecord], *, failed_only: bool = False) -> Iterator[Text]:
