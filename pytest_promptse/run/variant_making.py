@@ -15,9 +15,11 @@ from pytest_promptse import variants as variants_package
 from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import PromptseError, VariantError
 from pytest_promptse.models.base import Prompt
-from pytest_promptse.run.model_variants import Rewrite, rewrites
+from pytest_promptse.run.model_variants import DoubtedText, PendingText, rewrites
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import check_frozen, frozen
+from pytest_promptse.variants.entailment import SOFT_RULES, EntailmentJudge
+from pytest_promptse.variants.files import folder_of
 from pytest_promptse.variants.generate import generate, measured, outlines
 from pytest_promptse.variants.length_control import length_matched
 from pytest_promptse.variants.library import Library
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.config.settings import Settings
+    from pytest_promptse.models.base import Backend
     from pytest_promptse.store.store import Store
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
@@ -56,7 +59,7 @@ class VariantPrompt:
     task_text
         The task as the prompt words it.
     pending
-        The texts that a model has still to write; None if there are none. Until they are written,
+        The texts that a model has still to write or to judge; None if there are none. Until then,
         variant and prompt have the original's text.
     """
 
@@ -78,7 +81,7 @@ class PendingTexts:
         Returns the prompt, given the variants with their texts in the order of `rewrites`.
     """
 
-    rewrites: tuple[Rewrite, ...]
+    rewrites: tuple[PendingText, ...]
     finish: Callable[[Sequence[Variant]], VariantPrompt]
 
 
@@ -110,7 +113,7 @@ class _PendingControl:
     variant.
     """
 
-    rewrite: Rewrite
+    rewrite: PendingText
     variant: Variant
     match: Callable[[Variant], Variant]
 
@@ -142,7 +145,7 @@ class TaskVariants:
         return self.make()
 
 
-_MadeVariant: TypeAlias = Variant | Rewrite | _PendingControl
+_MadeVariant: TypeAlias = Variant | PendingText | _PendingControl
 """A variant, or one whose text a model has still to write."""
 
 
@@ -169,6 +172,8 @@ class VariantMaker:
         Settings of the run. They name the folder of frozen variants and the user's own library.
     create_rewriter
         Returns the rewriter of a name, given the library.
+    create_backend
+        Returns the backend of a ``BACKEND:NAME``.
     store
         Returns the store, which keeps the variants that the package's own rewriters made.
     """
@@ -177,12 +182,15 @@ class VariantMaker:
         self,
         root: Path,
         settings: Settings,
+        *,
         create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
+        create_backend: Callable[[str], Backend],
         store: Callable[[], Store],
     ) -> None:
         self._root = root
         self._settings = settings
         self._create_rewriter = create_rewriter
+        self._create_backend = create_backend
         self._store = store
         self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
 
@@ -192,16 +200,26 @@ class VariantMaker:
         own = self._settings.library_dir
         return Library.load(self._root / own if own else None)
 
+    @cached_property
+    def entailment(self) -> EntailmentJudge | None:
+        """The model that is asked about texts in doubt, if the settings name one."""
+        spec = self._settings.judge
+        if spec is None:
+            return None
+        return EntailmentJudge(self._create_backend(spec), library=self.library)
+
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that write variants, as ``BACKEND:NAME``."""
+        """The models that write or judge variants, as ``BACKEND:NAME``."""
         written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
-        return tuple(each.spec for each in written)
+        judges = [self._settings.judge] if self._settings.judge else []
+        return (*(each.spec for each in written), *judges)
 
     def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
         """Plan the variants of a task, without the original.
 
-        A variant that a model is to write is a `Rewrite`: its text comes while the run samples.
+        A variant that a model is to write or to judge is a `PendingText`: its text is certain only
+        while the run samples.
 
         Parameters
         ----------
@@ -308,14 +326,16 @@ class VariantMaker:
         )
         known = [each for each in variants.made if isinstance(each, Variant)]
         if len(known) < len(variants.made):
+            matched = iter(match(known))
             return [
                 _PendingControl(
                     rewrite=each,
                     variant=_control_outline(each.variant, settings),
                     match=lambda written: match([written])[0],
                 )
+                if isinstance(each, PendingText)
+                else next(matched)
                 for each in variants.made
-                if isinstance(each, Rewrite)
             ]
         identity = [
             settings.control,
@@ -331,9 +351,22 @@ class VariantMaker:
     def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> TaskVariants:
         found = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
 
-        def checked() -> Sequence[Variant]:
-            check_frozen(folder, task, found, self.library)
-            return found
+        def checked() -> Sequence[Variant | PendingText]:
+            judge = self.entailment
+            soft = SOFT_RULES if judge else frozenset()
+            doubts = check_frozen(folder, task, found, self.library, soft=soft)
+            return tuple(
+                DoubtedText(
+                    task=task,
+                    variant=variant,
+                    entailment=judge,
+                    findings=doubts[variant.id],
+                    place=str(folder_of(folder, task.id)),
+                )
+                if variant.id in doubts
+                else variant
+                for variant in found
+            )
 
         return TaskVariants(outlines=found, make=checked)
 
@@ -368,14 +401,14 @@ class VariantMaker:
         settings: Settings,
         view: View | None,
         drawn: _Drawn,
-    ) -> Sequence[Variant | Rewrite]:
+    ) -> Sequence[Variant | PendingText]:
         """Make variants, or read them from the store if the package's own rewriters made them.
 
         They are made again if the code of the package or the library has changed.
         """
         also = view.findings if view else _no_findings
         if isinstance(rewriter, LlmRewriter):
-            return rewrites(task, rewriter, **drawn, also=also)
+            return rewrites(task, rewriter, **drawn, also=also, entailment=self.entailment)
         if rewriter.name not in REWRITERS:
             # Nothing is known of the code of other packages' rewriters, so nothing is kept.
             try:
@@ -479,12 +512,12 @@ def _with_template_variant(
     return _with_template(task, inner, view, reworded.made[place])
 
 
-def _rewrite_of(pending: Rewrite | _PendingControl) -> Rewrite:
+def _rewrite_of(pending: PendingText | _PendingControl) -> PendingText:
     """Return the text that a variant waits for; a control variant waits for that beside it."""
     return pending.rewrite if isinstance(pending, _PendingControl) else pending
 
 
-def _written(pending: Rewrite | _PendingControl, text: Variant) -> Variant:
+def _written(pending: PendingText | _PendingControl, text: Variant) -> Variant:
     return pending.match(text) if isinstance(pending, _PendingControl) else text
 
 
@@ -519,7 +552,7 @@ def _with_template(
     def unwritten(each: _MadeVariant) -> Variant:
         if isinstance(each, Variant):
             return each
-        return replace(each.variant, text=_rewrite_of(each).request.task.prompt)
+        return replace(each.variant, text=_rewrite_of(each).task.prompt)
 
     pending = tuple(
         _rewrite_of(each) for each in (of_task, of_template) if not isinstance(each, Variant)
