@@ -196,8 +196,11 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
     maker = VariantMaker(
         tmp_path,
         chosen,
-        lambda name, library: create_rewriter(name, backend=lambda _: Model(), library=library),
-        lambda: None,
+        create_rewriter=lambda name, library: create_rewriter(
+            name, backend=lambda _: Model(), library=library
+        ),
+        create_backend=lambda _: Model(),
+        store=lambda: None,
     )
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     variants = [each.make() for each in planned if not each.control][1:]
@@ -236,8 +239,11 @@ def test_controls_by_rules_have_the_length_of_the_variants_beside_them(tmp_path,
         maker = VariantMaker(
             tmp_path,
             chosen,
-            lambda name, library: create_rewriter(name, backend=None, library=library),
-            lambda: store,
+            create_rewriter=lambda name, library: create_rewriter(
+                name, backend=None, library=library
+            ),
+            create_backend=lambda _: Model(),
+            store=lambda: store,
         )
         planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
         assert [each.outline.id for each in planned] == [each.make().variant.id for each in planned]
@@ -269,7 +275,13 @@ class Broken:
 
 def test_an_error_of_another_packages_rewriter_is_named_and_keeps_its_traceback(tmp_path):
     chosen = settings(variants=2)
-    maker = VariantMaker(tmp_path, chosen, lambda _name, _library: Broken(), lambda: None)
+    maker = VariantMaker(
+        tmp_path,
+        chosen,
+        create_rewriter=lambda _name, _library: Broken(),
+        create_backend=lambda _: Model(),
+        store=lambda: None,
+    )
     planned = maker.variants_of(TASK, chosen)
     with pytest.raises(
         VariantError, match=r"the rewriter broken/1 raised KeyError\(0\.1\)"
