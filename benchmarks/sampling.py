@@ -110,7 +110,7 @@ def measure(size: int, latency: float) -> dict[str, float]:
         sampler = Sampler(store, jobs, {SPEC: lambda: SimulatedServer(latency)}, run="benchmark")
         sampler.start()
         for job in jobs:
-            assert len(sampler.wait(job)) == SAMPLES
+            assert len(sampler.completions(job)) == SAMPLES
         seconds = time.perf_counter() - began
         sampler.close()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

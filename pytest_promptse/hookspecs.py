@@ -7,19 +7,24 @@ used, so an implementation can also replace a built-in name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pytest_promptse.models import Backend, ModelOptions
     from pytest_promptse.record.schema import Record
     from pytest_promptse.variants import Rewriter
 
-__all__ = ["pytest_promptse_backend", "pytest_promptse_report", "pytest_promptse_rewriter"]
+__all__ = [
+    "pytest_promptse_backend",
+    "pytest_promptse_names",
+    "pytest_promptse_report",
+    "pytest_promptse_rewriter",
+]
 
 
 @pytest.hookspec(firstresult=True)
@@ -70,4 +75,19 @@ def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
     A function of the record and the path, or None if `kind` belongs to another plugin. The
     record's ``tasks`` are a sequence but not always a list, since they may not fit in memory at
     once. `pytest_promptse.record.encode` yields a record as JSON in parts.
+    """
+
+
+@pytest.hookspec
+def pytest_promptse_names(kind: Literal["backend", "rewriter", "report"]) -> Sequence[str] | None:
+    """Return the names that this plugin adds, for the lists in error messages.
+
+    Parameters
+    ----------
+    kind
+        Which names are listed.
+
+    Returns
+    -------
+    The names, or None if the plugin adds none of this kind.
     """

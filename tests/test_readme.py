@@ -55,7 +55,7 @@ def test_the_failing_gate_fails_as_shown(run):
         assert line in shown
         assert line in done.stdout
     # Samples may differ in the last place between processors; the gate may not.
-    message = re.compile(r"^AUC-E 0\.\d\d < 0\.90$", re.MULTILINE)
+    message = re.compile(r"^AUC-E 0\.\d\d < 0\.90, 95 % interval 0\.\d\d to 0\.\d\d$", re.MULTILINE)
     assert message.search(shown)
     assert message.search(done.stdout)
 

@@ -60,6 +60,7 @@ def test_types_schema_and_page_are_in_it(wheel):
         "pytest_promptse/record/record.schema.json",
         "pytest_promptse/psychometrics/csi/data/NOTICE",
         "pytest_promptse/psychometrics/csi/data/ipip_big_five.json",
+        "pytest_promptse/psychometrics/csi/data/valence_zh.tsv",
         "pytest_promptse/psychometrics/csi/data/words_developer.jsonl",
         "pytest_promptse/psychometrics/csi/data/words_en.jsonl",
         "pytest_promptse/psychometrics/csi/data/words_zh.jsonl",

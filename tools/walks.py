@@ -7,8 +7,9 @@ HTML, a Markdown and a JSON report):
 
 - *prompt*: from the mark to the reports, modules in which a function receives or returns the
   prompt's text or an object that holds it;
-- *completion*: from the backend to the record, modules in which a function receives or returns the
-  completion's text or an object that holds it;
+- *completion*: from the backend to the record's file, modules in which a function receives or
+  returns the completion's text or an object that holds it. The reports that are made from the
+  record afterwards belong to the walk of the prompt;
 - *flag*: from the command line to its use, modules in which a function receives or returns the
   option's value, and modules that read it from the resolved settings.
 
@@ -47,6 +48,8 @@ BOUNDS = {"prompt": 60, "completion": 14, "flag": 8}
 PROMPT = "quokkas"
 COMPLETION = "xylophonist"
 FLAG = "0.12345"
+# The function whose return ends the walk of the completion.
+RECORD_WRITTEN = ("record/files", "write")
 OPTION = "min_auc_e"
 TEST = f"""
 import pytest
@@ -98,6 +101,7 @@ class Tracer:
         self.markers = markers
         self.walks: dict[str, list[str]] = {name: [] for name in markers}
         self._prefix = str(PACKAGE) + os.sep
+        self._ended: set[str] = set()
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         file = frame.f_code.co_filename
@@ -113,8 +117,12 @@ class Tracer:
             values = [argument]
         for walk, marker in self.markers.items():
             found = self.walks[walk]
-            if module not in found and any(holds(value, marker) for value in values):
+            if walk in self._ended or module in found:
+                continue
+            if any(holds(value, marker) for value in values):
                 found.append(module)
+        if event == "return" and (module, code.co_name) == RECORD_WRITTEN:
+            self._ended.add("completion")
 
 
 def trace() -> dict[str, list[str]]:
@@ -145,9 +153,6 @@ def trace() -> dict[str, list[str]]:
         if code != 0:
             raise SystemExit(f"the traced run ended with {code}:\n{output.getvalue()}")
     walks = tracer.walks
-    # The walk ends where the record is built; files and reports are made from the record.
-    completion = walks["completion"]
-    walks["completion"] = completion[: completion.index("run/record_builder") + 1]
     walks["flag"] = _until_use(walks["flag"])
     return walks
 

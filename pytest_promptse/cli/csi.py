@@ -56,7 +56,10 @@ def add_parser(
         "--valence",
         type=Path,
         metavar="FILE",
-        help="valences as lines of WORD, a tab and a number; VADER's for English by default",
+        help=(
+            "valences as lines of WORD, a tab and a number; by default VADER's for English and "
+            "this project's for Chinese"
+        ),
     )
     build.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     build.set_defaults(func=_build)
@@ -87,13 +90,17 @@ def _build(chosen: argparse.Namespace) -> int:
         raise SettingsError(f"csi build: --size {chosen.size} is not positive")
     if chosen.max_valence is not None and not 0 <= chosen.max_valence <= 1:
         raise SettingsError(f"csi build: --max-valence {chosen.max_valence:g} is not in [0, 1]")
+    if chosen.valence is not None and chosen.max_valence is None:
+        raise SettingsError(
+            "csi build: --valence needs --max-valence, above which words are left out"
+        )
     corpus = [_corpus(name) for name in chosen.corpus]
     words, about = build.build_words(
         chosen.language,
         size=chosen.size,
         corpus=corpus,
-        valence=build.read_valence(chosen.valence) if chosen.valence else None,
         max_valence=chosen.max_valence,
+        lexicon=build.read_lexicon(chosen.valence) if chosen.valence else None,
     )
     if not words:
         raise SettingsError("csi build: the corpus has no nouns or verbs of this language")

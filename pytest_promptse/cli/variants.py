@@ -10,19 +10,19 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from pytest_promptse.cli import extensions
 from pytest_promptse.errors import VariantError, nearest
 from pytest_promptse.variants.audit import audit
 from pytest_promptse.variants.files import write
 from pytest_promptse.variants.generate import VariantSet, generate
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
-from pytest_promptse.variants.registry import REWRITERS, create_rewriter
+from pytest_promptse.variants.registry import REWRITERS
 from pytest_promptse.variants.show import described, difference, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_promptse.models.base import Backend
     from pytest_promptse.tasks.task import Task
 
 _STORE = Path(".promptse")
@@ -79,7 +79,9 @@ def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParse
 
 def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", help="humaneval, a suite file (.promptse.yaml), or a file with one prompt"
+        "source",
+        help="humaneval, a suite file (.promptse.yaml), a test file (.py) for the prompts of its "
+        "marks, or a file with one prompt",
     )
     parser.add_argument("--task", action="append", help="only the task of this id; repeatable")
     parser.add_argument(
@@ -122,6 +124,8 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
         from pytest_promptse.tasks.suitefile import load_suite  # noqa: PLC0415 - one of three
 
         tasks = load_suite(path).tasks
+    elif path.suffix == ".py":
+        tasks = extensions.tasks_of_tests(path)
     else:
         from pytest_promptse.tasks.task import Task, find_entry_point  # noqa: PLC0415 - one of three
 
@@ -136,19 +140,10 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
     return found
 
 
-def _backend(spec: str) -> Backend:
-    from pytest_promptse.models.registry import (  # noqa: PLC0415 - only an llm rewriter needs it
-        ModelOptions,
-        create_backend,
-    )
-
-    return create_backend(spec, ModelOptions())
-
-
 def _made(chosen: argparse.Namespace) -> Iterator[tuple[Task, VariantSet]]:
     """Yield the tasks with the variants that the arguments request."""
     library = Library.load(chosen.library_dir)
-    rewriter = create_rewriter(chosen.rewriter, backend=_backend, library=library)
+    rewriter = extensions.rewriter(chosen.rewriter, library=library)
     tasks = _tasks(chosen)
     drawn = {
         "distances": chosen.distances,
@@ -169,7 +164,7 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[Task, VariantSet]]:
 
     wanted = {task.id: rewrites(task, rewriter, **drawn) for task in tasks}
     everything = [each for own in wanted.values() for each in own]
-    written = write_all(everything, partial(_backend, rewriter.spec), folder=_STORE)
+    written = write_all(everything, partial(extensions.backend, rewriter.spec), folder=_STORE)
     sys.stdout.write(
         f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "
         f"in, {written.usage.completion_tokens} out; {len(everything)} of {written.n_texts} texts "

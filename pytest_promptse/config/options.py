@@ -263,6 +263,13 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
+            "judge",
+            option_types.text,
+            None,
+            "model that decides about texts of variants with words that the rules cannot match",
+            metavar="BACKEND:NAME",
+        ),
+        _option(
             "variants_dir",
             option_types.text,
             None,
@@ -397,9 +404,9 @@ OPTIONS: Mapping[str, Option] = {
         _option(
             "gate",
             option_types.choice("point", "confident"),
-            None,
-            "what to compare with a threshold: the point estimate (default), or with confident the "
-            "whole 95 %% interval (default if samples is auto)",
+            "confident",
+            "what to compare with a threshold: the whole 95 %% interval (confident, default), or "
+            "the figure alone (point)",
             metavar="NAME",
             marker=True,
         ),

@@ -55,6 +55,7 @@ class Settings:
     max_tokens: int
     seed: int
     rewriter: str
+    judge: str | None
     variants_dir: str | None
     template: tuple[str, ...]
     perturb: Literal["task", "template", "both"]
@@ -158,8 +159,6 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
         values["compare_missing"] = "fail" if values["compare_fail"] else "warn"
     _check_together(values, origin)
     _check_shard(values, origin)
-    if values["gate"] is None:
-        values["gate"] = "confident" if values["adaptive"] else "point"
     return Settings(**values)
 
 

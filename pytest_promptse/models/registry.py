@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_promptse.errors import SettingsError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_promptse.models.base import Backend
 
@@ -108,8 +108,15 @@ BACKENDS: Mapping[str, BackendKind] = {
 }
 
 
-def split_spec(spec: str) -> tuple[str, str]:
+def split_spec(spec: str, *, also: Sequence[str] = ()) -> tuple[str, str]:
     """Return the backend and the name in `spec`.
+
+    Parameters
+    ----------
+    spec
+        ``BACKEND:NAME`` of a built-in backend.
+    also
+        Names of other backends, for the message of the error.
 
     Raises
     ------
@@ -126,10 +133,10 @@ def split_spec(spec: str) -> tuple[str, str]:
     backend, colon, name = spec.partition(":")
     kind = BACKENDS.get(backend)
     if kind is None:
-        known = ", ".join(BACKENDS)
+        known = [*BACKENDS, *also]
         raise SettingsError(
-            f"model {spec!r}: there is no backend {backend!r}{nearest(backend, BACKENDS)}; "
-            f"give BACKEND:NAME with one of {known}"
+            f"model {spec!r}: there is no backend {backend!r}{nearest(backend, known)}; "
+            f"give BACKEND:NAME with one of {', '.join(known)}"
         )
     if kind.name_of and not name:
         raise SettingsError(f"model {spec!r}: add the name: {backend}:{kind.name_of}")
@@ -138,7 +145,9 @@ def split_spec(spec: str) -> tuple[str, str]:
     return backend, name
 
 
-def create_backend(spec: str, options: ModelOptions | None = None) -> Backend:
+def create_backend(
+    spec: str, options: ModelOptions | None = None, *, also: Sequence[str] = ()
+) -> Backend:
     """Return the backend that `spec` names, not yet started.
 
     Parameters
@@ -147,6 +156,8 @@ def create_backend(spec: str, options: ModelOptions | None = None) -> Backend:
         ``BACKEND:NAME`` of a built-in backend.
     options
         Further options of the model; None for the defaults.
+    also
+        As in `split_spec`.
 
     Raises
     ------
@@ -154,7 +165,7 @@ def create_backend(spec: str, options: ModelOptions | None = None) -> Backend:
         If `spec` is invalid or a package is missing. The message names the package to install.
     """
     options = options if options is not None else ModelOptions()
-    backend, name = split_spec(spec)
+    backend, name = split_spec(spec, also=also)
     kind = BACKENDS[backend]
     for module in kind.modules:
         if find_spec(module) is None:

@@ -16,7 +16,7 @@ import pytest
 from pytest_promptse.config.options import OPTIONS, flag_of, ini_of
 from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError, nearest
 from pytest_promptse.plugin.fixtures import candidate, task
-from pytest_promptse.plugin.invocation import given_settings
+from pytest_promptse.plugin.invocation import given_settings, names_of
 from pytest_promptse.plugin.pytest_private import ini_names
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _check_model(config: pytest.Config, spec: str) -> None:
         or config.hook.pytest_promptse_backend(name=name, model=model, options=ModelOptions())
         is None
     ):
-        split_spec(spec)
+        split_spec(spec, also=names_of(config, "backend"))
 
 
 def _check_report(config: pytest.Config, report: str) -> None:
@@ -172,10 +172,10 @@ def _check_report(config: pytest.Config, report: str) -> None:
 
         check_installed()
     if kind not in _REPORTS:
-        known = ", ".join(_REPORTS)
+        known = [*_REPORTS, *names_of(config, "report")]
         raise SettingsError(
-            f"--promptse-report {report}: there is no report {kind!r}{nearest(kind, _REPORTS)}; "
-            f"there are {known}"
+            f"--promptse-report {report}: there is no report {kind!r}{nearest(kind, known)}; "
+            f"there are {', '.join(known)}"
         )
 
 

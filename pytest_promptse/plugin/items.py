@@ -542,19 +542,22 @@ def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
     """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
     verb = "MEASURED" if gate.threshold is None else "PASSED"
+    if gate.verdict == "inconclusive":
+        verb = "INCONCLUSIVE"
     item.stash[RESULT_WORD] = f"{verb} ({gate.message})"
     item.user_properties.extend(_properties(gate))
     item.stash[_NOTES] = list(gate.warnings)
     if gate.verdict == "fail" or (gate.value is None and gate.threshold is not None):
         pytest.fail(gate.message, pytrace=False)
     if gate.verdict == "inconclusive":
+        message = f"inconclusive: {gate.message}"
         match inconclusive:
             case "fail":
-                pytest.fail(gate.message, pytrace=False)
+                pytest.fail(message, pytrace=False)
             case "skip":
-                pytest.skip(gate.message)
+                pytest.skip(message)
             case "pass":
-                item.stash[_NOTES].append(gate.message)
+                item.stash[_NOTES].append(message)
 
 
 def _properties(gate: Gate) -> Iterator[tuple[str, float]]:

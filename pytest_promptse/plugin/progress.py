@@ -40,7 +40,7 @@ class TerminalProgress:
 
     def __init__(self, config: pytest.Config, *, price: tuple[float, float] | None) -> None:
         self._line = _progress_line(config)
-        self._writer = config.get_terminal_writer()
+        self._config = config
         self._budget = Budget(price=price)
 
     @contextmanager
@@ -56,7 +56,8 @@ class TerminalProgress:
             if line.due():
                 now = progress()
                 cost = self._budget.cost(now.usage)
-                line.show(describe(now, cost=cost, width=self._writer.fullwidth))
+                width = self._config.get_terminal_writer().fullwidth
+                line.show(describe(now, cost=cost, width=width))
 
         try:
             yield tick

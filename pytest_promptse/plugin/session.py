@@ -7,6 +7,7 @@ import signal
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -21,7 +22,13 @@ from pytest_promptse.errors import (
     SettingsError,
 )
 from pytest_promptse.models.registry import ModelOptions, create_backend
-from pytest_promptse.plugin.invocation import REFUSAL, given_settings, invocation, run_id
+from pytest_promptse.plugin.invocation import (
+    REFUSAL,
+    given_settings,
+    invocation,
+    names_of,
+    run_id,
+)
 from pytest_promptse.plugin.items import (
     TARGET,
     annotate,
@@ -110,8 +117,8 @@ class PromptseSession:
         self._suites_with_own_id: dict[tuple[int, str], Suite] = {}
         self._headlines: list[str] = []
         self._refusal: str | None = None
-        # An xdist controller starts no run but reports the one of its workers.
-        self._reports = bool(config.getoption("numprocesses", None)) and not self._is_worker
+        # An xdist controller, by -n or by --tx, starts no run but reports the one of its workers.
+        self._reports = bool(config.getoption("tx", None)) and not self._is_worker
         self.jobs: list[Job] = []
         self._shard: ShardPlan | None = None
         self._record: Record | None = None
@@ -218,7 +225,8 @@ class PromptseSession:
             self.jobs += self.run.with_age_limit(job for item in measured for job in item.jobs)
             self._start(selected, suites_with_gates, measured)
         except PromptseError as error:
-            self._refuse(str(error))
+            trace = format_exception(error) if self._config.option.fulltrace else []
+            self._refuse("\n".join([str(error), *trace]))
 
     def pytest_report_collectionfinish(self) -> list[str]:
         return self._headlines
@@ -319,11 +327,16 @@ class PromptseSession:
         found: Backend | None = self._config.hook.pytest_promptse_backend(
             name=name, model=model, options=options
         )
-        return found or create_backend(spec, options)
+        return found or create_backend(spec, options, also=names_of(self._config, "backend"))
 
     def _create_rewriter(self, spec: str, library: Library) -> Rewriter | LlmRewriter:
         found: Rewriter | None = self._config.hook.pytest_promptse_rewriter(spec=spec)
-        return found or create_rewriter(spec, backend=self.run.backend, library=library)
+        return found or create_rewriter(
+            spec,
+            backend=self.run.backend,
+            library=library,
+            also=names_of(self._config, "rewriter"),
+        )
 
     def _start(
         self,

@@ -31,8 +31,9 @@ _MARKUP = re.compile(r"[*`#>~]+|(?<!\w)_+|_+(?!\w)")
 _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$", re.MULTILINE)
 _BULLET = re.compile(r"^\s*[-+\u2022\u00b7\u25cf]\s+")
 # A number that counts an entry: not the start of a decimal such as 3.5, nor a fraction such as 4/5.
+# A colon may stand directly before a rating, as in 1:4.
 _NUMBER = re.compile(
-    r"(?<![\w.,/])[(\[]?(?P<number>\d{1,4})\s*(?:[.:)\]\u3001]|-(?=\s))(?!\d)[.)\]:]?\s*"
+    r"(?<![\w.,/:])[(\[]?(?P<number>\d{1,4})\s*(?:[.)\]\u3001](?!\d)|:|-(?=\s))[.)\]:]?\s*"
 )
 _SEPARATORS = (
     " \t.,;:!?-=()[]{}\"'/\\<\u2013\u2014\u2192\u3001\u3002"
@@ -138,7 +139,9 @@ def _split_line(line: str, items: Sequence[str]) -> list[Entry]:
         return [Entry(number=None, body=line)]
     starts = [first]
     for match in _NUMBER.finditer(line, first.end()):
-        if int(match["number"]) == int(starts[-1]["number"]) + 1 and line[match.end() :].strip():
+        # In "1. 2" and "1. 2. a statement" the second number is the answer.
+        is_between = line[starts[-1].end() : match.start()].strip() and line[match.end() :].strip()
+        if is_between and int(match["number"]) == int(starts[-1]["number"]) + 1:
             starts.append(match)
     ends = [match.start() for match in starts[1:]] + [len(line)]
     return [

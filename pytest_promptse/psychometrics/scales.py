@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_promptse.models.base import derive_seed
@@ -42,6 +42,7 @@ PROBLEMS = {
 
 _HARMLESS = frozenset({"renumbered", "merged", "unknown_item"})
 _RATING = re.compile(r"(?<![\w.,/])(?P<number>-?\d+(?:[.,]\d+)?)(?:\s*/\s*(?P<of>\d+))?(?![\w])")
+_STATEMENT = re.compile(r"(?<!\S)\d+\.\s+")
 _RANGE = re.compile(r"(?<!\d)\d+\s*(?:-|\u2013|to|or)\s*\d+(?!\d)")
 
 
@@ -108,6 +109,10 @@ class Scale:
             totals[name] = total
         return totals
 
+    def plain(self) -> Scale:
+        """Return the scale with plain sums and no reversed items, as the paper's Table 5 has it."""
+        return replace(self, reverse=frozenset(), compute="sum")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ratings:
@@ -172,7 +177,7 @@ def read_ratings(
     """
     problems: Counter[str] = Counter()
     text = clean(response)
-    items = [scale.items[number - 1] for number in order]
+    items, text = _without_statements([scale.items[number - 1] for number in order], text)
     found: dict[int, list[int]] = {}
     entries = split_entries(text, items)
     bare = _bare_numbers(entries, text, scale, len(items))
@@ -188,12 +193,7 @@ def read_ratings(
             _read_entry(
                 entry, index=index, order=order, scale=scale, found=found, problems=problems
             )
-    ratings: dict[int, int] = {}
-    for number, values in found.items():
-        if len(set(values)) == 1:
-            ratings[number] = values[0]
-        elif len(values) > 1:
-            problems["contradictory"] += 1
+    ratings = _agreed(found, problems)
     if not ratings and not any(n for kind, n in problems.items() if kind not in _HARMLESS):
         problems.clear()
         kind = "empty" if not text.strip() else "refusal" if is_refusal(text) else "prose"
@@ -203,6 +203,31 @@ def read_ratings(
         problems["truncated"] = 1
     counted = {kind: n for kind, n in problems.items() if n}
     return Ratings(ratings=ratings, problems=counted, complete=len(ratings) == len(items))
+
+
+def _agreed(found: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[int, int]:
+    """Return the rating of each item whose ratings are all the same."""
+    ratings: dict[int, int] = {}
+    for number, values in found.items():
+        if len(set(values)) == 1:
+            ratings[number] = values[0]
+        elif len(values) > 1:
+            problems["contradictory"] += 1
+    return ratings
+
+
+def _without_statements(items: Sequence[str], text: str) -> tuple[list[str], str]:
+    """Return `items` and `text` without the numbers of the statements that an item consists of.
+
+    They are no ratings where a response repeats the item.
+    """
+    plain: list[str] = []
+    for item in items:
+        unnumbered = _STATEMENT.sub("", item)
+        if unnumbered != item:
+            text = text.replace(clean(item), unnumbered)
+        plain.append(unnumbered)
+    return plain, text
 
 
 def _bare_numbers(

@@ -1,22 +1,28 @@
-"""Result records as JSON files: writing, reading and checking the schema version."""
+"""Encoded records: JSON files, and task records compressed in memory."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
 
 import msgspec
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record.schema import TaskRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from pytest_promptse.record.schema import Record, TaskRecord
+    from pytest_promptse.record.schema import Record
 
 SUFFIX = ".json"
 LAST_RUN = "last-run.json"
 """Name of the file in the store's folder that holds the record of the last run."""
+
+# The variants of a task share most of their text, which the fastest level compresses well.
+_COMPRESSION_LEVEL = 1
 
 
 def is_path(name_or_path: str) -> bool:
@@ -80,3 +86,47 @@ def write_chunks(chunks: Iterable[bytes], path: Path, *, what: str) -> None:
             file.writelines(chunks)
     except OSError as error:
         raise RecordError(f"{what}: {error.strerror or error}") from None
+
+
+class CompressedTasks(Sequence[TaskRecord]):
+    """A sequence of task records in about a tenth of their memory.
+
+    Each access decompresses one task.
+
+    Parameters
+    ----------
+    tasks
+        The task records. They are read one after the other, so an iterator may make them.
+    """
+
+    def __init__(self, tasks: Iterable[TaskRecord] = ()) -> None:
+        self._compressed = [_compress(task) for task in tasks]
+
+    def append(self, task: TaskRecord) -> None:
+        """Compress and append one task."""
+        self._compressed.append(_compress(task))
+
+    @overload
+    def __getitem__(self, index: int) -> TaskRecord: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[TaskRecord]: ...
+
+    def __getitem__(self, index: int | slice) -> TaskRecord | list[TaskRecord]:
+        if isinstance(index, slice):
+            return [_decompress(compressed) for compressed in self._compressed[index]]
+        return _decompress(self._compressed[index])
+
+    def __iter__(self) -> Iterator[TaskRecord]:
+        return map(_decompress, self._compressed)
+
+    def __len__(self) -> int:
+        return len(self._compressed)
+
+
+def _compress(task: TaskRecord) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(task), _COMPRESSION_LEVEL)
+
+
+def _decompress(compressed: bytes) -> TaskRecord:
+    return msgspec.msgpack.decode(zlib.decompress(compressed), type=TaskRecord)

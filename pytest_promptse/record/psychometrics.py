@@ -16,6 +16,7 @@ __all__ = [
     "CsiRecord",
     "EmotionBenchRecord",
     "HumanRecord",
+    "LevelRecord",
     "ManipulationRecord",
     "PsychometricsRecord",
     "RecognitionRecord",
@@ -217,6 +218,14 @@ class AffectShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
     negative: ShiftRecord
 
 
+class LevelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a label was chosen at one level; the level of the original message is 0."""
+
+    distance: float
+    n: int
+    hits: int
+
+
 class RecognitionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How often a label was chosen for the messages that carry it.
 
@@ -234,6 +243,7 @@ class RecognitionRecord(msgspec.Struct, frozen=True, kw_only=True):
     p_adjusted: float | None
     mistaken_for: str | None
     recognised: bool
+    levels: list[LevelRecord] = []
 
 
 class ManipulationRecord(msgspec.Struct, frozen=True, kw_only=True):

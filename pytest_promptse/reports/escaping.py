@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pytest_promptse._redaction import acts, escape_controls
-from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.files import CompressedTasks
 from pytest_promptse.record.schema import Record, TaskRecord
 
 Part = TypeVar("Part", Record, TaskRecord)

@@ -234,7 +234,7 @@ def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> 
     if could_fail:
         return gate
     message = (
-        f"inconclusive: {gate.message}, but the originals score only {most:.2f}, so even the loss "
+        f"{gate.message}, but the originals score only {most:.2f}, so even the loss "
         "of all of it would pass"
     )
     return replaced(gate, verdict="inconclusive", message=message)

@@ -123,7 +123,13 @@ class PromptseRun:
         self.root = root
         self.id = id
         self._create_backend = create_backend
-        self._variant_maker = VariantMaker(root, settings, create_rewriter, lambda: self.store)
+        self._variant_maker = VariantMaker(
+            root,
+            settings,
+            create_rewriter=create_rewriter,
+            create_backend=self.backend,
+            store=lambda: self.store,
+        )
         self._model_variants = ModelVariants(lambda: self.store)
         self._waiting: dict[str, _Waiting] = {}
         self._checked = 0.0
@@ -277,14 +283,14 @@ class PromptseRun:
         """
         pairs = list(selected)
         Random(os.getpid()).shuffle(pairs)  # noqa: S311 - no secret
-        problems = set()
+        problems: dict[str, Exception] = {}
         for suite, planned in pairs:
             try:
                 planned.variant  # noqa: B018 - makes the text
             except (VariantError, TaskError) as error:
-                problems.add(f"{suite.id}: {error}")
+                problems[f"{suite.id}: {error}"] = error
         if problems:
-            raise VariantError("\n".join(sorted(problems)))
+            raise VariantError("\n".join(sorted(problems))) from next(iter(problems.values()))
 
     def estimate(
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
@@ -296,10 +302,13 @@ class PromptseRun:
             planned_jobs += own
             if planned.job.key in self._waiting:
                 planned_jobs.append(planned.job)
+            if planned.pending is not None:
+                for pending in planned.pending.rewrites:
+                    planned_jobs += self._model_variants.expected_questions(pending)
         planned_jobs += self.with_age_limit(jobs)
         estimates = estimate_cost(planned_jobs, self.store, price=self.settings.price)
-        in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
-        return [each.line(at_most=each.model in in_rounds) for each in estimates]
+        bounded = {suite.model for suite, _ in selected if suite.in_rounds} | {self.settings.judge}
+        return [each.line(at_most=each.model in bounded) for each in estimates]
 
     def start(
         self,
@@ -354,6 +363,7 @@ class PromptseRun:
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
         oldest = self.store.oldest(keys, since=self._since)
+        batch_cost = self.store.batch_cost(keys)
         self._sampler = Sampler(
             self.store,
             [
@@ -376,7 +386,9 @@ class PromptseRun:
         )
         self._sampler.start()
         cached = self._sampler.progress().cached
-        self.run_log.add(CachedRow(process=os.getpid(), cached=cached, oldest=oldest))
+        self.run_log.add(
+            CachedRow(process=os.getpid(), cached=cached, oldest=oldest, batch_cost=batch_cost)
+        )
 
     def measure(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
@@ -402,7 +414,9 @@ class PromptseRun:
             with self._show_progress(self.sampler.progress) as show:
                 tick = partial(self._tick, show)
                 planned = self._with_text(planned, tick)
-                completions = self.sampler.wait(planned.job, tick=tick)
+                self.sampler.wait(planned.job, tick=tick)
+            job = planned.job
+            completions = self.store.completions(job.key, job.n, since=job.since)
             judged = self._judge.judge(
                 planned, completions, self.sampler.capabilities(suite.model), check
             )
@@ -509,7 +523,7 @@ class PromptseRun:
         jobs = self.with_age_limit(jobs)
         self.sampler.request(jobs)
         with self._show_progress(self.sampler.progress) as tick:
-            return {job.key: self.sampler.wait(job, tick=tick)[0] for job in jobs}
+            return {job.key: self.sampler.completions(job, tick=tick)[0] for job in jobs}
 
     def log_error(self, where: str, error: NotScoredError) -> None:
         """Log that the item `where` could not be measured."""
@@ -638,7 +652,8 @@ class PromptseRun:
                 while isinstance(step := self._model_variants.next_step(rewrite), Job):
                     self.sampler.wait(step, tick=tick)
             finally:
-                self.run_log.add(self._model_variants.row(rewrite))
+                for row in self._model_variants.rows(rewrite):
+                    self.run_log.add(row)
             written.append(step)
         return self._with_written(planned, written)
 

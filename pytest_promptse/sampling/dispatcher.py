@@ -6,8 +6,10 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from traceback import format_exception
 from typing import TYPE_CHECKING
 
+from pytest_promptse._redaction import redact
 from pytest_promptse.errors import BudgetError, ModelError, PromptseError
 from pytest_promptse.models.base import (
     FatalError,
@@ -386,7 +388,10 @@ class Dispatcher:
         context.writer.post(partial(context.failures.add, error, model=self._backend.spec))
 
     def _defect(self, error: Exception) -> ModelError:
-        return FatalError(f"{self._backend.spec}: unexpected error in the backend: {error!r}")
+        found = FatalError(f"{self._backend.spec}: unexpected error in the backend: {error!r}")
+        # Another process may raise it. With --full-trace pytest shows the notes of an exception.
+        found.add_note(redact("".join(format_exception(error))))
+        return found
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -28,11 +28,13 @@ class FailureLog:
         self._run = run
 
     def add(self, error: NotScoredError, *, key: str = "", model: str = "") -> None:
-        """Record a failure of the variant `key`, of all of `model`, or without both of the run."""
+        """Record a failure of the variant `key`, of all of `model`, or without both of the run.
+
+        The notes of the error are kept as well.
+        """
         kind = "BudgetError" if isinstance(error, BudgetError) else "ModelError"
-        self._store.put(
-            self._run, _KIND, _name(key, model), json.dumps([kind, str(error)]).encode()
-        )
+        note = json.dumps([kind, str(error), getattr(error, "__notes__", [])]).encode()
+        self._store.put(self._run, _KIND, _name(key, model), note)
 
     def add_attempt(self, error: TransientError) -> None:
         """Record an attempt that failed. The request may be sent again."""
@@ -55,8 +57,11 @@ class FailureLog:
         for name in names:
             value = self._store.get(self._run, _KIND, name)
             if value is not None:
-                kind, message = json.loads(value)
-                return _CLASSES[kind](message)
+                kind, message, notes = json.loads(value)
+                found = _CLASSES[kind](message)
+                for note in notes:
+                    found.add_note(note)
+                return found
         return None
 
     def without_failed(self, jobs: Iterable[Job]) -> list[Job]:

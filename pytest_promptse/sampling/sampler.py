@@ -143,8 +143,8 @@ class Sampler:
 
     def wait(
         self, job: Job, n: int | None = None, *, tick: Callable[[], object] = lambda: None
-    ) -> tuple[Completion, ...]:
-        """Wait for the first `n` samples of `job`, all of them by default, and return them.
+    ) -> None:
+        """Wait until the store has the first `n` samples of `job`, all of them by default.
 
         Parameters
         ----------
@@ -173,7 +173,13 @@ class Sampler:
                 requested = True
             tick()
             self._poll()
-        return self._store.completions(wanted.key, wanted.n, since=wanted.since)
+
+    def completions(
+        self, job: Job, n: int | None = None, *, tick: Callable[[], object] = lambda: None
+    ) -> tuple[Completion, ...]:
+        """Wait as `wait` does, then return the samples. Parameters and errors are the same."""
+        self.wait(job, n, tick=tick)
+        return self._store.completions(job.key, job.n if n is None else n, since=job.since)
 
     def capabilities(self, model: str) -> Capabilities:
         """Return the capabilities of a model. Start it only if the store does not have them.

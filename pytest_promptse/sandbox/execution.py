@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import pressure, watch
+from pytest_promptse.sandbox import watch
 from pytest_promptse.sandbox.causes import Cause, Failure, ProgramStopped
 from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.zygote import READY
@@ -179,7 +179,7 @@ class Execution:
         self._ready = answer == READY
         if self._ready:
             self._ready_at = time.monotonic()
-            self._stalled = pressure.stalled()
+            self._stalled = watch.stalled()
             self._meter = watch.Meter(self._worker.zygote, exact_above=self.limits.memory)
             return
         said = answer.decode(errors="replace") if answer else "no word"
@@ -365,7 +365,7 @@ class Execution:
         it had a processor itself are not granted again: its own load is no excuse.
         """
         elapsed = time.monotonic() - self._ready_at
-        stalled = min(pressure.stalled() - self._stalled, elapsed - self._meter.measure().cpu)
+        stalled = min(watch.stalled() - self._stalled, elapsed - self._meter.measure().cpu)
         more = min(stalled, (_MOST_PATIENCE - 1) * self.limits.wall) - self._granted
         if more < _SHORTEST_GRANT_SECONDS:
             self._fail("timeout", f"no answer within {self.limits.wall:g} s")

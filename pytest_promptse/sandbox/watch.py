@@ -1,4 +1,7 @@
-"""Memory and CPU time of a process tree, measured from outside it."""
+"""Memory and CPU time of a process tree, and the time in which processors were short.
+
+Both are measured from outside the tree.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ FREE_DESCRIPTORS = 256
 DESCRIPTOR_BYTES = 256 * 1024
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_PRESSURE_FILE = "/proc/pressure/cpu"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +52,20 @@ def kill_descendants(pid: int) -> None:
     for process in descendants(pid)[1:]:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process, signal.SIGKILL)
+
+
+def stalled() -> float:
+    """Return the seconds since the machine started in which a process waited for a processor.
+
+    The kernel counts them for all processes (https://docs.kernel.org/accounting/psi.html). The
+    result is 0 if the kernel does not count them, as on macOS.
+    """
+    try:
+        with open(_PRESSURE_FILE) as file:  # noqa: PTH123 - a hot path
+            total = file.readline().rpartition("total=")[2]
+    except OSError:
+        return 0.0
+    return int(total) / 1e6 if total.strip().isdigit() else 0.0
 
 
 class Watched(Protocol):

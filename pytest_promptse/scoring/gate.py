@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_promptse.scoring.intervals import share_interval
+from pytest_promptse.scoring.metrics import metric_label
 
 if TYPE_CHECKING:
     from pytest_promptse.scoring.scores import Interval
@@ -14,19 +15,6 @@ if TYPE_CHECKING:
 Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 GateKind: TypeAlias = Literal["point", "confident"]
 Direction: TypeAlias = Literal["at least", "at most"]
-
-_LABELS = {
-    "auc-e": "AUC-E",
-    "excess": "excess sensitivity",
-    "loss": "loss",
-    "squared-sensitivity": "squared sensitivity",
-    "robust-pass": "robust pass@1",
-    "shortfall": "shortfall of the worst tenth",
-    "flips": "share of tasks that flip",
-    "odds-ratio": "odds ratio",
-    "pass-rate": "pass rate",
-}
-
 
 _LARGE = 1000.0
 
@@ -116,17 +104,22 @@ def judge_gate(
         text = _comparison(label, value, threshold)
     elif ci95 is None:
         verdict = "inconclusive"
-        text = f"{label} {_shown(value)} has no interval, so {_shown(threshold)} is not decided"
+        text = (
+            f"{label} {_shown(value)} has no interval to compare with the threshold "
+            f"{_shown(threshold)}"
+        )
     else:
         plain = _side(ci95, threshold, direction)
         sure = plain if exact is None else _side(exact, threshold, direction)
         verdict = plain if plain == sure else "inconclusive"
-        text = _confident_message(label, value, threshold, ci95, verdict)
+        narrower = "samples" if name == "pass-rate" else "samples or tasks"
+        text = _confident_message(label, value, threshold, ci95, verdict, narrower=narrower)
         if exact is not None and plain != "inconclusive" and verdict == "inconclusive":
+            digits = _digits(value, threshold)
             text = (
-                f"{label} {_shown(value)}, 95 % interval [{_shown(ci95[0])}, {_shown(ci95[1])}] "
-                f"for tasks like these, does not decide {_shown(threshold)}: with tasks not seen "
-                f"it is [{_shown(exact[0])}, {_shown(exact[1])}]"
+                f"{label} {_shown(value, digits)}, 95 % interval {_range(ci95)} for tasks like "
+                f"these; for tasks outside the suite as well, the interval {_range(exact)} "
+                f"contains the threshold {_shown(threshold, digits)}. More tasks would narrow it"
             )
     return Gate(
         name=name,
@@ -222,7 +215,7 @@ def _side(interval: Interval, threshold: float, direction: Direction) -> Verdict
 def _label(name: str) -> str:
     if name.startswith("elasticity-d"):
         return f"E({name.removeprefix('elasticity-d')})"
-    return _LABELS.get(name, name)
+    return metric_label(name)
 
 
 def _shown(value: float, digits: int = 2) -> str:
@@ -246,12 +239,25 @@ def _comparison(label: str, value: float, threshold: float) -> str:
 
 
 def _confident_message(
-    label: str, value: float, threshold: float, ci95: Interval, verdict: Verdict
+    label: str,
+    value: float,
+    threshold: float,
+    ci95: Interval,
+    verdict: Verdict,
+    *,
+    narrower: str,
 ) -> str:
-    interval = f"[{_shown(ci95[0])}, {_shown(ci95[1])}]"
     if verdict == "inconclusive":
-        return f"{label} {_shown(value)} {interval} does not decide {_shown(threshold)}"
-    return f"{_comparison(label, value, threshold)}, 95 % interval {interval}"
+        digits = _digits(value, threshold)
+        return (
+            f"{label} {_shown(value, digits)}, but its 95 % interval ({_range(ci95)}) contains the "
+            f"threshold {_shown(threshold, digits)}. More {narrower} would narrow it"
+        )
+    return f"{_comparison(label, value, threshold)}, 95 % interval {_range(ci95)}"
+
+
+def _range(interval: Interval) -> str:
+    return f"{_shown(interval[0])} to {_shown(interval[1])}"
 
 
 def _ceiling_warning(

@@ -11,8 +11,7 @@ from pytest_promptse.models.base import derive_seed
 from pytest_promptse.variants.document import read_document
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules.layout import apply
-from pytest_promptse.variants.spans import GLUE, mask
-from pytest_promptse.variants.stubs import interface_names
+from pytest_promptse.variants.spans import GLUE, interface_names, mask
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

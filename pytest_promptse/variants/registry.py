@@ -18,7 +18,7 @@ from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.rules import RulesRewriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_promptse.models.base import Backend
     from pytest_promptse.variants.rewriter import Rewriter
@@ -28,7 +28,7 @@ REWRITERS = ("rules", "original", "typos", "case", "whitespace", "polite", "neut
 
 
 def create_rewriter(
-    spec: str, *, backend: Callable[[str], Backend], library: Library
+    spec: str, *, backend: Callable[[str], Backend], library: Library, also: Sequence[str] = ()
 ) -> Rewriter | LlmRewriter:
     """Return the rewriter that `spec` names, or the model that is to write.
 
@@ -40,6 +40,8 @@ def create_rewriter(
         Returns the backend of a ``BACKEND:NAME``.
     library
         The library of emotions and personas.
+    also
+        Names of other rewriters, for the message of the error.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def create_rewriter(
     """
     kind, _, model = spec.partition(":")
     if kind != "llm":
-        return rewriter_named(spec, library=library)
+        return rewriter_named(spec, library=library, also=also)
     if not model:
         raise VariantError(
             f"rewriter {spec!r}: say which model, llm:BACKEND:NAME, as in llm:openai:gpt-4.1"
@@ -56,7 +58,9 @@ def create_rewriter(
     return LlmRewriter(backend(model), library=library)
 
 
-def rewriter_named(spec: str, *, library: Library | None = None) -> Rewriter:
+def rewriter_named(
+    spec: str, *, library: Library | None = None, also: Sequence[str] = ()
+) -> Rewriter:
     """Return the rewriter that `spec` names.
 
     Parameters
@@ -65,6 +69,8 @@ def rewriter_named(spec: str, *, library: Library | None = None) -> Rewriter:
         One of ``REWRITERS``.
     library
         The library of emotions and personas; the shipped one by default.
+    also
+        As in `create_rewriter`.
 
     Raises
     ------
@@ -83,6 +89,7 @@ def rewriter_named(spec: str, *, library: Library | None = None) -> Rewriter:
         "whitespace": EditControl(name="whitespace", edit=whitespace, waives=CASE_ALONE),
     }
     if spec not in edits:
-        hint = nearest(spec, REWRITERS) or f"; there are {', '.join(REWRITERS)}, llm:BACKEND:NAME"
+        known = [*REWRITERS, *also]
+        hint = nearest(spec, known) or f"; there are {', '.join(known)}, llm:BACKEND:NAME"
         raise VariantError(f"unknown rewriter {spec!r}{hint}")
     return edits[spec]

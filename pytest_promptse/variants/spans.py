@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError
+from pytest_promptse.tasks.task import parse_stub
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,6 +21,8 @@ MARKS = f"{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}"
 
 GLUE = "\x1f"
 """Stands for a blank inside a span until lines are broken, so that none is broken there."""
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_INLINE = re.compile(r"`([^`\n]+)`")
 _MARK = re.compile(f"[{MARKS}]")
 
 # In this order: where two could match, the first one named takes the text.
@@ -117,3 +121,30 @@ def _names_pattern(names: frozenset[str]) -> re.Pattern[str] | None:
     if not words:
         return None
     return re.compile(rf"(?<![\w'\u2019\-])(?:{'|'.join(map(re.escape, words))})(?![\w'\u2019\-])")
+
+
+@lru_cache(maxsize=256)
+def interface_names(prompt: str, entry_point: str) -> frozenset[str]:
+    """Return the names a caller sees: functions, classes and their parameters.
+
+    An instruction gives them in inline code, as in ```merge(a, b)```.
+    """
+    tree = parse_stub(prompt) or _signatures(prompt)
+    names = {entry_point}
+    for node in ast.walk(tree):
+        if isinstance(node, _Definition):
+            names.add(node.name)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+    return frozenset(names)
+
+
+def _signatures(prompt: str) -> ast.Module:
+    """Return the calls and signatures in the inline code of an instruction as definitions."""
+    found = []
+    for code in _INLINE.findall(prompt):
+        try:
+            found.extend(ast.parse(f"def {code.removeprefix('def ').rstrip(':')}: pass").body)
+        except SyntaxError:
+            continue  # inline code that is no signature
+    return ast.Module(body=found, type_ignores=[])

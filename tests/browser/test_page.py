@@ -30,7 +30,7 @@ def real(tmp_path_factory):
     """The page of a run of the embedded model, as a user gets it."""
     folder = tmp_path_factory.mktemp("real")
     (folder / "words.promptse.yaml").write_text(
-        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5}\n"
+        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, gate: point}\n"
         "tasks:\n"
         "  - id: shout\n"
         "    prompt: Write `shout(text)`, return the text in upper case. Keep it short and plain.\n"

@@ -95,10 +95,10 @@ def test_automatic_samples_are_those_of_the_preset_unless_told(given, samples):
     assert (chosen.adaptive, chosen.gate) == (True, "confident")
 
 
-def test_samples_by_number_leave_gates_at_the_point_estimate():
+def test_gates_look_at_the_interval_unless_told_otherwise():
     chosen = settled(samples="8")
-    assert (chosen.adaptive, chosen.gate) == (False, "point")
-    assert settled(samples="8", gate="confident").gate == "confident"
+    assert (chosen.adaptive, chosen.gate) == (False, "confident")
+    assert settled(samples="8", gate="point").gate == "point"
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,9 @@ class SurveyBackend:
 
     def _rating(self, item, prompt):
         negative = item.lower() in _NEGATIVE_ITEMS
-        base = (1 if negative else 4) + _number(self.name, item, prompt, below=2)
+        bounds = re.search(r"numbers from (\d) to (\d)", prompt)
+        low, high = map(int, bounds.groups()) if bounds else (1, 5)
+        base = (low if negative else high - 1) + _number(self.name, item, prompt, below=2)
         if _SAD.search(prompt):
             base += self.strength if negative else -self.strength
-        return min(5, max(1, base))
+        return min(high, max(low, base))

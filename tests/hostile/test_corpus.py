@@ -70,7 +70,14 @@ def judge_unprivileged(folder):
     return {item["name"]: corpus.Result(**item) for item in answer["results"]}, answer["harm"]
 
 
-@pytest.fixture(scope="session", params=["this_user", "unprivileged_user"])
+# With --dist loadgroup, each user's corpus is judged by one worker, and once.
+USERS = [
+    pytest.param(user, marks=pytest.mark.xdist_group(user))
+    for user in ("this_user", "unprivileged_user")
+]
+
+
+@pytest.fixture(scope="session", params=USERS)
 def judged(request):
     if request.param == "this_user":
         return judge_here()

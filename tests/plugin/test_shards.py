@@ -75,7 +75,10 @@ def test_merged_shards_give_the_record_of_a_single_run(
     pytester: pytest.Pytester,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    minimum = ("--promptse-min-auc-e", floor, "--promptse-min-task-auc-e", "0.5")
+    minimum = (
+        *("--promptse-min-auc-e", floor, "--promptse-min-task-auc-e", "0.5"),
+        *("--promptse-gate", "point"),
+    )
     names = shards(3, *minimum)
     single = run(
         *("--promptse-model", "reference", "--promptse-report", "json:single.json"),

@@ -105,7 +105,15 @@ def test_the_record_tells_templates_apart(prompts, run, pytester):
 
 def test_each_template_has_gates_of_its_own(prompts, run, pytester, programs):
     model = templated(pytester, {"plain": programs.right, "wordy": programs.wrong})
-    result = run("--promptse-model", model, *BOTH, "--promptse-min-pass-rate", "0.5")
+    result = run(
+        "--promptse-model",
+        model,
+        *BOTH,
+        "--promptse-min-pass-rate",
+        "0.5",
+        "--promptse-gate",
+        "point",
+    )
     result.assert_outcomes(passed=12, failed=4)
     failed = re.findall(r"FAILED .*\[(\w+)-", result.stdout.str())
     assert failed == ["wordy"] * 4
@@ -186,8 +194,8 @@ def test_a_dry_run_tells_what_each_template_would_ask(prompts, run):
     )
 
 
-def test_xdist_workers_agree_on_templates(prompts, pytester):
-    result = pytester.runpytest_subprocess("-n", "2", *MODEL, *BOTH, *REPORT)
+def test_xdist_workers_agree_on_templates(prompts, pytester, two_workers):
+    result = pytester.runpytest_subprocess(*two_workers, *MODEL, *BOTH, *REPORT)
     result.assert_outcomes(passed=16)
     assert [suite["auc_e"] for suite in record(pytester)["suites"]] == [1.0, 1.0]
 

@@ -18,7 +18,7 @@ class Slow:
         return Capabilities(form="chat")
 
     async def complete(self, request):
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(3.5)
         text = "def double(x):\\n    return 2 * x\\n"
         return Response(
             completions=tuple(
@@ -36,24 +36,30 @@ def pytest_promptse_backend(name):
 
 
 @pytest.mark.parametrize("method", ["signal", "thread"])
-@pytest.mark.parametrize(("body", "passed"), [("pass", True), ("time.sleep(5)", False)])
-def test_waiting_does_not_count(pytester, run, method, body, passed):
+def test_waiting_does_not_count(pytester, run, method):
     pytester.makeconftest(SLOW)
     pytester.makepyfile(
         test_double=f"""
 import time
 import pytest
 
-@pytest.mark.timeout(1)
-@pytest.mark.promptse("{PROMPT}", samples=1, original_samples=1, variants=1)
-def test_double(candidate):
-    {body}
+pytestmark = pytest.mark.timeout(3)
+marked = pytest.mark.promptse("{PROMPT}", samples=1, original_samples=1, variants=1)
+
+@marked
+def test_waits(candidate):
     assert candidate(2) == 4
+
+@marked
+def test_works(candidate):
+    time.sleep(60)
 """
     )
     result = run(
         *("-p", "pytest_timeout", "--timeout-method", method, "--promptse-model", "slow:m"),
         *("-k", "original"),
     )
-    assert (result.ret == 0) is passed
-    assert ("Timeout" in result.stdout.str() + result.stderr.str()) is not passed
+    # The method "thread" ends the process; the first test has passed all the same.
+    result.stdout.re_match_lines([r"test_double\.py \.(F|\++ Timeout)"])
+    assert result.ret != 0
+    assert "Timeout" in result.stdout.str()

@@ -12,7 +12,13 @@ import pytest
 
 PROMPT = "{PROMPT}"
 gated = pytest.mark.promptse(
-    PROMPT, samples=4, original_samples=4, variants=1, min_auc_e=0.5, min_elasticity=0.5
+    PROMPT,
+    samples=4,
+    original_samples=4,
+    variants=1,
+    min_auc_e=0.5,
+    min_elasticity=0.5,
+    gate="point",
 )
 """
 RIGHT = "def double(x):\n    return 2 * x\n"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,8 @@ def read(response, **keywords):
             "1. Distressed: 4\n2. Interested: 3\n3. Upset: 1\n4. Excited: 5", id="as asked"
         ),
         pytest.param("1. 4\n2. 3\n3. 1\n4. 5", id="numbers and ratings"),
+        pytest.param("1:4\n2:3\n3:1\n4:5", id="numbers and ratings without blanks"),
+        pytest.param("1：4\n2：3\n3：1\n4：5", id="numbers and ratings, full width"),
         pytest.param("4\n3\n1\n5", id="bare lines"),
         pytest.param("4, 3, 1, 5", id="bare row"),
         pytest.param("Interested - 3\nDistressed - 4\nExcited - 5\nUpset - 1", id="re-ordered"),
@@ -181,3 +185,33 @@ def test_an_imported_prompt_takes_the_situation_where_it_says_so():
     )
     assert scale_prompt(scale, (1,)) == "Reply. Rate:\n1. a"
     assert scale_prompt(scale, (1,), situation="It rains.") == "Reply. It rains. Rate:\n1. a"
+
+
+STATEMENTS = Scale(
+    name="choices",
+    items=("0. I am well. 1. I am ill. 2. I am very ill.", "0. I sleep. 1. I lie awake."),
+    low=0,
+    high=2,
+    instructions="",
+    categories={"all": (1, 2)},
+)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "1. 2\n2. 1",
+        "1: 2\n2: 1",
+        "1. 2. I am very ill.\n2. 1. I lie awake.",
+        "1. 0. I am well. 1. I am ill. 2. I am very ill.: 2\n2. 0. I sleep. 1. I lie awake.: 1",
+        "0. I sleep. 1. I lie awake. - 1\n0. I am well. 1. I am ill. 2. I am very ill. - 2",
+    ],
+)
+def test_items_may_consist_of_numbered_statements(response):
+    assert read_ratings(response, STATEMENTS, (1, 2)).ratings == {1: 2, 2: 1}
+
+
+def test_plain_scores_turn_nothing_round():
+    scale = replace(STATEMENTS, reverse=frozenset({1}), compute="double_sum")
+    assert scale.totals({1: 2, 2: 1}) == {"all": 2.0}
+    assert scale.plain().totals({1: 2, 2: 1}) == {"all": 3.0}

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 import pytest_promptse.record.schema as record_module
 from pytest_promptse.cli.main import main
-from pytest_promptse.record.compressed import CompressedTasks
-from pytest_promptse.record.files import encode
+from pytest_promptse.record.files import CompressedTasks, encode
 from pytest_promptse.record.schema import json_schema
 
 SHIPPED = Path(record_module.__file__).with_name("record.schema.json")
@@ -56,7 +55,8 @@ def recorded(tmp_path_factory, fork_server):
     """A record as a run writes it: a suite file, three tasks, the reference as model."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "sums.promptse.yaml").write_text(
-        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, max_excess: 0.2}\n"
+        "promptse: 1\nsettings: {variants: 2, samples: 2, min_auc_e: 0.5, "
+        "max_excess: 0.2, gate: point}\n"
         "tasks:\n"
         + "".join(
             f"  - id: {name}\n"

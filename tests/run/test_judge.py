@@ -218,12 +218,13 @@ def test_answers_are_equal_exactly_where_the_texts_are(drawn):
 
 @given(SAMPLES)
 def test_the_kept_outcomes_are_the_most_frequent_and_show_every_cause(drawn):
-    kept = row_of(drawn).samples
-    causes = {cause for cause, _ in drawn}
-    assert {outcome.cause for outcome in kept} == causes
+    row = row_of(drawn)
+    kept = [(outcome.cause or "", row.texts[outcome.text]) for outcome in row.samples]
+    numbers = [outcome.n for outcome in row.samples]
+    assert {cause for cause, _ in kept} == {cause for cause, _ in drawn}
     assert len(kept) == min(len(set(drawn)), 8)
-    assert [outcome.n for outcome in kept] == [drawn.count((o.cause, o.text)) for o in kept]
-    assert [outcome.n for outcome in kept] == sorted((o.n for o in kept), reverse=True)
+    assert numbers == [drawn.count(outcome) for outcome in kept]
+    assert numbers == sorted(numbers, reverse=True)
 
 
 @given(SAMPLES)

@@ -36,8 +36,11 @@ def planned_variants(tmp_path, store=None, backend=None, **values):
     maker = VariantMaker(
         tmp_path,
         chosen,
-        lambda name, library: create_rewriter(name, backend=backend, library=library),
-        lambda: store,
+        create_rewriter=lambda name, library: create_rewriter(
+            name, backend=backend, library=library
+        ),
+        create_backend=lambda _: Model(),
+        store=lambda: store,
     )
     return maker.variants_of(TASK, chosen)
 
@@ -151,8 +154,11 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
     maker = VariantMaker(
         tmp_path,
         chosen,
-        lambda name, library: create_rewriter(name, backend=lambda _: Model(), library=library),
-        lambda: None,
+        create_rewriter=lambda name, library: create_rewriter(
+            name, backend=lambda _: Model(), library=library
+        ),
+        create_backend=lambda _: Model(),
+        store=lambda: None,
     )
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     original, *prompts = [each.make() for each in planned]
@@ -172,3 +178,21 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
         assert made.pending is None
         assert made.prompt.user.count("Phew!") == texts
         assert made.variant.id == each.variant.id
+
+
+class Broken:
+    name, version, has_persona, waives = "broken", "1", False, frozenset()
+
+    def candidates(self, request):
+        raise KeyError(request.distance)
+
+
+def test_an_error_of_another_packages_rewriter_is_named_and_keeps_its_traceback(tmp_path):
+    chosen = settings(variants=2)
+    maker = VariantMaker(tmp_path, chosen, lambda _name, _library: Broken(), lambda: None)
+    planned = maker.variants_of(TASK, chosen)
+    with pytest.raises(
+        VariantError, match=r"the rewriter broken/1 raised KeyError\(0\.1\)"
+    ) as error:
+        planned.make()
+    assert isinstance(error.value.__cause__, KeyError)

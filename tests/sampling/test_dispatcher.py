@@ -202,9 +202,10 @@ def test_an_unexpected_error_of_a_backend_is_named_as_such(store):
 
     backend = ScriptedBackend(broken)
     dispatch(store, backend, [make_job(1)])
-    assert str(failure(store, backend)) == (
-        "fake:model: unexpected error in the backend: ZeroDivisionError('oops')"
-    )
+    found = failure(store, backend)
+    assert str(found) == "fake:model: unexpected error in the backend: ZeroDivisionError('oops')"
+    [trace] = found.__notes__
+    assert trace.splitlines()[-1] == "ZeroDivisionError: oops"
 
 
 def test_a_response_without_any_requested_sample_fails_this_variant_only(store):

@@ -24,7 +24,7 @@ def collect(sampler, jobs):
     had, failed = [], []
     for job in jobs:
         try:
-            had.append(sampler.wait(job))
+            had.append(sampler.completions(job))
         except (ModelError, BudgetError) as error:
             failed.append(str(error))
     return had, failed
@@ -37,8 +37,8 @@ def test_every_variant_gets_its_samples_for_one_request_each(sample, backend, jo
     model, jobs = backend(), [job(i, n=3) for i in range(50)]
     sampler = sample(jobs, model)
     for each in jobs:
-        assert [c.index for c in sampler.wait(each)] == [0, 1, 2]
-        assert sampler.wait(each)[0].text == f"{each.prompt.user} #0"
+        assert [c.index for c in sampler.completions(each)] == [0, 1, 2]
+        assert sampler.completions(each)[0].text == f"{each.prompt.user} #0"
     assert len(model.asks) == 50
     assert {ask.seed for ask in model.asks} == {derive_seed(each.seed, 0) for each in jobs}
 
@@ -61,8 +61,8 @@ def test_whoever_is_waited_for_is_asked_next(sample, backend, job):
 def test_the_same_variant_in_two_suites_is_asked_once_with_the_larger_number(sample, backend, job):
     model = backend()
     sampler = sample([job(1, n=2), job(1, n=5), job(1, n=3)], model)
-    assert len(sampler.wait(job(1, n=5))) == 5
-    assert len(sampler.wait(job(1, n=2))) == 2
+    assert len(sampler.completions(job(1, n=5))) == 5
+    assert len(sampler.completions(job(1, n=2))) == 2
     assert [(ask.first, ask.n) for ask in model.asks] == [(0, 5)]
 
 
@@ -83,7 +83,7 @@ def test_more_samples_ask_only_for_the_missing_ones(sample, backend, job):
     collect(sample([job(1, n=4)], backend()), [job(1, n=4)])
     model = backend()
     sampler = sample([job(1, n=10)], model, run="again")
-    assert [c.index for c in sampler.wait(job(1, n=10))] == list(range(10))
+    assert [c.index for c in sampler.completions(job(1, n=10))] == list(range(10))
     (ask,) = model.asks
     assert (ask.first, ask.n, ask.seed) == (4, 6, derive_seed(1, 4))
 
@@ -99,7 +99,7 @@ def test_gaps_become_one_request_each(sample, backend, job, store, answer):
     _, (failed,) = collect(sample([wanted], backend(only_some)), [wanted])
     assert "none of the 1 requested samples of task1[original]" in failed
     model = backend()
-    assert len(sample([wanted], model, run="again").wait(wanted)) == 8
+    assert len(sample([wanted], model, run="again").completions(wanted)) == 8
     assert [(ask.first, ask.n) for ask in model.asks] == [(0, 1), (3, 2), (6, 2)]
 
 
@@ -111,7 +111,7 @@ def test_what_an_answer_lacks_is_asked_for_one_by_one(sample, backend, job, answ
     model, jobs = backend(one_at_most), [job(i, n=4) for i in range(3)]
     sampler = sample(jobs, model, concurrency=1)
     for each in jobs:
-        assert [c.index for c in sampler.wait(each)] == [0, 1, 2, 3]
+        assert [c.index for c in sampler.completions(each)] == [0, 1, 2, 3]
     assert [ask.n for ask in model.asks] == [4] + [1] * 11
 
 
@@ -120,10 +120,10 @@ def test_jobs_beyond_the_plan_can_be_requested_and_awaited(sample, backend, job)
     sampler = sample([job(1)], model)
     sampler.wait(job(1))
     sampler.request([job(2), job(3)])
-    assert len(sampler.wait(job(2))) == 2
-    assert len(sampler.wait(job(4))) == 2
-    assert len(sampler.wait(job(1), 5)) == 5
-    assert sampler.wait(job(3))
+    assert len(sampler.completions(job(2))) == 2
+    assert len(sampler.completions(job(4))) == 2
+    assert len(sampler.completions(job(1), 5)) == 5
+    assert sampler.completions(job(3))
     sampler.close()
     progress = sampler.progress()
     assert (progress.done, progress.total, progress.cached) == (11, 11, 0)
@@ -291,7 +291,7 @@ def test_a_server_that_is_still_booting_is_waited_for(sample, backend, job):
             raise TransientError("HTTP 503")
 
     model = backend(start=booting)
-    assert sample([job(1)], model).wait(job(1))
+    assert sample([job(1)], model).completions(job(1))
     assert model.started == 3
 
 

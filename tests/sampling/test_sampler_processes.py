@@ -61,7 +61,7 @@ PROCESS = textwrap.dedent(
     outcome = []
     for number in options["awaited"]:
         try:
-            outcome.append(len(sampler.wait(job(number))))
+            outcome.append(len(sampler.completions(job(number))))
         except NotScoredError as error:
             outcome.append(f"{type(error).__name__}: {error}")
     if options["form"]:

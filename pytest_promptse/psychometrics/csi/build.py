@@ -11,6 +11,7 @@ import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.psychometrics.csi.words import Language
 
-__all__ = ["BuiltWord", "build_words", "read_valence", "render_words"]
+__all__ = ["BuiltWord", "Lexicon", "build_words", "read_lexicon", "render_words"]
 
 PartOfSpeech = Literal["noun", "verb"]
 _Tagger: TypeAlias = "Callable[[str], PartOfSpeech | None]"
@@ -59,13 +60,22 @@ class BuiltWord:
     frequency: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lexicon:
+    """Charged words with their valence in [-1, 1], and the name and hash of their file."""
+
+    name: str
+    sha256: str
+    valence: Mapping[str, float]
+
+
 def build_words(
     language: Language,
     *,
     size: int,
     corpus: Sequence[tuple[str, str]] = (),
-    valence: Mapping[str, float] | None = None,
     max_valence: float | None = None,
+    lexicon: Lexicon | None = None,
 ) -> tuple[tuple[BuiltWord, ...], dict[str, Any]]:
     """Return the `size` most frequent nouns and verbs and how they were found.
 
@@ -75,15 +85,15 @@ def build_words(
     ----------
     corpus
         Names and texts to count words in; without any, wordfreq's lists are used.
-    valence
-        Valence in [-1, 1] of charged words; for English the VADER lexicon by default.
     max_valence
         Leave words out whose absolute valence is larger, in [0, 1].
+    lexicon
+        The valences. By default that of VADER for English, and this project's own for Chinese.
 
     Raises
     ------
     SettingsError
-        If a tool is not installed, a file cannot be read, or no valences are known.
+        If a tool is not installed or a file cannot be read.
     """
     tagger, tools = _english_tagger() if language == "en" else _chinese_tagger()
     about: dict[str, Any] = {"language": language, "parts_of_speech": ["noun", "verb"]}
@@ -99,18 +109,12 @@ def build_words(
         tools.insert(0, tool)
         about["frequencies_sha256"] = digest
         about["licence"] = _WORDFREQ_NOTICE
+    charged: set[str] = set()
     if max_valence is not None:
-        if valence is None:
-            if language != "en":
-                raise SettingsError(
-                    "--max-valence: there is no built-in lexicon for Chinese; give one with "
-                    "--valence FILE (lines of WORD, a tab, and a valence from -1 to 1)"
-                )
-            valence, tool = _vader()
-            tools.append(tool)
+        used = lexicon or (_vader() if language == "en" else _own_chinese_lexicon())
         about["max_valence"] = max_valence
-    limit = 1.0 if max_valence is None else max_valence
-    charged = {word for word, value in (valence or {}).items() if abs(value) > limit}
+        about["valence"] = {"name": used.name, "sha256": used.sha256}
+        charged = {word for word, value in used.valence.items() if abs(value) > max_valence}
     chosen: list[BuiltWord] = []
     for word, frequency in frequencies:
         pos = tagger(word)
@@ -135,16 +139,19 @@ def render_words(words: Sequence[BuiltWord], about: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read_valence(path: Path) -> dict[str, float]:
+def read_lexicon(path: Path) -> Lexicon:
     """Return the valences in a file of lines of a word, a tab, and a number from -1 to 1.
+
+    Empty lines, and those that begin with ``#``, are ignored.
 
     Raises
     ------
     SettingsError
         If the file cannot be read or a line is not of this form.
     """
+    text = _read(path)
     found: dict[str, float] = {}
-    for number, line in enumerate(_read(path).splitlines(), start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         word, _, value = line.partition("\t")
@@ -156,7 +163,7 @@ def read_valence(path: Path) -> dict[str, float]:
             ) from None
         if not -1 <= found[word.strip()] <= 1:
             raise SettingsError(f"{path}, line {number}: {value.strip()} is not in [-1, 1]")
-    return found
+    return Lexicon(name=path.name, sha256=hashlib.sha256(text.encode()).hexdigest(), valence=found)
 
 
 def _tool(package: str, *modules: str) -> tuple[Any, ...]:
@@ -240,9 +247,19 @@ def _chinese_tagger() -> tuple[_Tagger, list[str]]:
     return tag, [_version("jieba")]
 
 
-def _vader() -> tuple[dict[str, float], str]:
+def _vader() -> Lexicon:
     """Return the mean valences of the VADER lexicon (Hutto & Gilbert 2014), scaled to [-1, 1]."""
     (vader,) = _tool("vaderSentiment", "vaderSentiment.vaderSentiment")
-    lexicon: Mapping[str, float] = vader.SentimentIntensityAnalyzer().lexicon
-    scaled = {word: value / _VADER_SCALE for word, value in lexicon.items()}
-    return scaled, _version("vaderSentiment")
+    valence: Mapping[str, float] = vader.SentimentIntensityAnalyzer().lexicon
+    return Lexicon(
+        name=_version("vaderSentiment"),
+        sha256=_sha256(Path(vader.__file__).parent / "vader_lexicon.txt"),
+        valence={word: value / _VADER_SCALE for word, value in valence.items()},
+    )
+
+
+def _own_chinese_lexicon() -> Lexicon:
+    """Return the lexicon that was written for this project; its file says how."""
+    data = resources.files(__package__) / "data" / "valence_zh.tsv"
+    with resources.as_file(data) as path:
+        return read_lexicon(path)

@@ -2,7 +2,7 @@
 
 The paper compares with the Big Five Inventory (section 4.2, table 5), whose items are not free.
 This one has the 50 items of the International Personality Item Pool, which are in the public
-domain.
+domain, and this project's own wording of them in Chinese.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pytest_promptse.psychometrics.scales import Scale
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_promptse.psychometrics.csi.words import Language
     from pytest_promptse.psychometrics.scales import Ratings
 
 __all__ = ["Reliability", "big_five", "reliability"]
@@ -49,18 +50,18 @@ class Reliability:
 
 
 @cache
-def big_five() -> Scale:
-    """Return the 50 items with their key; see the file for their source."""
+def big_five(language: Language) -> Scale:
+    """Return the 50 items in `language` with their key; see the file for their sources."""
     data = resources.files(__package__) / "data" / "ipip_big_five.json"
     document = json.loads(data.read_text(encoding="utf-8"))
     rows = document["items"]
     traits = dict.fromkeys(row["trait"] for row in rows)
     return Scale(
         name="IPIP Big Five",
-        items=tuple(row["text"] for row in rows),
+        items=tuple(row[language] for row in rows),
         low=1,
         high=5,
-        instructions=document["instructions"],
+        instructions=document["instructions"][language],
         categories={
             trait: tuple(n for n, row in enumerate(rows, start=1) if row["trait"] == trait)
             for trait in traits

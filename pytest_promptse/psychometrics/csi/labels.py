@@ -27,6 +27,7 @@ PROBLEMS = {
     "refusal": "responses that decline to answer",
     "prose": "responses without any line for a word",
     "empty": "empty responses",
+    "truncated": "responses that the token limit cut off",
     "missing": "words without a label",
     "both_anchors": "lines that hold both anchor words, counted as neutral",
     "merged": "words that share a line with others",
@@ -55,7 +56,7 @@ class BatchLabels:
 
 
 def read_labels(
-    response: str, words: Sequence[str], *, positive: str, negative: str
+    response: str, words: Sequence[str], *, positive: str, negative: str, truncated: bool = False
 ) -> BatchLabels:
     """Return the labels that `response` gives to `words`.
 
@@ -72,12 +73,20 @@ def read_labels(
         The words in the order in which the prompt numbers them, from 1.
     positive, negative
         The two anchor words.
+    truncated
+        Whether the model stopped at its token limit.
     """
     problems: Counter[str] = Counter()
     text = clean(response)
     index = ItemIndex(words)
     found: dict[int, list[Label]] = {}
-    for entry in split_entries(text, words):
+    entries = split_entries(text, words)
+    if truncated and not any(
+        holds_word(e.body, a) for e in entries[-1:] for a in (positive, negative)
+    ):
+        # The last line may have been cut off before its label.
+        entries = entries[:-1]
+    for entry in entries:
         position = _position(entry, words, index, (positive, negative), problems)
         if position is None:
             continue
@@ -100,6 +109,7 @@ def read_labels(
         problems.clear()
         problems["empty" if not text.strip() else "refusal" if is_refusal(text) else "prose"] = 1
     problems["missing"] = sum(label is None for label in labels)
+    problems["truncated"] = int(truncated)
     return BatchLabels(labels=tuple(labels), problems={k: n for k, n in problems.items() if n})
 
 

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models.base import Completion
     from pytest_promptse.psychometrics.csi.labels import BatchLabels
     from pytest_promptse.psychometrics.csi.scoring import CsiEstimate
+    from pytest_promptse.psychometrics.scales import Ratings, Scale
     from pytest_promptse.sampling.job import Job
     from pytest_promptse.scoring.gate import Direction, Gate
 
@@ -92,7 +93,7 @@ class CsiSettings(IntervalGateSettings, frozen=True, kw_only=True):
     prompt_language, anchor_language
         For cross-lingual runs.
     comparator
-        Whether to give a Big Five questionnaire for comparison; by default in English.
+        Whether to give a Big Five questionnaire for comparison, in the language of the prompt.
     stories
         Stories for each share of negative seed words; 0 leaves the validity check out.
     rater
@@ -110,7 +111,7 @@ class CsiSettings(IntervalGateSettings, frozen=True, kw_only=True):
     prompt_language: Language | None = None
     anchor_language: Language | None = None
     max_tokens: Count = 1024
-    comparator: bool | None = None
+    comparator: bool = True
     stories: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     rater: str | None = None
     min_consistency: Share | None = None
@@ -208,21 +209,24 @@ class CsiSuite(Measurement):
 
     @cached_property
     def _comparator_probes(self) -> tuple[Probe, ...]:
-        wanted = self.settings.comparator
-        if wanted is None:
-            wanted = self.settings.language == "en"
-        if not wanted:
+        if not self.settings.comparator:
             return ()
         return tuple(
             self._probe(
-                "big-five", f"run{run + 1}", scale_prompt(big_five(), self._comparator_order(run))
+                "big-five",
+                f"run{run + 1}",
+                scale_prompt(self._big_five, self._comparator_order(run)),
             )
             for run in range(_COMPARATOR_RUNS)
         )
 
+    @property
+    def _big_five(self) -> Scale:
+        return big_five(self.prompt_language)
+
     def _comparator_order(self, run: int) -> tuple[int, ...]:
         seed = derive_seed("big-five", self.settings.seed, run)
-        return item_order(len(big_five().items), shuffle=True, seed=seed)
+        return item_order(len(self._big_five.items), shuffle=True, seed=seed)
 
     def _listed(self, batch: WordBatch) -> list[str]:
         return [self.words[position] for position in batch.positions]
@@ -246,8 +250,8 @@ class CsiSuite(Measurement):
         """Return how many words or items a response labels."""
         if probe.group == "big-five":
             run = self._comparator_probes.index(probe)
-            ratings = read_ratings(completion.text, big_five(), self._comparator_order(run))
-            return f"{len(ratings.ratings)}/{len(big_five().items)} rated"
+            ratings = self._ratings(run, completion)
+            return f"{len(ratings.ratings)}/{len(self._big_five.items)} rated"
         found = self._labels(self._by_key[probe.job.key], completion)
         labelled = sum(label is not None for label in found.labels)
         return f"{labelled}/{len(found.labels)} labelled"
@@ -258,6 +262,7 @@ class CsiSuite(Measurement):
             self._listed(batch),
             positive=self.anchors.positive,
             negative=self.anchors.negative,
+            truncated=completion.finish_reason == "length",
         )
 
     def _codes(
@@ -330,17 +335,25 @@ class CsiSuite(Measurement):
 
     # -- the comparator -------------------------------------------------------------------------
 
+    def _ratings(self, run: int, completion: Completion) -> Ratings:
+        return read_ratings(
+            completion.text,
+            self._big_five,
+            self._comparator_order(run),
+            truncated=completion.finish_reason == "length",
+        )
+
     def _comparator(self, answers: Mapping[str, Completion]) -> ReliabilityRecord | None:
         runs = [
-            read_ratings(completion.text, big_five(), self._comparator_order(run))
+            self._ratings(run, completion)
             for run, probe in enumerate(self._comparator_probes)
             if (completion := answers.get(probe.job.key)) is not None
         ]
         if not runs:
             return None
-        found = reliability(big_five(), runs)
+        found = reliability(self._big_five, runs)
         return ReliabilityRecord(
-            scale=big_five().name,
+            scale=self._big_five.name,
             n_items=found.n_items,
             n_runs=found.n_runs,
             consistency=found.consistency,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 import zipfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import SettingsError
@@ -90,8 +90,8 @@ def read_responses(
     if not rest:
         model, name = _named(path.stem)
     key = scale or (PANAS if name == "PANAS" else _plain_sum(name, len(items)))
-    if not reverse_scoring and key.reverse:
-        key = _without_reverse(key)
+    if not reverse_scoring:
+        key = key.plain()
     orders = {
         column.removeprefix("order-"): [_whole(row[i]) for row in items]
         for i, column in enumerate(header)
@@ -241,10 +241,6 @@ def _plain_sum(name: str, n_items: int) -> Scale:
         instructions="",
         categories={"Overall": tuple(range(1, n_items + 1))},
     )
-
-
-def _without_reverse(scale: Scale) -> Scale:
-    return replace(scale, reverse=frozenset())
 
 
 def _whole(value: object) -> int | None:

@@ -35,6 +35,7 @@ from pytest_promptse.psychometrics.suite import (
 )
 from pytest_promptse.record.psychometrics import (
     AffectShiftRecord,
+    LevelRecord,
     ManipulationRecord,
     RecognitionRecord,
     ShiftRecord,
@@ -189,7 +190,7 @@ class ManipulationSuite(Measurement):
     def result(self, answers: Mapping[str, Completion]) -> ManipulationRecord:
         """Return how affect shifts by emotion and level, and which labels are recognised."""
         totals: dict[tuple[_Message, Perspective], dict[str, float]] = {}
-        chosen: list[tuple[str, str]] = []
+        chosen: list[tuple[_Message, str]] = []
         log = AnswerLog()
         n_scored = 0
         for probe, question in self._planned:
@@ -200,7 +201,7 @@ class ManipulationSuite(Measurement):
             if question.perspective is None:
                 label, problem = read_label(completion.text, self._labels)
                 if label is not None:
-                    chosen.append((question.message.label, label))
+                    chosen.append((question.message, label))
                     n_scored += 1
                 elif problem is not None:
                     found = {problem: 1}
@@ -229,26 +230,40 @@ class ManipulationSuite(Measurement):
                 perspective: self._baseline(totals, perspective) for perspective in PERSPECTIVES
             },
             shifts=self._shifts(totals),
-            recognition=[
-                RecognitionRecord(
-                    label=each.label,
-                    n=each.n,
-                    hits=each.hits,
-                    chance=each.chance,
-                    share=each.share,
-                    ci95=each.ci95,
-                    p_value=each.p_value,
-                    p_adjusted=each.p_adjusted,
-                    mistaken_for=each.mistaken_for,
-                    recognised=each.is_recognised,
-                )
-                for each in recognition(chosen, self._labels)
-            ],
+            recognition=self._recognition(chosen),
             problems=dict(log.problems),
             worst=log.worst(lambda problems: sum(problems.values())),
             settings=msgspec.to_builtins(self.settings),
             line=self.line,
         )
+
+    def _recognition(self, chosen: Sequence[tuple[_Message, str]]) -> list[RecognitionRecord]:
+        by_level: dict[tuple[str, float], list[bool]] = {}
+        for message, label in chosen:
+            by_level.setdefault((message.label, message.distance), []).append(
+                label == message.label
+            )
+        answers = [(message.label, label) for message, label in chosen]
+        return [
+            RecognitionRecord(
+                label=each.label,
+                n=each.n,
+                hits=each.hits,
+                chance=each.chance,
+                share=each.share,
+                ci95=each.ci95,
+                p_value=each.p_value,
+                p_adjusted=each.p_adjusted,
+                mistaken_for=each.mistaken_for,
+                recognised=each.is_recognised,
+                levels=[
+                    LevelRecord(distance=distance, n=len(hits), hits=sum(hits))
+                    for (label, distance), hits in sorted(by_level.items())
+                    if label == each.label
+                ],
+            )
+            for each in recognition(answers, self._labels)
+        ]
 
     def _baseline(
         self,

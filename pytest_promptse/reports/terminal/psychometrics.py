@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, shortened
+from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, points, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +37,7 @@ _FIGURES = (
 )
 _WORDS_SHOWN = 12
 _LABEL_WIDTH = 28
+_OVERALL = "Overall"
 _CELL_WIDTH = 25
 
 
@@ -123,6 +124,9 @@ def _manipulation(found: ManipulationRecord, *, verbose: bool) -> Iterator[Text]
         if each.share is None:
             continue
         text = f"label {each.label}: chosen for {each.hits} of {each.n}"
+        if verbose:
+            by_level = ", ".join(f"{one.distance:g}: {one.hits}/{one.n}" for one in each.levels)
+            text += f" ({by_level})"
         if not each.recognised:
             other = f", most often as {each.mistaken_for}" if each.mistaken_for else ""
             yield Text(f"{text}, not recognised above chance{other}", "yellow")
@@ -133,7 +137,7 @@ def _manipulation(found: ManipulationRecord, *, verbose: bool) -> Iterator[Text]
 def _shift_cell(shift: AffectShiftRecord | None) -> str:
     if shift is None or shift.positive.delta is None or shift.negative.delta is None:
         return NOT_MEASURED
-    return f"{shift.positive.delta:+.1f} / {shift.negative.delta:+.1f}"
+    return f"{points(shift.positive.delta)} / {points(shift.negative.delta)}"
 
 
 def _shift_interval(shift: AffectShiftRecord | None) -> str:
@@ -182,11 +186,12 @@ def scale_lines(scale: ScaleRecord, *, factors: bool, width: int = _LABEL_WIDTH)
 
     A second table has the changes from situations to their positive counterparts, if there are any.
     """
-    categories = list(scale.default)
+    # Imported scales may have more totals than a terminal has room for; reports show them all.
+    categories = [_OVERALL] if _OVERALL in scale.default else list(scale.default)
     has_norms = any(change.human for changes in scale.changes.values() for change in changes)
     heads = [f"{name}{' (human)' if has_norms else ''}" for name in categories]
     yield Text(f"{scale.scale:{width}}" + "".join(_right(head) for head in heads), "underline")
-    summaries = "".join(_right(_summary(each)) for each in scale.default.values())
+    summaries = "".join(_right(_summary(each)) for each in map(scale.default.get, categories))
     yield Text(f"{'default':{width}}{summaries}")
     yield from _change_lines(scale.changes, categories, factors=factors, width=width)
     if any(scale.contrasts.values()):
@@ -214,8 +219,8 @@ def _change_lines(
         yield Text(f"{shortened(f'  {label}' if is_factor else label, width)}{text}")
 
 
-def _summary(summary: SummaryRecord) -> str:
-    if summary.mean is None:
+def _summary(summary: SummaryRecord | None) -> str:
+    if summary is None or summary.mean is None:
         return NOT_MEASURED
     return f"{summary.mean:.1f}" + ("" if summary.sd is None else f" ± {summary.sd:.1f}")
 
@@ -227,8 +232,8 @@ def _right(text: str) -> str:
 def _cell(change: ChangeRecord | None) -> str:
     if change is None or change.delta is None:
         return NOT_MEASURED
-    human = "" if change.human is None else f" ({change.human.delta:+.1f})"
-    return f"{ARROWS[change.arrow]} {round(change.delta, 9):+.1f}{human}"
+    human = "" if change.human is None else f" ({points(change.human.delta)})"
+    return f"{ARROWS[change.arrow]} {points(change.delta)}{human}"
 
 
 def _gates(gates: Sequence[BoundsRecord], *, failed_only: bool = False) -> Iterator[Text]:

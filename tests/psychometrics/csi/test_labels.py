@@ -128,6 +128,14 @@ def test_malformed_responses_are_read_as_far_as_they_are_clear(response, labels,
     assert found.problems == problems
 
 
+def test_a_cut_off_response_says_so():
+    found = read_labels(
+        "1. dishes - comedy\n2. calcu", WORDS, positive="comedy", negative="tragedy", truncated=True
+    )
+    assert found.labels == (P, None, None, None)
+    assert found.problems == {"truncated": 1, "missing": 3}
+
+
 def test_a_stimulus_may_be_an_anchor_word_itself():
     found = read(
         "1. good - bad\n2. bad - bad\n3. tea - good", ("good", "bad", "tea"), "good", "bad"

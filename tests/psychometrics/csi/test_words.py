@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import resources
 
 import pytest
 
 from pytest_promptse.cli.main import main
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics.csi.build import build_words, render_words
+from pytest_promptse.psychometrics.csi.build import build_words, read_lexicon, render_words
 from pytest_promptse.psychometrics.csi.comparator import big_five, reliability
 from pytest_promptse.psychometrics.csi.prompts import ANCHORS, anchors_for, batch_prompt
 from pytest_promptse.psychometrics.csi.words import LANGUAGES, load_words, read_words
-from pytest_promptse.psychometrics.scales import Ratings
+from pytest_promptse.psychometrics.scales import Ratings, item_order, read_ratings
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -66,9 +67,29 @@ def test_charged_words_are_left_out(tmp_path):
     words, about = build_words("en", size=5, corpus=[("c", text)], max_valence=0.3)
     assert [w.word for w in words] == ["table"]
     assert about["max_valence"] == 0.3
-    assert any(tool.startswith("vaderSentiment") for tool in about["tools"])
-    with pytest.raises(SettingsError, match="no built-in lexicon for Chinese"):
-        build_words("zh", size=5, max_valence=0.3)
+    assert about["valence"]["name"].startswith("vaderSentiment ")
+    assert len(about["valence"]["sha256"]) == 64
+
+
+def test_charged_chinese_words_are_left_out_by_the_own_lexicon():
+    corpus = [("c", "学校 战争 学校 朋友 学校 学习")]
+    kept = {}
+    for bound in (0.2, 0.5, 0.8):
+        words, about = build_words("zh", size=9, corpus=corpus, max_valence=bound)
+        kept[bound] = {word.word for word in words}
+        assert about["valence"]["name"] == "valence_zh.tsv"
+    assert kept == {0.2: {"学校"}, 0.5: {"学校", "学习"}, 0.8: {"学校", "学习", "朋友"}}
+
+
+def test_the_chinese_lexicon_says_who_wrote_it_and_covers_the_shipped_list():
+    data = resources.files("pytest_promptse.psychometrics.csi") / "data" / "valence_zh.tsv"
+    assert "Written for pytest-promptse by its authors" in data.read_text(encoding="utf-8")
+    with resources.as_file(data) as path:
+        valence = read_lexicon(path).valence
+    charged = [valence[word] for word in load_words("zh").words if word in valence]
+    assert len(charged) > 900
+    assert {abs(value) for value in charged} == {0.3, 0.6, 0.9}
+    assert 0.3 < sum(value < 0 for value in charged) / len(charged) < 0.7
 
 
 def test_valences_of_the_users_own(tmp_path, capsys):
@@ -92,7 +113,12 @@ def test_a_tool_that_is_not_installed_is_named_with_its_remedy(monkeypatch, caps
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--size", "0"], ["--max-valence", "2"], ["--corpus", "missing.txt"]],
+    [
+        ["--size", "0"],
+        ["--max-valence", "2"],
+        ["--corpus", "missing.txt"],
+        ["--valence", "v.tsv"],
+    ],
 )
 def test_misuse_of_build_is_said_in_one_line(arguments, capsys):
     assert main(["csi", "build", "--language", "en", *arguments]) == 2
@@ -134,15 +160,29 @@ def test_anchors_of_the_users_own():
             anchors_for(wrong, "en")
 
 
-def test_the_big_five_questionnaire_has_ten_items_for_each_trait():
-    scale = big_five()
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_big_five_questionnaire_has_ten_items_for_each_trait(language):
+    scale = big_five(language)
     assert len(scale.items) == len(set(scale.items)) == 50
     assert {len(numbers) for numbers in scale.categories.values()} == {10}
+    assert scale.categories == big_five("en").categories
+    assert scale.reverse == big_five("en").reverse
     assert "public domain" in scale.source
 
 
+def test_ratings_of_the_chinese_questionnaire_are_read_by_number_and_by_item():
+    scale = big_five("zh")
+    order = item_order(50, shuffle=True, seed=1)
+    by_number = "\n".join(f"{place}：{1 + number % 5}" for place, number in enumerate(order, 1))
+    by_item = "\n".join(f"{scale.items[number - 1]}：{1 + number % 5}" for number in order)
+    for response in (by_number, by_item):
+        found = read_ratings(response, scale, order)
+        assert found.complete
+        assert found.ratings == {number: 1 + number % 5 for number in order}
+
+
 def test_reliability_by_hand():
-    scale = big_five()
+    scale = big_five("en")
     first = Ratings(ratings={1: 3, 2: 4, 3: 5})
     second = Ratings(ratings={1: 3, 2: 4, 3: 1, 4: 3})
     found = reliability(scale, [first, second])

@@ -5,7 +5,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from pytest_promptse.record.compressed import CompressedTasks
+from pytest_promptse.record.files import CompressedTasks
 from pytest_promptse.reports.escaping import escaped
 
 
