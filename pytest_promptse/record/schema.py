@@ -554,11 +554,25 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[DifferenceRecord]
 
 
+class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model of ``--promptse-judge`` was asked about texts with doubtful words.
+
+    ``texts`` counts the texts that it was asked about, ``questions`` the answers and ``cleared``
+    the findings that it cleared. ``instruction`` is a digest.
+    """
+
+    model: str
+    instruction: str
+    texts: int
+    questions: int
+    cleared: int
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``usage`` includes the requests of an ``llm:`` rewriter. ``shard`` is the plan of a run in
-    shards, which ``promptse merge`` of the same version reads.
+    ``usage`` includes the requests of an ``llm:`` rewriter and of ``--promptse-judge``. ``shard``
+    is the plan of a run in shards, which ``promptse merge`` of the same version reads.
     """
 
     schema: str
@@ -576,6 +590,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     subgroups: list[SubgroupsRecord] = msgspec.field(name="voices", default_factory=list)
     usage: UsageRecord
     rewriting: list[RewritingRecord] = []
+    entailment: list[EntailmentRecord] = []
     errors: list[ErrorRecord]
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []

@@ -27,7 +27,13 @@ from pytest_promptse.store.run_log import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_promptse.record.schema import PromptRecord, Record, RewritingRecord, TaskRecord
+    from pytest_promptse.record.schema import (
+        EntailmentRecord,
+        PromptRecord,
+        Record,
+        RewritingRecord,
+        TaskRecord,
+    )
     from pytest_promptse.store.run_log import GatePlanRow
     from pytest_promptse.store.store import Store
 
@@ -255,6 +261,7 @@ def _joined(ours: Record, theirs: Record) -> Record:
         psychometrics=ours.psychometrics or theirs.psychometrics,
         usage=_sum(ours.usage, theirs.usage),
         rewriting=_joined_rewriting(ours.rewriting, theirs.rewriting),
+        entailment=_joined_entailment(ours.entailment, theirs.entailment),
     )
 
 
@@ -274,6 +281,27 @@ def _joined_rewriting(
                 texts=own.texts + other.texts,
                 accepted=own.accepted + other.accepted,
                 rules=dict(sorted((Counter(own.rules) + Counter(other.rules)).items())),
+            )
+        )
+    return list(joined.values())
+
+
+def _joined_entailment(
+    ours: list[EntailmentRecord], theirs: list[EntailmentRecord]
+) -> list[EntailmentRecord]:
+    """Return what each model was asked in both runs."""
+    joined = {(each.model, each.instruction): each for each in ours}
+    for other in theirs:
+        key = (other.model, other.instruction)
+        own = joined.get(key)
+        joined[key] = (
+            other
+            if own is None
+            else replace(
+                own,
+                texts=own.texts + other.texts,
+                questions=own.questions + other.questions,
+                cleared=own.cleared + other.cleared,
             )
         )
     return list(joined.values())

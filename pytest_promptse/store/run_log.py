@@ -271,6 +271,34 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
     rules: dict[str, int]
 
 
+class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model of ``--promptse-judge`` was asked about the texts of one variant.
+
+    Attributes
+    ----------
+    model
+        The model as ``BACKEND:NAME``.
+    instruction
+        Digest of the instruction.
+    task, variant
+        The task, and id and seed of the variant.
+    texts
+        Number of texts with findings of soft kinds only.
+    questions
+        Number of answers that were read.
+    cleared
+        Number of findings that the model cleared.
+    """
+
+    model: str
+    instruction: str
+    task: str
+    variant: str
+    texts: int
+    questions: int
+    cleared: int
+
+
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, and why."""
 
@@ -334,6 +362,7 @@ Row = TypeVar(
     GateRow,
     ShardRow,
     RewriteRow,
+    EntailmentRow,
     ErrorRow,
     CachedRow,
     ProgressRow,
@@ -346,6 +375,7 @@ AnyRow = (
     | GateRow
     | ShardRow
     | RewriteRow
+    | EntailmentRow
     | ErrorRow
     | CachedRow
     | ProgressRow
@@ -377,6 +407,8 @@ def _name(row: AnyRow) -> str:
             parts = (*_key_parts(row.key), row.task or "", row.name)
         case RewriteRow():
             parts = (row.rewriter, row.task, row.variant)
+        case EntailmentRow():
+            parts = (row.model, row.task, row.variant)
         case ErrorRow():
             parts = (row.where,)
         case CachedRow():
