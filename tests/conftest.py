@@ -84,6 +84,16 @@ def pytester(
     return pytester
 
 
+@pytest.fixture(scope="session")
+def two_workers(
+    fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, ...]:
+    """Return the options of pytest that are ``-n 2`` but for workers that start quickly."""
+    folder = tmp_path_factory.mktemp("commands")
+    fork_server.write_command(folder, "python")
+    return ("--dist", "load", "--tx", f"2*popen//python={folder}/python")
+
+
 @pytest.fixture
 def new_interpreter(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pytester start new interpreters, for tests of what is imported and when."""

@@ -263,6 +263,13 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
+            "judge",
+            option_types.text,
+            None,
+            "model that decides about texts of variants with words that the rules cannot match",
+            metavar="BACKEND:NAME",
+        ),
+        _option(
             "variants_dir",
             option_types.text,
             None,

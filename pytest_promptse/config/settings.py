@@ -55,6 +55,7 @@ class Settings:
     max_tokens: int
     seed: int
     rewriter: str
+    judge: str | None
     variants_dir: str | None
     template: tuple[str, ...]
     perturb: Literal["task", "template", "both"]

@@ -117,8 +117,8 @@ class PromptseSession:
         self._suites_with_own_id: dict[tuple[int, str], Suite] = {}
         self._headlines: list[str] = []
         self._refusal: str | None = None
-        # An xdist controller starts no run but reports the one of its workers.
-        self._reports = bool(config.getoption("numprocesses", None)) and not self._is_worker
+        # An xdist controller, by -n or by --tx, starts no run but reports the one of its workers.
+        self._reports = bool(config.getoption("tx", None)) and not self._is_worker
         self.jobs: list[Job] = []
         self._shard: ShardPlan | None = None
         self._record: Record | None = None

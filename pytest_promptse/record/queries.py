@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from pytest_promptse.scoring.metrics import metric_label
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from pytest_promptse.record.psychometrics import (
         BoundsRecord,
@@ -176,20 +178,8 @@ def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
     return f"variants without a cue are left out: {', '.join(shares)}"
 
 
-METRIC_LABELS: Mapping[str, str] = {
-    "pass_at_1": "pass@1",
-    "auc_e": "AUC-E",
-    "excess": "excess",
-    "squared_sensitivity": "squared sensitivity",
-}
-"""How reports name the metrics of suites. Elasticity is named by `metric_label`."""
 _ALWAYS_COMPARED = ("pass_at_1", "auc_e")
 _VERDICTS = ("fail", "inconclusive", "pass")
-
-
-def metric_label(metric: str, distance: float | None = None) -> str:
-    """Return the name of a metric in reports: ``AUC-E``, ``pass@1``, ``excess`` or ``E(0.3)``."""
-    return METRIC_LABELS.get(metric, metric) if distance is None else f"E({distance:g})"
 
 
 def worst_verdict(verdicts: Iterable[str | None]) -> str | None:
@@ -213,7 +203,7 @@ def compared(record: Record) -> list[Compared]:
         Compared(
             one.suite,
             Series(one.model or "", one.template).label,
-            metric_label(figure.metric, figure.distance),
+            metric_label(figure.metric, figure.distance, short=True),
             figure,
         )
         for one in record.comparisons

@@ -354,7 +354,8 @@ class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of the run.
 
-    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored.
+    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored, and
+    ``batch_cost`` what those cost that came from batches with a price.
     """
 
     requests: int
@@ -363,6 +364,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None
     cached: int
     oldest: str | msgspec.UnsetType = msgspec.UNSET
+    batch_cost: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -552,11 +554,25 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[DifferenceRecord]
 
 
+class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model of ``--promptse-judge`` was asked about texts with doubtful words.
+
+    ``texts`` counts the texts that it was asked about, ``questions`` the answers and ``cleared``
+    the findings that it cleared. ``instruction`` is a digest.
+    """
+
+    model: str
+    instruction: str
+    texts: int
+    questions: int
+    cleared: int
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``usage`` includes the requests of an ``llm:`` rewriter. ``shard`` is the plan of a run in
-    shards, which ``promptse merge`` of the same version reads.
+    ``usage`` includes the requests of an ``llm:`` rewriter and of ``--promptse-judge``. ``shard``
+    is the plan of a run in shards, which ``promptse merge`` of the same version reads.
     """
 
     schema: str
@@ -574,6 +590,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     subgroups: list[SubgroupsRecord] = msgspec.field(name="voices", default_factory=list)
     usage: UsageRecord
     rewriting: list[RewritingRecord] = []
+    entailment: list[EntailmentRecord] = []
     errors: list[ErrorRecord]
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []

@@ -13,7 +13,6 @@ from pytest_promptse.record.files import write_chunks
 from pytest_promptse.record.psychometrics import CsiRecord, ManipulationRecord
 from pytest_promptse.record.queries import (
     FIGURES,
-    METRIC_LABELS,
     compared,
     gap,
     losses,
@@ -37,6 +36,7 @@ from pytest_promptse.reports.formatting import (
     short,
     signed,
 )
+from pytest_promptse.scoring.metrics import metric_label
 from pytest_promptse.variants.word_diff import word_diff
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _templates(record: Record) -> Iterator[str]:
         over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
         yield f"Templates of {code(ranking.model)} over {over}:"
         yield ""
-        names = [METRIC_LABELS[metric] for metric in FIGURES]
+        names = [metric_label(metric, short=True) for metric in FIGURES]
         yield _row(
             ["template", "Pareto", *names, cost_unit(ranking), *(f"{n} to the best" for n in names)]
         )
@@ -244,7 +244,7 @@ def _templates(record: Record) -> Iterator[str]:
         for metric in FIGURES:
             for better, worse in victories(ranking, metric):
                 names = [", ".join(map(code, side)) for side in (better, worse)]
-                label = METRIC_LABELS[metric]
+                label = metric_label(metric, short=True)
                 yield f"- **significant**: {label}: {names[0]} better than {names[1]}"
         yield from (f"- {code(remark)}" for remark in remarks(ranking))
         yield ""

@@ -27,7 +27,13 @@ from pytest_promptse.store.run_log import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pytest_promptse.record.schema import PromptRecord, Record, RewritingRecord, TaskRecord
+    from pytest_promptse.record.schema import (
+        EntailmentRecord,
+        PromptRecord,
+        Record,
+        RewritingRecord,
+        TaskRecord,
+    )
     from pytest_promptse.store.run_log import GatePlanRow
     from pytest_promptse.store.store import Store
 
@@ -255,6 +261,7 @@ def _joined(ours: Record, theirs: Record) -> Record:
         psychometrics=ours.psychometrics or theirs.psychometrics,
         usage=_sum(ours.usage, theirs.usage),
         rewriting=_joined_rewriting(ours.rewriting, theirs.rewriting),
+        entailment=_joined_entailment(ours.entailment, theirs.entailment),
     )
 
 
@@ -279,9 +286,31 @@ def _joined_rewriting(
     return list(joined.values())
 
 
+def _joined_entailment(
+    ours: list[EntailmentRecord], theirs: list[EntailmentRecord]
+) -> list[EntailmentRecord]:
+    """Return what each model was asked in both runs."""
+    joined = {(each.model, each.instruction): each for each in ours}
+    for other in theirs:
+        key = (other.model, other.instruction)
+        own = joined.get(key)
+        joined[key] = (
+            other
+            if own is None
+            else replace(
+                own,
+                texts=own.texts + other.texts,
+                questions=own.questions + other.questions,
+                cleared=own.cleared + other.cleared,
+            )
+        )
+    return list(joined.values())
+
+
 def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
     costs = [cost for cost in (ours.cost, theirs.cost) if cost is not None]
     times = [each.oldest for each in (ours, theirs) if each.oldest is not msgspec.UNSET]
+    batches = [each.batch_cost for each in (ours, theirs) if each.batch_cost is not msgspec.UNSET]
     return UsageRecord(
         requests=ours.requests + theirs.requests,
         prompt_tokens=ours.prompt_tokens + theirs.prompt_tokens,
@@ -289,6 +318,7 @@ def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
         cost=sum(costs) if costs else None,
         cached=ours.cached + theirs.cached,
         oldest=min(times) if times else msgspec.UNSET,
+        batch_cost=sum(batches) if batches else msgspec.UNSET,
     )
 
 

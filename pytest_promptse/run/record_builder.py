@@ -22,6 +22,7 @@ from pytest_promptse.record.schema import (
     AnswersRecord,
     DrawRecord,
     EmotionRecord,
+    EntailmentRecord,
     ErrorRecord,
     EstimateRecord,
     GateRecord,
@@ -46,6 +47,7 @@ from pytest_promptse.scoring.copies import PromptAnswers, count_answers
 from pytest_promptse.scoring.robustness import task_robustness
 from pytest_promptse.store.run_log import (
     CachedRow,
+    EntailmentRow,
     ErrorRow,
     GateRow,
     LookRow,
@@ -136,6 +138,8 @@ def build_record(
     oldest: str | msgspec.UnsetType = msgspec.UNSET
     if cached and times:
         oldest = datetime.fromtimestamp(min(times), UTC).isoformat(timespec="seconds")
+    costs = [row.batch_cost for row in run_log.rows(CachedRow) if row.batch_cost is not None]
+    batch_cost = max(costs) if cached and costs else msgspec.UNSET
     price = facts.settings.price
     head = Record(
         schema=SCHEMA,
@@ -149,8 +153,11 @@ def build_record(
         models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
         suites=[],
         tasks=[],
-        usage=replace(_usage(facts.usage, cached=cached, price=price), oldest=oldest),
+        usage=replace(
+            _usage(facts.usage, cached=cached, price=price), oldest=oldest, batch_cost=batch_cost
+        ),
         rewriting=_rewriting(run_log),
+        entailment=_entailment(run_log),
         errors=[],
         emotions={
             name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
@@ -177,6 +184,23 @@ def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
             rules=dict(sorted(sum((Counter(row.rules) for row in rows), Counter()).items())),
         )
         for rewriter, rows in by_rewriter.items()
+    ]
+
+
+def _entailment(run_log: RunLog) -> list[EntailmentRecord]:
+    """Return what each model was asked about texts in doubt."""
+    by_model: dict[tuple[str, str], list[EntailmentRow]] = {}
+    for row in run_log.rows(EntailmentRow):
+        by_model.setdefault((row.model, row.instruction), []).append(row)
+    return [
+        EntailmentRecord(
+            model=model,
+            instruction=instruction,
+            texts=sum(row.texts for row in rows),
+            questions=sum(row.questions for row in rows),
+            cleared=sum(row.cleared for row in rows),
+        )
+        for (model, instruction), rows in by_model.items()
     ]
 
 

@@ -123,7 +123,13 @@ class PromptseRun:
         self.root = root
         self.id = id
         self._create_backend = create_backend
-        self._variant_maker = VariantMaker(root, settings, create_rewriter, lambda: self.store)
+        self._variant_maker = VariantMaker(
+            root,
+            settings,
+            create_rewriter=create_rewriter,
+            create_backend=self.backend,
+            store=lambda: self.store,
+        )
         self._model_variants = ModelVariants(lambda: self.store)
         self._waiting: dict[str, _Waiting] = {}
         self._checked = 0.0
@@ -296,10 +302,13 @@ class PromptseRun:
             planned_jobs += own
             if planned.job.key in self._waiting:
                 planned_jobs.append(planned.job)
+            if planned.pending is not None:
+                for pending in planned.pending.rewrites:
+                    planned_jobs += self._model_variants.expected_questions(pending)
         planned_jobs += self.with_age_limit(jobs)
         estimates = estimate_cost(planned_jobs, self.store, price=self.settings.price)
-        in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
-        return [each.line(at_most=each.model in in_rounds) for each in estimates]
+        bounded = {suite.model for suite, _ in selected if suite.in_rounds} | {self.settings.judge}
+        return [each.line(at_most=each.model in bounded) for each in estimates]
 
     def start(
         self,
@@ -354,6 +363,7 @@ class PromptseRun:
             self.run_log.add(suite.row)
         keys = {planned.job.key for _, planned in planned_all} | {job.key for job in jobs}
         oldest = self.store.oldest(keys, since=self._since)
+        batch_cost = self.store.batch_cost(keys)
         self._sampler = Sampler(
             self.store,
             [
@@ -376,7 +386,9 @@ class PromptseRun:
         )
         self._sampler.start()
         cached = self._sampler.progress().cached
-        self.run_log.add(CachedRow(process=os.getpid(), cached=cached, oldest=oldest))
+        self.run_log.add(
+            CachedRow(process=os.getpid(), cached=cached, oldest=oldest, batch_cost=batch_cost)
+        )
 
     def measure(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
@@ -640,7 +652,8 @@ class PromptseRun:
                 while isinstance(step := self._model_variants.next_step(rewrite), Job):
                     self.sampler.wait(step, tick=tick)
             finally:
-                self.run_log.add(self._model_variants.row(rewrite))
+                for row in self._model_variants.rows(rewrite):
+                    self.run_log.add(row)
             written.append(step)
         return self._with_written(planned, written)
 

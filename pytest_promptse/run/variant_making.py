@@ -15,9 +15,11 @@ from pytest_promptse import variants as variants_package
 from pytest_promptse.config.data_files import templates_dir
 from pytest_promptse.errors import PromptseError, VariantError
 from pytest_promptse.models.base import Prompt
-from pytest_promptse.run.model_variants import Rewrite, rewrites
+from pytest_promptse.run.model_variants import DoubtedText, PendingText, rewrites
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import check_frozen, frozen
+from pytest_promptse.variants.entailment import SOFT_RULES, EntailmentJudge
+from pytest_promptse.variants.files import folder_of
 from pytest_promptse.variants.generate import generate, measured, outlines
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pytest_promptse.config.settings import Settings
+    from pytest_promptse.models.base import Backend
     from pytest_promptse.store.store import Store
     from pytest_promptse.tasks.task import Task
     from pytest_promptse.tasks.template import Template
@@ -51,7 +54,7 @@ class VariantPrompt:
     task_text
         The task as the prompt words it.
     pending
-        The texts that a model has still to write; None if there are none. Until they are written,
+        The texts that a model has still to write or to judge; None if there are none. Until then,
         variant and prompt have the original's text.
     """
 
@@ -73,7 +76,7 @@ class PendingTexts:
         Returns the prompt, given the variants with their texts in the order of `rewrites`.
     """
 
-    rewrites: tuple[Rewrite, ...]
+    rewrites: tuple[PendingText, ...]
     finish: Callable[[Sequence[Variant]], VariantPrompt]
 
 
@@ -107,10 +110,10 @@ class TaskVariants:
     """
 
     outlines: tuple[Variant, ...]
-    make: Callable[[], Sequence[Variant | Rewrite]]
+    make: Callable[[], Sequence[Variant | PendingText]]
 
     @cached_property
-    def made(self) -> Sequence[Variant | Rewrite]:
+    def made(self) -> Sequence[Variant | PendingText]:
         """The variants with their texts.
 
         Raises
@@ -144,6 +147,8 @@ class VariantMaker:
         Settings of the run. They name the folder of frozen variants and the user's own library.
     create_rewriter
         Returns the rewriter of a name, given the library.
+    create_backend
+        Returns the backend of a ``BACKEND:NAME``.
     store
         Returns the store, which keeps the variants that the package's own rewriters made.
     """
@@ -152,12 +157,15 @@ class VariantMaker:
         self,
         root: Path,
         settings: Settings,
+        *,
         create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
+        create_backend: Callable[[str], Backend],
         store: Callable[[], Store],
     ) -> None:
         self._root = root
         self._settings = settings
         self._create_rewriter = create_rewriter
+        self._create_backend = create_backend
         self._store = store
         self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
 
@@ -167,11 +175,20 @@ class VariantMaker:
         own = self._settings.library_dir
         return Library.load(self._root / own if own else None)
 
+    @cached_property
+    def entailment(self) -> EntailmentJudge | None:
+        """The model that is asked about texts in doubt, if the settings name one."""
+        spec = self._settings.judge
+        if spec is None:
+            return None
+        return EntailmentJudge(self._create_backend(spec), library=self.library)
+
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that write variants, as ``BACKEND:NAME``."""
+        """The models that write or judge variants, as ``BACKEND:NAME``."""
         written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
-        return tuple(each.spec for each in written)
+        judges = [self._settings.judge] if self._settings.judge else []
+        return (*(each.spec for each in written), *judges)
 
     def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
         """Plan the variants of a task, without the original.
@@ -254,9 +271,22 @@ class VariantMaker:
     def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> TaskVariants:
         found = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
 
-        def checked() -> Sequence[Variant]:
-            check_frozen(folder, task, found, self.library)
-            return found
+        def checked() -> Sequence[Variant | PendingText]:
+            judge = self.entailment
+            soft = SOFT_RULES if judge else frozenset()
+            doubts = check_frozen(folder, task, found, self.library, soft=soft)
+            return tuple(
+                DoubtedText(
+                    task=task,
+                    variant=variant,
+                    entailment=judge,
+                    findings=doubts[variant.id],
+                    place=str(folder_of(folder, task.id)),
+                )
+                if variant.id in doubts
+                else variant
+                for variant in found
+            )
 
         return TaskVariants(outlines=found, make=checked)
 
@@ -291,14 +321,14 @@ class VariantMaker:
         settings: Settings,
         view: View | None,
         drawn: _Drawn,
-    ) -> Sequence[Variant | Rewrite]:
+    ) -> Sequence[Variant | PendingText]:
         """Make variants, or read them from the store if the package's own rewriters made them.
 
         They are made again if the code of the package or the library has changed.
         """
         also = view.findings if view else _no_findings
         if isinstance(rewriter, LlmRewriter):
-            return rewrites(task, rewriter, **drawn, also=also)
+            return rewrites(task, rewriter, **drawn, also=also, entailment=self.entailment)
         if rewriter.name not in REWRITERS:
             # Nothing is known of the code of other packages' rewriters, so nothing is kept.
             try:
@@ -378,9 +408,11 @@ def _with_template_variant(
     return _with_template(task, inner, view, reworded.made[place])
 
 
-def _with_task(task: Task, variant: Variant | Rewrite, template: Template | None) -> VariantPrompt:
+def _with_task(
+    task: Task, variant: Variant | PendingText, template: Template | None
+) -> VariantPrompt:
     """Return the prompt of a variant of the task in `template`."""
-    if not isinstance(variant, Rewrite):
+    if not isinstance(variant, PendingText):
         return _prompt(task, variant, template)
 
     def finish(written: Sequence[Variant]) -> VariantPrompt:
@@ -391,20 +423,20 @@ def _with_task(task: Task, variant: Variant | Rewrite, template: Template | None
 
 
 def _with_template(
-    task: Task, of_task: Variant | Rewrite, view: View, of_template: Variant | Rewrite
+    task: Task, of_task: Variant | PendingText, view: View, of_template: Variant | PendingText
 ) -> VariantPrompt:
     """Return the prompt of a variant of the template around a variant of the task."""
 
     def finish(written: Sequence[Variant]) -> VariantPrompt:
         texts = iter(written)
-        inner = next(texts) if isinstance(of_task, Rewrite) else of_task
-        outer = next(texts) if isinstance(of_template, Rewrite) else of_template
+        inner = next(texts) if isinstance(of_task, PendingText) else of_task
+        outer = next(texts) if isinstance(of_template, PendingText) else of_template
         return _prompt_of_template_variant(task, inner, view, outer)
 
-    pending = tuple(each for each in (of_task, of_template) if isinstance(each, Rewrite))
+    pending = tuple(each for each in (of_task, of_template) if isinstance(each, PendingText))
     if not pending:
         return finish([])
-    sketch = finish([replace(each.variant, text=each.request.task.prompt) for each in pending])
+    sketch = finish([replace(each.variant, text=each.task.prompt) for each in pending])
     return replace(sketch, pending=PendingTexts(rewrites=pending, finish=finish))
 
 

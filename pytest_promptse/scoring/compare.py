@@ -24,6 +24,7 @@ from pytest_promptse.scoring.intervals import (
     shifted_interval,
     task_values,
 )
+from pytest_promptse.scoring.metrics import metric_label
 from pytest_promptse.scoring.noise_floor import light_null_gap
 from pytest_promptse.scoring.pairing import Pairs
 from pytest_promptse.scoring.robustness import squared_sensitivity
@@ -42,12 +43,6 @@ _DRAWS = 499
 _ORIGINAL = 0.0
 
 Metric: TypeAlias = Literal["auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity"]
-_LABELS: dict[str, str] = {
-    "auc_e": "AUC-E",
-    "pass_at_1": "pass@1",
-    "excess": "excess sensitivity",
-    "squared_sensitivity": "squared sensitivity",
-}
 _LESS_IS_BETTER: tuple[Metric, ...] = ("excess", "squared_sensitivity")
 # Figures that depend on how many samples every prompt has.
 _DEPEND_ON_SAMPLES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
@@ -174,7 +169,7 @@ def compare_runs(
     verdict = _verdict(gap, ci95, exact, margin, less_is_better=metric in _LESS_IS_BETTER)
     if verdict is not None and sizes is not None:
         verdict = "inconclusive"
-    label = _LABELS.get(metric, f"E({distance})")
+    label = metric_label(metric, distance if metric == "elasticity" else None)
     return Comparison(
         metric=metric,
         distance=distance,

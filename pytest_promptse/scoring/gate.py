@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_promptse.scoring.intervals import share_interval
+from pytest_promptse.scoring.metrics import metric_label
 
 if TYPE_CHECKING:
     from pytest_promptse.scoring.scores import Interval
@@ -14,19 +15,6 @@ if TYPE_CHECKING:
 Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 GateKind: TypeAlias = Literal["point", "confident"]
 Direction: TypeAlias = Literal["at least", "at most"]
-
-_LABELS = {
-    "auc-e": "AUC-E",
-    "excess": "excess sensitivity",
-    "loss": "loss",
-    "squared-sensitivity": "squared sensitivity",
-    "robust-pass": "robust pass@1",
-    "shortfall": "shortfall of the worst tenth",
-    "flips": "share of tasks that flip",
-    "odds-ratio": "odds ratio",
-    "pass-rate": "pass rate",
-}
-
 
 _LARGE = 1000.0
 
@@ -227,7 +215,7 @@ def _side(interval: Interval, threshold: float, direction: Direction) -> Verdict
 def _label(name: str) -> str:
     if name.startswith("elasticity-d"):
         return f"E({name.removeprefix('elasticity-d')})"
-    return _LABELS.get(name, name)
+    return metric_label(name)
 
 
 def _shown(value: float, digits: int = 2) -> str:

@@ -271,6 +271,34 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
     rules: dict[str, int]
 
 
+class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model of ``--promptse-judge`` was asked about the texts of one variant.
+
+    Attributes
+    ----------
+    model
+        The model as ``BACKEND:NAME``.
+    instruction
+        Digest of the instruction.
+    task, variant
+        The task, and id and seed of the variant.
+    texts
+        Number of texts with findings of soft kinds only.
+    questions
+        Number of answers that were read.
+    cleared
+        Number of findings that the model cleared.
+    """
+
+    model: str
+    instruction: str
+    task: str
+    variant: str
+    texts: int
+    questions: int
+    cleared: int
+
+
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, and why."""
 
@@ -281,12 +309,14 @@ class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
 class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
     """How many samples of the plan were in the store when a process started.
 
-    ``oldest`` is when the first of them was stored, in seconds since 1970.
+    ``oldest`` is when the first of them was stored, in seconds since 1970. ``batch_cost`` is what
+    those cost that came from batches.
     """
 
     process: int
     cached: int
     oldest: float | None = None
+    batch_cost: float | None = None
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -332,6 +362,7 @@ Row = TypeVar(
     GateRow,
     ShardRow,
     RewriteRow,
+    EntailmentRow,
     ErrorRow,
     CachedRow,
     ProgressRow,
@@ -344,6 +375,7 @@ AnyRow = (
     | GateRow
     | ShardRow
     | RewriteRow
+    | EntailmentRow
     | ErrorRow
     | CachedRow
     | ProgressRow
@@ -375,6 +407,8 @@ def _name(row: AnyRow) -> str:
             parts = (*_key_parts(row.key), row.task or "", row.name)
         case RewriteRow():
             parts = (row.rewriter, row.task, row.variant)
+        case EntailmentRow():
+            parts = (row.model, row.task, row.variant)
         case ErrorRow():
             parts = (row.where,)
         case CachedRow():

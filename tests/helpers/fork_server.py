@@ -287,6 +287,10 @@ def _request_from(connection: socket.socket) -> tuple[dict[str, Any], list[int]]
     return json.loads(receive(connection, size)), streams
 
 
+# The standard streams are unbuffered already, or the program copies them.
+_OF_NO_EFFECT = ("-u", "-B")
+
+
 def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
     """Run the program that was requested in this process."""
     for number, stream in enumerate(streams):
@@ -300,6 +304,8 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
         importlib.import_module("coverage").process_startup()
     command = wanted["command"]
     given = command[1:] if command[0] == sys.executable else command
+    while given[0] in _OF_NO_EFFECT:
+        given = given[1:]
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[1:1] = [path for path in paths if path]
     option, rest = given[0][:2], given[1:]

@@ -66,7 +66,7 @@ def test_no_baseline_yet_names_the_command_that_makes_one_and_fails_those_who_re
     relied.stdout.fnmatch_lines([line.removeprefix("promptse: ")])
 
 
-def test_under_xdist_the_controller_compares_and_saves(slug, pytester):
+def test_under_xdist_the_controller_compares_and_saves(slug, pytester, two_workers):
     empty = {
         "schema": SCHEMA,
         **{key: {} for key in ("tool", "environment", "settings")},
@@ -85,7 +85,7 @@ def test_under_xdist_the_controller_compares_and_saves(slug, pytester):
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(empty))
     result = pytester.runpytest_subprocess(
-        *WITHOUT_OTHERS, "-n", "2", *REFERENCE, *COMPARE, *MARGIN, "--promptse-save", "main"
+        *WITHOUT_OTHERS, *two_workers, *REFERENCE, *COMPARE, *MARGIN, "--promptse-save", "main"
     )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     # As the message of the only failure; the short summary may repeat it after "FAILED".

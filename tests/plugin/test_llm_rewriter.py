@@ -132,7 +132,7 @@ def test_the_budget_counts_the_requests_for_texts(run, server, options):
     assert found.parseoutcomes()["errors"] >= 3
 
 
-def test_workers_request_every_text_once(run, server, options):
-    found = run(*options, "-p", "xdist", "-n", "2")
+def test_workers_request_every_text_once(run, server, options, two_workers):
+    found = run(*options, "-p", "xdist", *two_workers)
     found.assert_outcomes(passed=8)
     assert len(rewriting_requests(server)) == 3

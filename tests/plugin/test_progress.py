@@ -81,8 +81,8 @@ def test_in_a_log_progress_is_a_line_of_its_own(slow, run):
     assert not any("\x1b" in line for line in lines)
 
 
-def test_under_xdist_the_controller_tells_the_progress_of_all(slow, pytester):
-    options = ("-p", "no:hypothesispytest", "-n2", "--promptse-model", "slow:m")
+def test_under_xdist_the_controller_tells_the_progress_of_all(slow, pytester, two_workers):
+    options = ("-p", "no:hypothesispytest", *two_workers, "--promptse-model", "slow:m")
     result = pytester.runpytest_subprocess(*options)
     result.assert_outcomes(passed=8)
     assert [line for line in result.outlines if re.match(WAITING, line)]

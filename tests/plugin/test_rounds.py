@@ -138,10 +138,10 @@ def test_a_suite_that_is_not_clear_goes_on_to_the_end(run, pytester, open_model)
 
 
 @pytest.mark.parametrize("clear", [True, False])
-def test_workers_take_the_decision_of_one_process(pytester, open_model, clear):
+def test_workers_take_the_decision_of_one_process(pytester, open_model, two_workers, clear):
     model = ("--promptse-model", "reference" if clear else open_model)
     alone = measured(pytester, "-p", "no:xdist", "--promptse-store", "a", *model, name="alone")
-    shared = measured(pytester, "-n", "2", "--promptse-store", "b", *model, name="shared")
+    shared = measured(pytester, *two_workers, "--promptse-store", "b", *model, name="shared")
     assert shared["usage"] == alone["usage"]
     for one in (alone, shared):
         [suite] = one["suites"]

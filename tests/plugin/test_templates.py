@@ -194,8 +194,8 @@ def test_a_dry_run_tells_what_each_template_would_ask(prompts, run):
     )
 
 
-def test_xdist_workers_agree_on_templates(prompts, pytester):
-    result = pytester.runpytest_subprocess("-n", "2", *MODEL, *BOTH, *REPORT)
+def test_xdist_workers_agree_on_templates(prompts, pytester, two_workers):
+    result = pytester.runpytest_subprocess(*two_workers, *MODEL, *BOTH, *REPORT)
     result.assert_outcomes(passed=16)
     assert [suite["auc_e"] for suite in record(pytester)["suites"]] == [1.0, 1.0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from collected_errors import errors_of_files
 
 MODEL = ("--promptse-model", "reference")
 OPENAI = ("--promptse-model", "openai:m")
@@ -62,39 +63,55 @@ def test_an_ini_value_is_named_with_its_file(marked, run, pytester):
     error_of(run(*MODEL), "promptse_samples in tox.ini: 'many' is not a number")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "test_double.py::test_double: the promptse mark has no prompt"),
-        (f"{PROMPT}, min_auce=0.5", "'min_auce' is no setting; did you mean 'min_auc_e'?"),
-        (f"{PROMPT}, min_auc_e=2", "promptse mark, min_auc_e: 2 is not in [0, 1]"),
-        (f"{PROMPT}, store='x'", "'store' concerns the whole run"),
-        (f"{PROMPT}, {PROMPT}", "takes one prompt, or one iterable of tasks, not 2 arguments"),
-        ("3", "got 3; give it a prompt, a Task or an iterable of Tasks"),
-        ("[]", "got no tasks"),
-        ("['x']", "'x' among the tasks is no Task"),
-        ("'Write something nice.'", "cannot tell which name the prompt asks for"),
-        ("'   '", "the prompt is empty"),
-    ],
-)
-def test_a_wrong_mark(marked, run, arguments, message):
-    marked(arguments)
-    error_of(run(*MODEL), message)
+def marked_module(arguments: str, definition: str = PLAIN) -> str:
+    return MARKED.format(arguments=arguments, definition=definition)
 
 
-def test_an_async_body(marked, run):
-    marked(PROMPT, "async " + PLAIN)
-    error_of(run(*MODEL), "is an async function; make it a plain one")
+# Of each module: its text, and what its error says.
+WRONG_MODULES = [
+    (marked_module(""), "::test_double: the promptse mark has no prompt"),
+    (
+        marked_module(f"{PROMPT}, min_auce=0.5"),
+        "'min_auce' is no setting; did you mean 'min_auc_e'?",
+    ),
+    (marked_module(f"{PROMPT}, min_auc_e=2"), "promptse mark, min_auc_e: 2 is not in [0, 1]"),
+    (marked_module(f"{PROMPT}, store='x'"), "'store' concerns the whole run"),
+    (marked_module(f"{PROMPT}, {PROMPT}"), "takes one prompt, or one iterable of tasks, not 2"),
+    (marked_module("3"), "got 3; give it a prompt, a Task or an iterable of Tasks"),
+    (marked_module("[]"), "got no tasks"),
+    (marked_module("['x']"), "'x' among the tasks is no Task"),
+    (marked_module("'Write something nice.'"), "cannot tell which name the prompt asks for"),
+    (marked_module("'   '"), "the prompt is empty"),
+    (marked_module(PROMPT, "async " + PLAIN), "is an async function; make it a plain one"),
+    (
+        marked_module(PROMPT, "def test_double():\n    pass"),
+        "has a promptse mark but does not take 'candidate'",
+    ),
+    (PLAIN, "takes 'candidate' but has no promptse mark; add @pytest.mark.promptse("),
+    (
+        f"""
+import pytest
+from pytest_promptse.tasks.task import Task
+
+@pytest.mark.promptse([Task(id="a", prompt={PROMPT}), Task(id="a", prompt={PROMPT})])
+{PLAIN}
+""",
+        "two tasks have the id 'a'",
+    ),
+]
 
 
-def test_a_mark_over_a_body_without_candidate(marked, run):
-    marked(PROMPT, "def test_double():\n    pass")
-    error_of(run(*MODEL), "has a promptse mark but does not take 'candidate'")
-
-
-def test_a_body_with_candidate_but_no_mark(run, pytester):
-    pytester.makepyfile(PLAIN)
-    error_of(run(), "takes 'candidate' but has no promptse mark; add @pytest.mark.promptse(")
+def test_each_module_that_cannot_be_used_has_an_error_of_its_own(run, pytester):
+    for number, (text, _) in enumerate(WRONG_MODULES):
+        (pytester.path / f"test_{number:02}.py").write_text(text)
+    result = run(*MODEL)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "Traceback" not in result.stdout.str()
+    errors = errors_of_files(result)
+    said = [errors[f"test_{number:02}.py"] for number in range(len(WRONG_MODULES))]
+    assert [
+        one for one, (_, message) in zip(said, WRONG_MODULES, strict=True) if message not in one
+    ] == []
 
 
 def test_a_candidate_fixture_of_the_users_own_is_left_alone(run, pytester):
@@ -116,31 +133,21 @@ class TestDouble(unittest.TestCase):
     error_of(run(*MODEL), "unittest.TestCase cannot take 'candidate'")
 
 
-def test_two_tasks_of_one_id(run, pytester):
-    pytester.makepyfile(f"""
-import pytest
-from pytest_promptse.tasks.task import Task
-
-@pytest.mark.promptse([Task(id="a", prompt={PROMPT}), Task(id="a", prompt={PROMPT})])
-{PLAIN}
-""")
-    error_of(run(*MODEL), "two tasks have the id 'a'")
-
-
-def test_a_suite_file_with_a_wrong_key(run, pytester):
-    (pytester.path / "x.promptse.yaml").write_text(
+def test_each_suite_file_that_cannot_be_used_has_an_error_of_its_own(run, pytester):
+    (pytester.path / "key.promptse.yaml").write_text(
         "promptse: 1\ntasks:\n  - id: a\n    promt: Write `f(x)`.\n"
     )
-    error_of(run(*MODEL), "x.promptse.yaml:4: ")
-    error_of(run(*MODEL), "did you mean 'prompt'?")
-
-
-def test_a_suite_file_with_a_wrong_setting(run, pytester):
-    (pytester.path / "x.promptse.yaml").write_text(
+    (pytester.path / "setting.promptse.yaml").write_text(
         "promptse: 1\nsettings: {min_auc_e: high}\ntasks:\n"
         "  - id: a\n    prompt: Write `f(x)`.\n    examples: [{call: f(1), expect: 1}]\n"
     )
-    error_of(run(*MODEL), "x.promptse.yaml:2, min_auc_e: 'high' is not a number")
+    result = run(*MODEL)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    errors = errors_of_files(result)
+    assert "key.promptse.yaml:4: " in errors["key.promptse.yaml"]
+    assert "did you mean 'prompt'?" in errors["key.promptse.yaml"]
+    wanted = "setting.promptse.yaml:2, min_auc_e: 'high' is not a number"
+    assert wanted in errors["setting.promptse.yaml"]
 
 
 def test_a_missing_extra(marked, run, pytester, new_interpreter, monkeypatch):
@@ -154,17 +161,17 @@ def test_a_missing_extra(marked, run, pytester, new_interpreter, monkeypatch):
     error_of(run("--promptse-model", "tiny"), "pip install 'pytest-promptse[tiny]'")
 
 
-WORKERS = pytest.mark.parametrize("workers", [("-p", "no:xdist"), ("-n", "2")])
+@pytest.fixture(params=["alone", "shared"])
+def workers(request, two_workers):
+    return two_workers if request.param == "shared" else ("-p", "no:xdist")
 
 
-@WORKERS
 def test_an_unwritable_store(marked, pytester, workers):
     marked(PROMPT)
     (pytester.path / "file").write_text("")
     refused(pytester, "file/store", *workers, *MODEL, "--promptse-store", "file/store")
 
 
-@WORKERS
 def test_a_missing_key(marked, pytester, monkeypatch, workers):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)

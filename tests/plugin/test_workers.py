@@ -52,17 +52,14 @@ def record(pytester, name: str, *arguments: str) -> dict:
     return found
 
 
-def test_two_workers_find_and_pay_the_same_as_one_process(pytester, suite):
-    alone = record(pytester, "alone", "-p", "no:xdist", "--promptse-model", suite)
-    shared = record(pytester, "shared", "-n", "2", "--promptse-model", suite)
-    assert alone["usage"]["cached"] == 0
-    assert alone["suites"][0]["pass_at_1"] == pytest.approx(1 / 3)
-    assert shared == alone
-
-
-def test_workers_tell_junit_the_same_figures(pytester, suite):
-    for name, spread in (("alone", ("-p", "no:xdist")), ("shared", ("-n", "2"))):
-        record(pytester, name, "--promptse-model", suite, f"--junitxml={name}.xml", *spread)
+def test_two_workers_find_pay_and_tell_junit_the_same_as_one_process(pytester, suite, two_workers):
+    records = {
+        name: record(pytester, name, *spread, "--promptse-model", suite, f"--junitxml={name}.xml")
+        for name, spread in (("alone", ("-p", "no:xdist")), ("shared", two_workers))
+    }
+    assert records["alone"]["usage"]["cached"] == 0
+    assert records["alone"]["suites"][0]["pass_at_1"] == pytest.approx(1 / 3)
+    assert records["shared"] == records["alone"]
     alone, shared = (figures(pytester.path / f"{name}.xml") for name in ("alone", "shared"))
     assert len(alone) == 16
     gate = next(found for name, found in alone.items() if name.endswith("auc-e]"))

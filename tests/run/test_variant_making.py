@@ -36,8 +36,11 @@ def planned_variants(tmp_path, store=None, backend=None, **values):
     maker = VariantMaker(
         tmp_path,
         chosen,
-        lambda name, library: create_rewriter(name, backend=backend, library=library),
-        lambda: store,
+        create_rewriter=lambda name, library: create_rewriter(
+            name, backend=backend, library=library
+        ),
+        create_backend=lambda _: Model(),
+        store=lambda: store,
     )
     return maker.variants_of(TASK, chosen)
 
@@ -151,8 +154,11 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
     maker = VariantMaker(
         tmp_path,
         chosen,
-        lambda name, library: create_rewriter(name, backend=lambda _: Model(), library=library),
-        lambda: None,
+        create_rewriter=lambda name, library: create_rewriter(
+            name, backend=lambda _: Model(), library=library
+        ),
+        create_backend=lambda _: Model(),
+        store=lambda: None,
     )
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     original, *prompts = [each.make() for each in planned]

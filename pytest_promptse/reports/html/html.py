@@ -9,7 +9,6 @@ import msgspec
 from pytest_promptse.record.files import write_chunks
 from pytest_promptse.record.queries import (
     FIGURES,
-    METRIC_LABELS,
     asked,
     causes,
     compared,
@@ -28,6 +27,7 @@ from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import cost_unit, per_solved
 from pytest_promptse.reports.html import standalone_page
 from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
+from pytest_promptse.scoring.metrics import metric_label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,14 +101,14 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
 def _ranking(ranking: RankingRecord) -> dict[str, Any]:
     return {
         "of": ranking,
-        "figures": [METRIC_LABELS[metric] for metric in FIGURES],
+        "figures": [metric_label(metric, short=True) for metric in FIGURES],
         "unit": cost_unit(ranking),
         "rows": [
             (one, per_solved(one), [gap(ranking, one.template, metric) for metric in FIGURES])
             for one in ranking.templates
         ],
         "victories": [
-            (METRIC_LABELS[metric], better, worse)
+            (metric_label(metric, short=True), better, worse)
             for metric in FIGURES
             for better, worse in victories(ranking, metric)
         ],

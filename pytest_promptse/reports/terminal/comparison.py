@@ -11,6 +11,7 @@ from pytest_promptse.errors import RecordError
 from pytest_promptse.record.files import baseline_command
 from pytest_promptse.record.queries import worst_verdict
 from pytest_promptse.reports.formatting import console, printed
+from pytest_promptse.scoring.metrics import metric_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,13 +26,6 @@ if TYPE_CHECKING:
     )
 
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
-_LABELS = {
-    "auc_e": "AUC-E",
-    "pass_at_1": "pass@1",
-    "excess": "excess sensitivity",
-    "squared_sensitivity": "squared sensitivity",
-}
-_SHORT = {**_LABELS, "excess": "excess", "squared_sensitivity": "squared"}
 # Shown even without a margin.
 _ALWAYS = ("pass_at_1", "auc_e")
 _NAMES_SHOWN = 4
@@ -158,7 +152,7 @@ def _one_line(comparison: ComparisonRecord) -> Text:
 
 
 def _line(figure: ComparedRecord) -> Text:
-    line = Text(f"  {_SHORT.get(figure.metric) or _label(figure):<7}")
+    line = Text(f"  {metric_label(figure.metric, figure.distance, short=True):<7}")
     if figure.difference is None:
         return line.append(" nothing in common to compare", "yellow")
     line.append(f" {_cell(figure.current)} was {_cell(figure.baseline)}  {figure.difference:+.3f}")
@@ -243,7 +237,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _label(figure: ComparedRecord) -> str:
-    return _LABELS.get(figure.metric) or f"E({figure.distance:g})"
+    return metric_label(figure.metric, figure.distance)
 
 
 def _cell(value: float | None) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rich.text import Text
 
-from pytest_promptse.record.queries import FIGURES, METRIC_LABELS, gap, remarks, victories
+from pytest_promptse.record.queries import FIGURES, gap, remarks, victories
 from pytest_promptse.reports.formatting import (
     NOT_MEASURED,
     WIDE,
@@ -17,6 +17,7 @@ from pytest_promptse.reports.formatting import (
     shortened,
     signed,
 )
+from pytest_promptse.scoring.metrics import metric_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
     yield Text("templates", "bold").append(f", over {over}", "not bold dim")
     rows = [_figures(one) for one in ranking.templates]
     head: _Cells = [
-        *((METRIC_LABELS[metric], "dim") for metric in FIGURES),
+        *((metric_label(metric, short=True), "dim") for metric in FIGURES),
         (cost_unit(ranking), "dim"),
     ]
     marks = [f"{_PARETO} " if one.pareto else "  " for one in ranking.templates]
@@ -45,7 +46,7 @@ def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
         [_gap(gap(ranking, one.template, metric), wide=width >= WIDE) for metric in FIGURES]
         for one in ranking.templates
     ]
-    head = [(f"{METRIC_LABELS[metric]}{' ' * 13}", "dim") for metric in FIGURES]
+    head = [(f"{metric_label(metric, short=True)}{' ' * 13}", "dim") for metric in FIGURES]
     names = [f"  {one.template}" for one in ranking.templates]
     yield from _table("to the best", names, head, gaps, width=width)
     for line in real(ranking):
@@ -63,7 +64,7 @@ def real(ranking: RankingRecord) -> list[str]:
             for better, worse in victories(ranking, metric)
         ]
         if won:
-            lines.append(f"{METRIC_LABELS[metric]}: {'; '.join(won)}")
+            lines.append(f"{metric_label(metric, short=True)}: {'; '.join(won)}")
     return lines
 
 

@@ -191,4 +191,6 @@ def _cost(record: Record) -> Text:
     ]
     if usage.cost is not None:
         parts.append(f"cost {usage.cost:.4g}")
+    if usage.batch_cost is not msgspec.UNSET:
+        parts.append(f"batches cost {usage.batch_cost:.4g}")
     return Text(", ".join(parts), "dim")

@@ -85,6 +85,7 @@ class TestAnyPrompt:
                 is_revoiced(variant)
                 or "block:bullets" in variant.operations
                 or "[INST]" in variant.text
+                or read_document(task.prompt).salutation is not None
             ):
                 continue
             lines = task.prompt.strip("\n").splitlines()
@@ -214,17 +215,48 @@ def test_a_request_is_put_in_every_form_the_library_has():
     }
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "Hi Anna,\n\nthe shop needs `f(x)`. It doubles x.\n\nThanks,\nTom\n",
-        "hey! so here is the thing: write `f(x)`, it doubles x.\n",
-    ],
-)
-def test_text_follows_a_body_that_goes_on_from_its_greeting(prompt):
+def test_text_follows_a_body_that_goes_on_from_its_greeting():
+    prompt = "Hi Anna,\n\nthe shop needs `f(x)`. It doubles x.\n\nThanks,\nTom\n"
     body = prompt.partition("doubles x.")[0]
     for variant in generate(Task(id="m", prompt=prompt), distances=(0.1, 0.2)).variants:
         assert variant.text.startswith(body)
+
+
+@pytest.mark.parametrize(
+    ("greeting", "rest"),
+    [
+        ("hey! ", "so here is the thing: can you write `f(x)`, it doubles x.\n"),
+        ("Hi Ben, ", "could you write `f(x)`? It doubles x.\n"),
+    ],
+)
+def test_text_follows_a_greeting_within_its_line_and_the_message_asks_once(greeting, rest):
+    task = Task(id="m", prompt=greeting + rest)
+    for variant in generate(task, distances=(0.1, 0.2), per_distance=12).variants:
+        assert variant.text.startswith(greeting)
+        assert "it doubles x." in variant.text.casefold()
+        assert "request:own" not in variant.operations
+
+
+@pytest.mark.parametrize("name", ["non-native", "terse"])
+def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
+    language = Library.load().languages["en"]
+    [manner] = [each for each in language.manners if each.name == name]
+    task = Task(id="t", prompt="Your task is to write `f(x)`. It doubles x. It keeps zero.")
+    made = generate(task, per_distance=60)
+    spoken = [v for v in made.variants if f"manner:{name}" in v.operations]
+    assert 0.02 < len(spoken) / len(made.variants) < 2 * manner.share
+    for variant in spoken:
+        assert set(made.snippets[variant.id]) <= set(manner.language.snippets)
+
+
+def test_a_list_is_not_announced_as_the_text_word_for_word():
+    task = Task(id="t", prompt="Write `f(x)`. It doubles x. It keeps zero.")
+    asked = Library.load().languages["en"].requests
+    made = generate(task, per_distance=60, distances=(0.3,))
+    bullets = [v for v in made.variants if "block:bullets" in v.operations]
+    assert bullets
+    for variant in bullets:
+        assert not set(made.snippets[variant.id]) & set(asked.intros)
 
 
 def test_a_role_for_the_model_keeps_its_place_at_the_start_of_a_line():
