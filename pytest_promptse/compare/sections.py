@@ -72,7 +72,7 @@ def leaderboard(study: Study) -> Section:
     )
     n = len(study.subset.tasks)
     lead = (
-        f"Means over {n} task{'s' if n > 1 else ''} that all have, by AUC-E. Intervals are "
+        f"Means over {n} task{'s' if n > 1 else ''} that all have, sorted by AUC-E. Intervals are "
         f"clustered on tasks{'' if n > 1 else ', so they need two'}. Noise is the AUC-E of a model "
         "on which variants have no effect."
     )
@@ -97,7 +97,8 @@ def quadrants(study: Study) -> Section:
         return Section(name="quadrants", title="Quadrants", lead="", tables=(), missing=missing)
     lead = (
         f"Cut at the medians of these models: pass@1 {study.cut.pass_at_1:.3f} and AUC-E "
-        f"{study.cut.auc_e:.3f}. A figure on the median counts as strong or stable."
+        f"{study.cut.auc_e:.3f}. A model is undecided if one of its 95 % intervals contains the "
+        "median."
     )
     return Section(name="quadrants", title="Quadrants", lead=lead, tables=(table,))
 

@@ -425,7 +425,7 @@ def _warnings(
     elif n < _ENOUGH_TASKS:
         lines.append(
             f"{n} tasks: up to {100 * unseen_share(n):.0f} % of the tasks not seen may behave in "
-            "any way without a sign of it here (95 %)"
+            "any way without a sign of it here (95 %); min_task_auc_e judges these tasks alone"
         )
     if emotions is not None:
         names = {e for own in emotions.values() for group in own.values() for e in group}
