@@ -129,6 +129,46 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     exact: Interval | None
 
 
+class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The length-matched control at one distance, over the ``n_tasks`` tasks that have both.
+
+    ``loss`` is the mean score of the originals minus that of the variants with emotion and persona,
+    ``control_loss`` the same for the control variants, and ``left`` their difference. ``added`` and
+    ``control_added`` are mean numbers of added words.
+    """
+
+    n_tasks: int
+    loss: float
+    control_loss: float
+    left: EstimateRecord
+    added: float
+    control_added: float
+
+
+class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of the loss of a suite once length is taken away.
+
+    Attributes
+    ----------
+    name
+        The control condition, ``neutral``.
+    n_planned, n_measured
+        Number of control variants.
+    loss, control_loss, left
+        Areas under the curves over all distances, as AUC-E has them; None where one is missing.
+    levels
+        The figures by distance.
+    """
+
+    name: str
+    n_planned: int
+    n_measured: int
+    loss: float | None
+    control_loss: float | None
+    left: EstimateRecord
+    levels: dict[str, ControlLevelRecord]
+
+
 class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How many of ``n`` completions differ within their prompts.
 
@@ -154,6 +194,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
     ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
     ``shortfall``, ``flips`` and ``odds_ratio`` are explained in the documentation on gates.
+    ``control`` is None without a control condition; control variants count in no other figure.
     """
 
     id: str
@@ -188,6 +229,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     flips: EstimateRecord | None = None
     odds_ratio: EstimateRecord | None = None
     speaks_for: str | None = None
+    control: ControlRecord | None = None
     answers: AnswersRecord | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
@@ -286,7 +328,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One task of one suite with one model. ``texts`` are the texts of its samples by key.
 
     ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini and Hochberg over the tasks
-    of the suite.
+    of the suite. ``controls`` are the variants of the control condition.
     """
 
     id: str
@@ -305,6 +347,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     losses: Losses = {}
     original: PromptRecord | None
     variants: list[VariantRecord]
+    controls: list[VariantRecord] = []
     texts: dict[str, str] = {}
 
 
@@ -354,7 +397,8 @@ class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of the run.
 
-    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored.
+    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored, and
+    ``batch_cost`` what those cost that came from batches with a price.
     """
 
     requests: int
@@ -363,6 +407,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None
     cached: int
     oldest: str | msgspec.UnsetType = msgspec.UNSET
+    batch_cost: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -552,11 +597,25 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[DifferenceRecord]
 
 
+class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model of ``--promptse-judge`` was asked about texts with doubtful words.
+
+    ``texts`` counts the texts that it was asked about, ``questions`` the answers and ``cleared``
+    the findings that it cleared. ``instruction`` is a digest.
+    """
+
+    model: str
+    instruction: str
+    texts: int
+    questions: int
+    cleared: int
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``usage`` includes the requests of an ``llm:`` rewriter. ``shard`` is the plan of a run in
-    shards, which ``promptse merge`` of the same version reads.
+    ``usage`` includes the requests of an ``llm:`` rewriter and of ``--promptse-judge``. ``shard``
+    is the plan of a run in shards, which ``promptse merge`` of the same version reads.
     """
 
     schema: str
@@ -574,6 +633,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     subgroups: list[SubgroupsRecord] = msgspec.field(name="voices", default_factory=list)
     usage: UsageRecord
     rewriting: list[RewritingRecord] = []
+    entailment: list[EntailmentRecord] = []
     errors: list[ErrorRecord]
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []

@@ -78,6 +78,12 @@ def signed(value: float | None) -> str:
     return "0.00" if float(text) == 0 else text.replace("-", MINUS)
 
 
+def points(value: float) -> str:
+    """Return a change in points of a scale, with its sign and one decimal; ``+0.0`` for zero."""
+    text = f"{value:+.1f}"
+    return "+0.0" if text == "-0.0" else text
+
+
 def starred(text: str, p_adjusted: float | None) -> str:
     """Return `text` with a star if it is significant, else with a blank."""
     return text + ("*" if p_adjusted is not None and p_adjusted < SIGNIFICANT else " ")

@@ -363,10 +363,16 @@ class _Importer:
         completions = completions_of(reply, first=first, n=n)
         self._without_logprobs |= any(each.logprob is None for each in completions)
         known = set(range(job.n)) - set(_missing(self._store, {job.key: job})[job.key])
+        usage, price = reply.usage, self._header.price
+        self.report.usage += usage
+        if known.issuperset(each.index for each in completions):
+            # Imported before, with its usage.
+            return
         self._store.add_completions(
             job.key,
             completions,
-            usage=reply.usage,
+            usage=usage,
+            batch_cost=price and token_cost(price, usage.prompt_tokens, usage.completion_tokens),
             model=job.model,
             prompt=job.prompt,
             decoding=job.decoding,
@@ -377,7 +383,6 @@ class _Importer:
             template=job.template,
             since=job.since,
         )
-        self.report.usage += reply.usage
         self.report.completions += sum(each.index not in known for each in completions)
 
     def finish(self) -> ImportReport:

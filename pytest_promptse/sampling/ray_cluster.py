@@ -59,7 +59,10 @@ def connected(
             log_to_driver=False,
             logging_level="ERROR",
         )
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:
+        # Ray raises a plain Exception if a node of its own does not start within 30 s.
+        if type(error) not in (ConnectionError, Exception, RuntimeError, ValueError):
+            raise
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise SettingsError(
             f"{command} --ray {address}: no cluster there ({reason}); start one by `ray start "

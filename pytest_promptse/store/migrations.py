@@ -109,6 +109,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         SET created = (SELECT created FROM variant WHERE variant.id = completion.variant)
         """,
     ),
+    ("ALTER TABLE variant ADD COLUMN batch_cost REAL",),
 )
 SCHEMA_VERSION = len(STEPS)
 

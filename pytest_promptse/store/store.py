@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import time
 from contextlib import contextmanager
@@ -107,6 +108,7 @@ class Store:
         form: str,
         template: str | None = None,
         since: float = 0.0,
+        batch_cost: float | None = None,
     ) -> None:
         """Store the completions of one response. A sample that is stored already is kept.
 
@@ -125,6 +127,8 @@ class Store:
             Describe the variant, for listing and export.
         since
             Replace samples that were stored earlier than this, in seconds since 1970.
+        batch_cost
+            What the response cost in a batch; None if it came another way or has no price.
         """
         now = time.time()
         with self.database.write() as connection:
@@ -149,6 +153,11 @@ class Store:
                     completion_tokens = completion_tokens + ? WHERE id = ?
                 """,
                 (usage.requests, usage.prompt_tokens, usage.completion_tokens, variant),
+            )
+            connection.execute(
+                "UPDATE variant SET batch_cost = coalesce(batch_cost, 0.0) + ?1 "
+                "WHERE id = ?2 AND ?1 IS NOT NULL",
+                (batch_cost, variant),
             )
             connection.executemany(
                 """
@@ -257,6 +266,31 @@ class Store:
                         }
                     found[key] = [] if count == n else [i for i in range(n) if i not in samples]
         return found
+
+    def batch_cost(self, keys: Iterable[str]) -> float | None:
+        """Return what the stored samples of some variants cost in batches.
+
+        Parameters
+        ----------
+        keys
+            The keys of the variants.
+
+        Returns
+        -------
+        float or None
+            None if none of them came from a batch with a price.
+        """
+        found: list[float] = []
+        for batch in _batches(keys, _BATCH):
+            with self.database.read() as connection:
+                (cost,) = connection.execute(
+                    "SELECT sum(batch_cost) FROM variant "
+                    "WHERE key IN (SELECT value FROM json_each(?))",
+                    (json.dumps(batch),),
+                ).fetchone()
+            if cost is not None:
+                found.append(cost)
+        return math.fsum(found) if found else None
 
     def oldest(self, keys: Iterable[str], *, since: float = 0.0) -> float | None:
         """Return when the oldest sample of some variants was stored, in seconds since 1970.

@@ -65,6 +65,7 @@ class VariantLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     requests: int
     prompt_tokens: int
     completion_tokens: int
+    batch_cost: float | None = None
     completions: list[StoredSample]
 
 
@@ -208,7 +209,7 @@ def _lines(store: Store, model: str | None, beyond: Contents | None) -> Iterator
     with store.database.read() as connection:
         for values in connection.execute("SELECT identity, value FROM capabilities").fetchall():
             yield CapabilitiesLine(identity=values[0], value=values[1])
-        names = (*_VARIANT_COLUMNS, "requests", "prompt_tokens", "completion_tokens")
+        names = (*_VARIANT_COLUMNS, "requests", "prompt_tokens", "completion_tokens", "batch_cost")
         rows = connection.execute(
             f"SELECT id, {', '.join(names)} FROM variant "  # noqa: S608 - constant
             "WHERE ? IS NULL OR model = ? ORDER BY id",
@@ -317,6 +318,11 @@ def _add_variant(connection: sqlite3.Connection, line: VariantLine) -> Imported:
         # added, so that a second import adds nothing.
         share = added / len(line.completions)
         usage = (line.requests, line.prompt_tokens, line.completion_tokens)
+        if line.batch_cost is not None:
+            connection.execute(
+                "UPDATE variant SET batch_cost = coalesce(batch_cost, 0.0) + ? WHERE id = ?",
+                (share * line.batch_cost, id_),
+            )
         connection.execute(
             "UPDATE variant SET requests = requests + ?, prompt_tokens = prompt_tokens + ?, "
             "completion_tokens = completion_tokens + ?, created = min(created, ?) WHERE id = ?",

@@ -53,6 +53,8 @@ def test_an_exported_batch_answers_the_run(
     assert result.ret == pytest.ExitCode.OK
     usage = json.loads((pytester.path / "run.json").read_text())["usage"]
     assert (usage["requests"], usage["cached"]) == (0, 8)
+    assert usage["batch_cost"] == pytest.approx(4 * (0.5 * 20 + 4) / 1e6)
+    result.stdout.fnmatch_lines(["*batches cost 5.6e-05*"])
 
 
 def test_a_batch_over_the_budget_is_not_written(pytester: pytest.Pytester, slug: None) -> None:

@@ -81,7 +81,7 @@ class ChatServer(ThreadingHTTPServer):
 
     def wait_for(self, n: int) -> None:
         """Return when `n` requests were answered."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while len(self.prompts) < n:
             assert time.monotonic() < deadline, f"{len(self.prompts)} of {n} requests came"
             time.sleep(0.01)

@@ -59,7 +59,7 @@ def test_the_loss_of_a_node_and_of_the_driver_pays_nothing_twice(
     cluster.fill()
 
     driver = promptse(*arguments)
-    out, err = driver.communicate(timeout=240)
+    out, err = driver.communicate(timeout=500)
     assert driver.returncode == 0, err
     # What was under way when the driver was killed may arrive a little later.
     again = Counter(server.prompts)
@@ -81,7 +81,7 @@ def test_refused_requests_are_reported_and_sent_again_by_the_next_run(
     arguments = command(folder, cluster, server)
     server.refusal = (400, "prompt 1")
     driver = promptse(*arguments)
-    _, err = driver.communicate(timeout=240)
+    _, err = driver.communicate(timeout=500)
     assert driver.returncode == 2
     assert "HTTP 400, refused by the test" in err
     assert len(err.splitlines()) == 1
@@ -91,7 +91,7 @@ def test_refused_requests_are_reported_and_sent_again_by_the_next_run(
     known = answered(folder)
     server.refusal = None
     server.prompts.clear()
-    out, err = promptse(*arguments).communicate(timeout=240)
+    out, err = promptse(*arguments).communicate(timeout=500)
     assert f"{len(known)} requests had a result, {20 - len(known)} were answered" in out, err
     assert len(server.prompts) == 20 - len(known)
     assert "stored 40 completions" in out

@@ -87,12 +87,12 @@ def test_merged_shards_of_a_cluster_that_lost_a_node_give_the_record_of_a_single
         *("--", *PYTEST),
         folder="project",
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while len(trace.read_text()) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     cluster.kill()
-    out, err = driver.communicate(timeout=240)
+    out, err = driver.communicate(timeout=500)
     assert driver.returncode == 0, err
     assert "promptse: merged 4 shards" in out
     assert len(trace.read_text()) > 4
@@ -102,8 +102,9 @@ def test_merged_shards_of_a_cluster_that_lost_a_node_give_the_record_of_a_single
     merged, single = record(project / "merged.json"), record(project / "single.json")
     for part in ("suites", "tasks", "errors", "models"):
         assert merged[part] == single[part]
-    assert merged["usage"]["cached"] == 6
-    assert (single["usage"]["cached"], single["usage"]["requests"]) == (24, 0)
+    assert single["usage"]["requests"] == 0
+    # One of the four tasks was in the store before.
+    assert merged["usage"]["cached"] == single["usage"]["cached"] // 4 > 0
 
 
 def test_what_a_shard_cannot_run_is_told_in_one_line(
@@ -111,7 +112,7 @@ def test_what_a_shard_cannot_run_is_told_in_one_line(
 ) -> None:
     common = ("shard", "run", "--ray", cluster.address, "--shards")
     failed = promptse(*common, "1", "--", "--no-such-option", folder="project")
-    _, err = failed.communicate(timeout=240)
+    _, err = failed.communicate(timeout=500)
     assert failed.returncode == 2
     assert "pytest ended shard 1/1 with code 4" in err
     assert "--no-such-option" in err

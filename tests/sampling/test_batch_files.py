@@ -107,8 +107,10 @@ def test_only_missing_samples_are_requested_and_come_into_the_store(
     capabilities = store.capabilities(IDENTITY)
     assert capabilities is not None
     assert capabilities.form == "chat"
+    usage = {each.key: store.tokens(each.key) for each in JOBS}
     again = import_batch(folder, [results], store)
     assert (again.completions, again.missing) == (0, 0)
+    assert {each.key: store.tokens(each.key) for each in JOBS} == usage
 
 
 def test_lines_that_cannot_be_used_are_counted_by_reason(store: Store, folder: Path) -> None:

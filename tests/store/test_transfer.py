@@ -42,6 +42,7 @@ def fill(store: Store, samples: dict[str, set[int]]) -> None:
             variant_id=key,
             seed=1,
             form="chat",
+            batch_cost=0.5,
         )
         store.add_verdict("check", key, StoredVerdict(cause="", detail="", seconds=0.5))
     store.set_capabilities(IDENTITY, Capabilities(form="chat"))
@@ -153,6 +154,8 @@ def test_completions_arrive_as_they_were(tmp_path: Path) -> None:
         assert other.capabilities(IDENTITY) == Capabilities(form="chat")
         assert other.verdicts("check", ["a"]) == store.verdicts("check", ["a"])
         assert other.tokens("a") == store.tokens("a")
+        assert other.batch_cost(["a", "b"]) == 0.5
+        assert other.batch_cost(["b"]) is None
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.rules.layout import Edit
 
 _PRONOUN = re.compile(r"\bI\b")
+_STOP_WITHIN = re.compile(r"[.!?][\"'`)*_]*\s")
 _MOST_WORDS = 45
 _FIRST = 3
 
@@ -63,6 +64,7 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and "\n" not in content
                 and len(content.split()) <= _MOST_WORDS
                 and asked.no_question.search(content, found.end()) is None
+                and _STOP_WITHIN.search(content, found.end()) is None
             )
             tagged = text[:start].rstrip().endswith(">")
             forms = tuple(
