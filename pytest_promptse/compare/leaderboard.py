@@ -26,12 +26,15 @@ SEED = 0
 # Medians and ranks must not tell apart what only rounding does.
 _DIGITS = 12
 
-Quadrant: TypeAlias = Literal["strong-stable", "strong-brittle", "weak-stable", "weak-brittle"]
+Quadrant: TypeAlias = Literal[
+    "strong-stable", "strong-brittle", "weak-stable", "weak-brittle", "undecided"
+]
 QUADRANTS: tuple[Quadrant, ...] = (
     "strong-stable",
     "strong-brittle",
     "weak-stable",
     "weak-brittle",
+    "undecided",
 )
 
 
@@ -303,8 +306,12 @@ def _tested(leaderboard: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
 
 
 def _quadrant(row: LeaderboardRow, cut: Cut) -> Quadrant | None:
+    """Return the quadrant of an entry; ``undecided`` if one of its intervals contains the cut."""
     if row.auc_e is None:
         return None
+    for interval, middle in ((row.pass_ci95, cut.pass_at_1), (row.auc_ci95, cut.auc_e)):
+        if interval is None or interval[0] <= middle <= interval[1]:
+            return "undecided"
     strong = row.pass_at_1 >= cut.pass_at_1
     stable = row.auc_e >= cut.auc_e
     return QUADRANTS[2 * (not strong) + (not stable)]

@@ -55,6 +55,7 @@ class Settings:
     max_tokens: int
     seed: int
     rewriter: str
+    control: Literal["none", "neutral"]
     judge: str | None
     variants_dir: str | None
     template: tuple[str, ...]
@@ -159,6 +160,7 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
         values["compare_missing"] = "fail" if values["compare_fail"] else "warn"
     _check_together(values, origin)
     _check_shard(values, origin)
+    _check_control(values, origin)
     return Settings(**values)
 
 
@@ -203,6 +205,14 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
         raise SettingsError(
             f"{origin['compare_fail']}: there is nothing to compare with; "
             "add --promptse-compare NAME"
+        )
+
+
+def _check_control(values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    if values["control"] != "none" and values["aa"]:
+        raise SettingsError(
+            f"{origin['control']}: in an A/A run every variant is the original, so there is no "
+            f"added text to control for; leave out {origin['aa']}, or give control none"
         )
 
 

@@ -129,6 +129,46 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     exact: Interval | None
 
 
+class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The length-matched control at one distance, over the ``n_tasks`` tasks that have both.
+
+    ``loss`` is the mean score of the originals minus that of the variants with emotion and persona,
+    ``control_loss`` the same for the control variants, and ``left`` their difference. ``added`` and
+    ``control_added`` are mean numbers of added words.
+    """
+
+    n_tasks: int
+    loss: float
+    control_loss: float
+    left: EstimateRecord
+    added: float
+    control_added: float
+
+
+class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of the loss of a suite once length is taken away.
+
+    Attributes
+    ----------
+    name
+        The control condition, ``neutral``.
+    n_planned, n_measured
+        Number of control variants.
+    loss, control_loss, left
+        Areas under the curves over all distances, as AUC-E has them; None where one is missing.
+    levels
+        The figures by distance.
+    """
+
+    name: str
+    n_planned: int
+    n_measured: int
+    loss: float | None
+    control_loss: float | None
+    left: EstimateRecord
+    levels: dict[str, ControlLevelRecord]
+
+
 class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How many of ``n`` completions differ within their prompts.
 
@@ -154,6 +194,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
     ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
     ``shortfall``, ``flips`` and ``odds_ratio`` are explained in the documentation on gates.
+    ``control`` is None without a control condition; control variants count in no other figure.
     """
 
     id: str
@@ -188,6 +229,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     flips: EstimateRecord | None = None
     odds_ratio: EstimateRecord | None = None
     speaks_for: str | None = None
+    control: ControlRecord | None = None
     answers: AnswersRecord | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
@@ -286,7 +328,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One task of one suite with one model. ``texts`` are the texts of its samples by key.
 
     ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini and Hochberg over the tasks
-    of the suite.
+    of the suite. ``controls`` are the variants of the control condition.
     """
 
     id: str
@@ -305,6 +347,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     losses: Losses = {}
     original: PromptRecord | None
     variants: list[VariantRecord]
+    controls: list[VariantRecord] = []
     texts: dict[str, str] = {}
 
 

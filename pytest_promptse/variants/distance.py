@@ -63,6 +63,12 @@ def changed(original: Sequence[str], variant: Sequence[str]) -> int:
     return len(original) + len(variant) - 2 * _common(original, variant)
 
 
+def added_words(original: str, variant: str) -> int:
+    """Return how many words of `variant` the original lacks."""
+    was, now = _original_words(original), words(variant)
+    return len(now) - sum((Counter(was) & Counter(now)).values())
+
+
 def compare(original: str, variant: str) -> Change:
     """Return what separates two texts."""
     return compare_words(_original_words(original), words(variant))
