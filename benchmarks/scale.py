@@ -288,7 +288,7 @@ class Cluster:
     minutes_to_restart: float = 10.0
     cores: int = 64
     judged: float = 300.0
-    store_bytes: float = 500.0
+    store_bytes: float = 1600.0
     shard_base: float = 140.0
     shard_bytes: float = 1850.0
     merge_base: float = 130.0
