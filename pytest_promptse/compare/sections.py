@@ -211,7 +211,7 @@ def _correlations(name: str, rows: Sequence[tuple[Cell, ...]]) -> Table:
 
 
 def distance(study: Study) -> Section:
-    """Answer RQ2, what distance, size and family change."""
+    """Show RQ2: the effects of distance, size and family."""
     found = study.moderation
     groups = Table(
         name="rq2_groups",

@@ -100,7 +100,7 @@ class IdParts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemTarget:
-    """What a pytest item measures or decides.
+    """The variant or gate of a pytest item.
 
     Attributes
     ----------

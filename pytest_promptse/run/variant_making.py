@@ -150,7 +150,7 @@ _MadeVariant: TypeAlias = Variant | PendingText | _PendingControl
 
 
 class _Drawn(TypedDict):
-    """What decides which variants of a task are made."""
+    """The inputs that determine the variants of a task."""
 
     distances: Sequence[float]
     per_distance: int
@@ -260,13 +260,13 @@ class VariantMaker:
         variants
             The variants of the task.
         template
-            The prompt template around the task, or None. It is reworded if ``perturb`` in
+            The prompt template around the task, or None. Variants of it are made if ``perturb`` in
             `settings` says so.
 
         Raises
         ------
         VariantError
-            If the template has to be reworded and has no sentence to reword.
+            If variants of the template are required and it has no sentence.
         """
         plain = original(task.id, task.prompt)
         view = None

@@ -42,7 +42,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Original:
-    """What ``original.json`` beside the variants says of the task they were made from."""
+    """The contents of ``original.json``: the task that the variants beside it were made from."""
 
     task_id: str
     entry_point: str
