@@ -66,9 +66,9 @@ def scatter(
     points
         At least one.
     name, title
-        Prefix of the ids in the page, and what the plot shows, for those who do not see it.
+        Prefix of the ids in the page, and a description of the plot for screen readers.
     labels
-        Of the axes.
+        The labels of the axes.
     cut
         Where to divide the plane into quadrants.
     same

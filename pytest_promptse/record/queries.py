@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         RankingRecord,
         Record,
         SubgroupRecord,
+        SuiteRecord,
         TaskRecord,
         VariantRecord,
     )
@@ -176,6 +177,11 @@ def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
         return None
     shares = (f"{trait} {n} of {n + counted[trait]}" for trait, n in left_out.items() if n)
     return f"variants without a cue are left out: {', '.join(shares)}"
+
+
+def stopped_early(suite: SuiteRecord) -> bool:
+    """Return whether a suite that was sampled in rounds stopped before its last look."""
+    return suite.rounds is not None and suite.rounds.look < suite.rounds.looks
 
 
 _ALWAYS_COMPARED = ("pass_at_1", "auc_e")

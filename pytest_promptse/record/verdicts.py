@@ -22,7 +22,7 @@ _NO_GATE = 2
 
 
 class VerdictInWords(NamedTuple):
-    """What became of one suite, or of all suites where ``name`` is empty."""
+    """The verdict of one suite in words, or of all suites if ``name`` is empty."""
 
     name: str
     text: str

@@ -11,6 +11,7 @@ from pytest_promptse.record.schema import (
     ModelRecord,
     PromptRecord,
     Record,
+    RoundsRecord,
     SuiteRecord,
     TaskRecord,
     VariantRecord,
@@ -252,6 +253,14 @@ def test_runs_in_another_mode_are_compared_by_pass_rates():
     assert comparison.mode == "light"
     assert figure(comparison, "auc_e").difference == pytest.approx(-0.25)
     assert any("compared by pass rates" in note for note in comparison.notes)
+
+
+def test_a_baseline_that_stopped_early_comes_with_a_caution():
+    rounds = {"look": 1, "looks": 3, "decided": True, "n_variants": 4, "completions": 8, "most": 20}
+    there = run(0.5, suites=[suite(rounds=RoundsRecord(**rounds))])
+    assert compared(run(0.5), there).notes == [
+        "the baseline stopped early, so its AUC-E may be off by up to 0.05"
+    ]
 
 
 def test_other_numbers_of_samples_come_with_a_caution():
