@@ -1,7 +1,8 @@
-"""What takes part in a study: one model, through one template, in one run.
+"""The entries of a study: one model with one prompt template in one run.
 
-A record may hold several, and several records the same one at different dates. All are reduced to
-the tasks, distances and variants that every one of them has, and scored alike.
+A record may hold several entries, and several records may hold the same entry at different dates.
+All entries are reduced to the tasks, distances and variants that all of them have, and scored in
+one mode.
 """
 
 from __future__ import annotations
@@ -90,17 +91,17 @@ def entries_of(
     families: Mapping[str, str] | None = None,
     sizes: Mapping[str, float] | None = None,
 ) -> list[ComparedEntry]:
-    """Return everything that takes part, in the order of `runs`, each with a label of its own.
+    """Return the entries of all records in the order of `runs`, each with a unique label.
 
     Parameters
     ----------
     families, sizes
-        By model as it was asked for, instead of what its name tells.
+        By model specification. They replace the values that the name of a model implies.
 
     Raises
     ------
     RecordError
-        If a record holds nothing that was measured, or a named model is in none.
+        If a record has no measured task, or a named model is in no record.
     """
     found: list[ComparedEntry] = []
     for run in runs:

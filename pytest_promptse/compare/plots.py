@@ -27,7 +27,8 @@ _MARK, _NUMBER = 8.0, 10.0
 _LARGER = {"*": 13.0}
 _DECADES = tuple(step * 10.0**power for power in range(-2, 4) for step in (1, 2, 5))
 # How far a number may stand from its mark, in points: right, left, above, below, and corners.
-_SPOTS = ((9, -4), (-9, -4), (0, 7), (0, -15), (8, 6), (8, -14), (-8, 6), (-8, -14))
+_NEAR = ((9, -4), (-9, -4), (0, 7), (0, -15), (8, 6), (8, -14), (-8, 6), (-8, -14))
+_SPOTS = tuple((x * far, (y + 4) * far - 4) for far in (1, 2, 3, 4) for x, y in _NEAR)
 
 
 class Point(NamedTuple):
@@ -65,9 +66,9 @@ def scatter(
     points
         At least one.
     name, title
-        Prefix of the ids in the page, and what the plot shows, for those who do not see it.
+        Prefix of the ids in the page, and a description of the plot for screen readers.
     labels
-        Of the axes.
+        The labels of the axes.
     cut
         Where to divide the plane into quadrants.
     same

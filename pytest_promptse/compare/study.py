@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Several entries on common subset: the leaderboard, and what RQ1 to RQ4 come to."""
+    """Several entries over their common subset: the leaderboard and the results of RQ1 to RQ4."""
 
     subset: CommonSubset
     leaderboard: tuple[LeaderboardRow, ...]

@@ -263,6 +263,22 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
+            "control",
+            option_types.choice("none", "neutral"),
+            "none",
+            "control condition to sample beside the variants: none (default), or neutral, text of "
+            "the same length without emotion or persona",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "judge",
+            option_types.text,
+            None,
+            "model that decides about texts of variants with words that the rules cannot match",
+            metavar="BACKEND:NAME",
+        ),
+        _option(
             "variants_dir",
             option_types.text,
             None,

@@ -136,7 +136,7 @@ class OpenAIBackend:
 
     @property
     def spec(self) -> str:
-        """What the user wrote."""
+        """The specification that the user gave."""
         return self._spec
 
     @property

@@ -73,7 +73,7 @@ class VllmBackend:
 
     @property
     def spec(self) -> str:
-        """What the user wrote."""
+        """The specification that the user gave."""
         return self._spec
 
     @property

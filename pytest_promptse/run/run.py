@@ -123,7 +123,13 @@ class PromptseRun:
         self.root = root
         self.id = id
         self._create_backend = create_backend
-        self._variant_maker = VariantMaker(root, settings, create_rewriter, lambda: self.store)
+        self._variant_maker = VariantMaker(
+            root,
+            settings,
+            create_rewriter=create_rewriter,
+            create_backend=self.backend,
+            store=lambda: self.store,
+        )
         self._model_variants = ModelVariants(lambda: self.store)
         self._waiting: dict[str, _Waiting] = {}
         self._checked = 0.0
@@ -132,6 +138,7 @@ class PromptseRun:
         # What this process knows of measured variants; the run log has those of all processes.
         self._measured: dict[SuiteKey, dict[tuple[str, str], PassCount]] = defaultdict(dict)
         self._suites_with_gates: Collection[SuiteKey] = ()
+        self._selected_controls: dict[SuiteKey, list[PlannedVariant]] = defaultdict(list)
         self._shard_tasks: Mapping[str, Collection[str]] = {}
         self._show_progress = show_progress
         self._sampler: Sampler | None = None
@@ -165,7 +172,9 @@ class PromptseRun:
 
     @cached_property
     def _rounds(self) -> Rounds:
-        return Rounds(self.run_log, request=self._request, count_stored=self.sampler.count_stored)
+        return Rounds(
+            self.run_log, request=self._request_round, count_stored=self.sampler.count_stored
+        )
 
     @cached_property
     def _since(self) -> float:
@@ -296,10 +305,13 @@ class PromptseRun:
             planned_jobs += own
             if planned.job.key in self._waiting:
                 planned_jobs.append(planned.job)
+            if planned.pending is not None:
+                for pending in planned.pending.rewrites:
+                    planned_jobs += self._model_variants.expected_questions(pending)
         planned_jobs += self.with_age_limit(jobs)
         estimates = estimate_cost(planned_jobs, self.store, price=self.settings.price)
-        in_rounds = {suite.model for suite, _ in selected if suite.in_rounds}
-        return [each.line(at_most=each.model in in_rounds) for each in estimates]
+        bounded = {suite.model for suite, _ in selected if suite.in_rounds} | {self.settings.judge}
+        return [each.line(at_most=each.model in bounded) for each in estimates]
 
     def start(
         self,
@@ -343,6 +355,9 @@ class PromptseRun:
             self._shard_tasks = shard.own_tasks
             self.run_log.add(shard.row)
         planned_all = tuple(selected)
+        for suite, planned in planned_all:
+            if planned.control:
+                self._selected_controls[suite.key].append(planned)
         selected = [
             (suite, planned)
             for suite, planned in selected
@@ -612,6 +627,13 @@ class PromptseRun:
         jobs = [job for planned in variants for job in self._next_jobs(suite, planned)]
         self.sampler.request(jobs)
 
+    def _request_round(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
+        """Request the variants of the next round, and the selected controls beside them."""
+        rounds = {suite.round_of(planned) for planned in variants}
+        controls = self._selected_controls.get(suite.key, ())
+        beside = [planned for planned in controls if suite.round_of(planned) in rounds]
+        self._request(suite, [*variants, *beside])
+
     def _tick(self, show: Callable[[], object]) -> None:
         """Show the progress and, now and then, follow the texts that have arrived."""
         show()
@@ -643,7 +665,8 @@ class PromptseRun:
                 while isinstance(step := self._model_variants.next_step(rewrite), Job):
                     self.sampler.wait(step, tick=tick)
             finally:
-                self.run_log.add(self._model_variants.row(rewrite))
+                for row in self._model_variants.rows(rewrite):
+                    self.run_log.add(row)
             written.append(step)
         return self._with_written(planned, written)
 

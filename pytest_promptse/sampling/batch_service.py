@@ -36,7 +36,7 @@ _LOST = frozenset({"failed", "expired", "cancelling", "cancelled"})
 
 
 class FileState(msgspec.Struct, kw_only=True):
-    """What became of one request file.
+    """The state of one request file.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What emotion explains beyond the controls: a regression with and without its terms (RQ4).
+"""The part of a figure that emotion explains: a regression with and without its terms (RQ4).
 
 Needs the extra ``statistics``.
 """

@@ -21,7 +21,7 @@ from pytest_promptse.variants.registry import REWRITERS, rewriter_named
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from pytest_promptse.variants.library import Library
@@ -76,8 +76,17 @@ def frozen(
     return tuple(chosen)
 
 
-def check_frozen(root: Path, task: Task, variants: Sequence[Variant], library: Library) -> None:
+def check_frozen(
+    root: Path,
+    task: Task,
+    variants: Sequence[Variant],
+    library: Library,
+    *,
+    soft: Collection[str] = (),
+) -> dict[str, tuple[Finding, ...]]:
     """Check that frozen variants ask for the same thing as the original.
+
+    Returns the findings of the variants that break `soft` rules alone, by the variant's id.
 
     Parameters
     ----------
@@ -89,22 +98,28 @@ def check_frozen(root: Path, task: Task, variants: Sequence[Variant], library: L
         The variants from `frozen`.
     library
         The library of emotions and personas.
+    soft
+        Names of rules whose findings somebody else decides about.
 
     Raises
     ------
     VariantError
-        If one breaks invariance.
+        If one breaks a rule of invariance that is not soft.
     """
+    doubts: dict[str, tuple[Finding, ...]] = {}
     judge = Judge(task.prompt)
     taken: dict[float, set[str]] = defaultdict(set)
     for variant in variants:
-        findings = list(_findings(variant, task, judge, taken[variant.distance], library))
-        if findings:
+        findings = tuple(_findings(variant, task, judge, taken[variant.distance], library))
+        if findings and all(finding.rule in soft for finding in findings):
+            doubts[variant.id] = findings
+        elif findings:
             raise VariantError(
                 f"task {task.id!r}: {variant.id} in {folder_of(root, task.id)} is not the same "
                 f"task: {'; '.join(map(str, findings))}; see 'promptse variants audit'"
             )
         taken[variant.distance].add(normalised(variant.text))
+    return doubts
 
 
 def _findings(

@@ -61,6 +61,7 @@ _GREETING_IN_LINE = re.compile(
     r"(?:[ ][\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S",
     re.IGNORECASE,
 )
+_GREETING_WORD = re.compile(r"(?:hi|hey|hello|hiya|yo|sup)\b(?!-)", re.IGNORECASE)
 _ROLE = re.compile(r"(?:you are|you're|act as)\b|(?:你是|您是)", re.IGNORECASE)
 _CLOSING = re.compile(
     r"\s*(?:(?:many |kind |best |warm )?(?:thanks|thank you|regards|wishes|cheers)\b.{0,40}"
@@ -156,7 +157,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Docstring:
-    """Where the docstring of a stub stands.
+    """The position of the docstring of a stub.
 
     ``start`` and ``end`` are the offsets of what is between its quotes, ``indent`` the column of
     its opening quotes, ``raw`` whether a prefix such as ``r`` stands before them.
@@ -242,7 +243,14 @@ class Document:
         body = self.text[self.body :].lstrip()
         if self.body > self.head:
             return body[:1].islower()
-        return _GREETING_IN_LINE.match(body) is not None
+        return self.salutation is not None or _GREETING_WORD.match(body) is not None
+
+    @cached_property
+    def salutation(self) -> int | None:
+        """Return the offset after a greeting such as *hey!*, or None without one."""
+        start = len(self.text) - len(self.text[self.head :].lstrip())
+        found = _GREETING_IN_LINE.match(self.text, start)
+        return found.end() - 1 if found and self.body == self.head else None
 
     def content(self, span: Span) -> str:
         """Return the text of `span` without the blanks around it."""

@@ -82,7 +82,7 @@ class Personality:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """What a rewriter does at one distance.
+    """The operations and the budget of words at one distance.
 
     ``operation`` is ``light``, ``style`` or ``transform``; a variant changes at least `fewest`
     and at most `most` words, those of the writer's own sentences included.
@@ -124,7 +124,7 @@ class Style:
 
 @dataclass(frozen=True, kw_only=True)
 class Feeling:
-    """What one emotion, or one control condition, says in one language.
+    """The phrases of one emotion or control condition in one language.
 
     ``cues`` are utterances of a few words, ``sentences`` whole ones, ``closings`` last words.
     ``scenes`` are sentences that set a place or a time; a variant has one at most.
@@ -167,7 +167,8 @@ class Requests:
 
     ``make`` are the verbs whose object is the thing wanted (*write a function*), ``stops`` the
     ends of a plain statement and of a question, ``greetings`` first words, ``asks`` requests of
-    their own and ``intros`` sentences before the pasted text.
+    their own, ``intros`` sentences before the pasted text and ``bullet_intros`` before its
+    sentences as a list.
     """
 
     acts: tuple[Act, ...]
@@ -178,6 +179,31 @@ class Requests:
     greetings: tuple[str, ...]
     asks: tuple[str, ...]
     intros: tuple[str, ...]
+    bullet_intros: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """A manner of writing that people of every persona may have, such as ``terse``.
+
+    ``share`` of the variants, in [0, 1], have it, at the levels of ``operations`` and where it
+    has phrases. ``language`` has its phrases in the place of the others.
+    """
+
+    name: str
+    share: float
+    operations: frozenset[str]
+    language: Language
+
+    def fits(self, *, operation: str, emotion: str, role: str, collaboration: str) -> bool:
+        """Return whether the manner has phrases for a variant."""
+        language = self.language
+        return (
+            operation in self.operations
+            and emotion in language.feelings
+            and role in language.roles
+            and collaboration in language.collaboration
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,30 +212,39 @@ class Language:
 
     ``roles`` are clauses that show a technical orientation and a level of experience, by
     ``technical.experience``; those of ``collaboration`` follow them. ``blank`` stands between
-    two sentences, ``stop`` ends a statement, and
-    ``words_each`` says how many measured words make up one word of a budget.
+    two sentences, ``stop`` ends a statement, and ``words_each`` says how many measured words make
+    up one word of a budget. Two sentences of one message share no word of four letters or more that
+    is not ``repeatable``. ``manners`` are languages of their own for some of the variants.
     """
 
     code: str
     blank: str
     stop: str
     words_each: float
+    repeatable: frozenset[str]
     feelings: Mapping[str, Feeling]
     controls: Mapping[str, Feeling]
     roles: Mapping[str, tuple[str, ...]]
     collaboration: Mapping[str, tuple[str, ...]]
     requests: Requests
+    manners: tuple[Manner, ...] = ()
 
     @cached_property
     def snippets(self) -> tuple[str, ...]:
-        """Every snippet, alternatives unresolved."""
+        """Every snippet, alternatives unresolved, those that only a manner has at the end."""
+        own = self._own_snippets
+        others = (part for manner in self.manners for part in manner.language.snippets)
+        return (*own, *dict.fromkeys(part for part in others if part not in set(own)))
+
+    @property
+    def _own_snippets(self) -> tuple[str, ...]:
         found: list[str] = []
         for feeling in (*self.feelings.values(), *self.controls.values()):
             found += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
         for clauses in (*self.roles.values(), *self.collaboration.values()):
             found += clauses
         asked = self.requests
-        return (*found, *asked.greetings, *asked.asks, *asked.intros)
+        return (*found, *asked.greetings, *asked.asks, *asked.intros, *asked.bullet_intros)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -340,9 +375,26 @@ _LANGUAGE_FILES = (
     "personas.yaml",
     "requests.yaml",
     "controls.yaml",
+    "manners.yaml",
 )
 _OPERATIONS = ("light", "style", "transform")
 _INSTRUCTION = ("system", "request", "again", "entailment_system", "entailment")
+
+
+@dataclass(frozen=True)
+class _MannerDraft:
+    """A manner as its entry has it."""
+
+    share: float
+    operations: frozenset[str]
+    joints: tuple[str, ...]
+    feelings: dict[str, dict[str, tuple[str, ...]]]
+    roles: dict[str, tuple[str, ...]]
+    collaboration: dict[str, tuple[str, ...]]
+    greetings: tuple[str, ...]
+    asks: tuple[str, ...]
+    intros: tuple[str, ...]
+    bullet_intros: tuple[str, ...]
 
 
 @dataclass
@@ -357,6 +409,7 @@ class _Draft:
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
     collaboration: dict[str, tuple[str, ...]] = field(default_factory=dict)
     requests: dict[str, Any] = field(default_factory=dict)
+    manners: dict[str, _MannerDraft] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=8)
@@ -519,11 +572,14 @@ def _context(name: str, entry: YamlNode) -> Context:
 
 def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
     if (path := folder / "language.yaml").is_file():
-        fields = _needed(_open(path), path.name, ("blank", "stop", "words_each", "forbidden"))
+        needed = ("blank", "stop", "words_each", "forbidden")
+        fields = _needed(_open(path), path.name, needed, ("repeatable",))
+        light = fields["repeatable"].items("repeatable") if "repeatable" in fields else ()
         draft.marks = {
             "blank": str(fields["blank"].value()),
             "stop": fields["stop"].text("stop"),
             "words_each": _number(fields["words_each"], "words_each", 0.1, 10),
+            "repeatable": frozenset(item.text("a word") for item in light),
         }
         draft.lint = Lint.of(fields["forbidden"])
     lint = draft.lint if check else None
@@ -535,6 +591,8 @@ def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
         known = draft.roles if section == "roles" else draft.collaboration
         for slug, entry in place.fields(section).items():
             known[slug] = _snippets(entry, "clause", lint)
+    for name, entry in _entries(folder / "manners.yaml"):
+        draft.manners[name] = _manner_draft(name, entry, lint)
     for name, entry in _entries(folder / "requests.yaml", tuple(_REQUEST_FIELDS)):
         kind = _REQUEST_FIELDS[name]
         draft.requests[name] = (
@@ -549,7 +607,7 @@ def _language(draft: _Draft) -> Language:
     missing = set(_REQUEST_FIELDS) - set(draft.requests)
     if missing:
         raise VariantError(f"{draft.code}/requests.yaml: lacks {', '.join(sorted(missing))}")
-    return Language(
+    plain = Language(
         code=draft.code,
         feelings=draft.feelings,
         controls=draft.controls,
@@ -558,6 +616,72 @@ def _language(draft: _Draft) -> Language:
         requests=Requests(**draft.requests),
         **draft.marks,
     )
+    manners = tuple(_manner(name, entry, plain) for name, entry in draft.manners.items())
+    if (shares := sum(manner.share for manner in manners)) > 1:
+        raise VariantError(f"{draft.code}/manners.yaml: the shares add up to {shares:g}, above 1")
+    return replace(plain, manners=manners)
+
+
+def _manner_draft(name: str, entry: YamlNode, lint: Lint | None) -> _MannerDraft:
+    asked = {"greetings": "greeting", "asks": "ask", "intros": "intro", "bullet_intros": "intro"}
+    parts = ("share", "operations", "joints", "feelings", "roles", "collaboration", *asked)
+    fields = _needed(entry, f"manner {name!r}", parts)
+    operations = [item.text("an operation") for item in fields["operations"].items("operations")]
+    if unknown := set(operations) - set(_OPERATIONS):
+        raise fields["operations"].error(
+            f"{min(unknown)!r} is no operation; they are {', '.join(_OPERATIONS)}"
+        )
+    feelings = {
+        emotion: {
+            part: _snippets(place, part.removesuffix("s"), lint)
+            for part, place in _needed(
+                entry, f"{name!r} of {emotion!r}", ("cues", "sentences", "closings")
+            ).items()
+        }
+        for emotion, entry in fields["feelings"].fields("feelings").items()
+    }
+    clauses = {
+        part: {
+            slug: _snippets(place, "clause", lint)
+            for slug, place in fields[part].fields(part).items()
+        }
+        for part in ("roles", "collaboration")
+    }
+    return _MannerDraft(
+        share=_number(fields["share"], "share", 0, 1),
+        operations=frozenset(operations),
+        joints=tuple(item.text("a joint") for item in fields["joints"].items("joints")),
+        feelings=feelings,
+        roles=clauses["roles"],
+        collaboration=clauses["collaboration"],
+        **{part: _snippets(fields[part], kind, lint) for part, kind in asked.items()},
+    )
+
+
+def _manner(name: str, draft: _MannerDraft, plain: Language) -> Manner:
+    """Return a manner; its sentences are styled as those of the emotion are, save the joints."""
+    feelings = {
+        emotion: replace(
+            known, **phrases, scenes=(), style=replace(known.style, joints=draft.joints)
+        )
+        for emotion, phrases in draft.feelings.items()
+        if (known := plain.feelings.get(emotion))
+    }
+    language = replace(
+        plain,
+        feelings=feelings,
+        controls={},
+        roles=draft.roles,
+        collaboration=draft.collaboration,
+        requests=replace(
+            plain.requests,
+            greetings=draft.greetings,
+            asks=draft.asks,
+            intros=draft.intros,
+            bullet_intros=draft.bullet_intros,
+        ),
+    )
+    return Manner(name=name, share=draft.share, operations=draft.operations, language=language)
 
 
 def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
@@ -636,6 +760,7 @@ _REQUEST_FIELDS = {
     "greetings": "greeting",
     "asks": "ask",
     "intros": "intro",
+    "bullet_intros": "intro",
 }
 _REQUEST_READERS: dict[str, Any] = {
     "acts": _acts,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+import warnings
 
 import pytest
 from vllm_weights import ENGINE, WEIGHTS
@@ -37,3 +39,10 @@ def server(tmp_path_factory):
     finally:
         process.terminate()
         process.wait(timeout=60)
+
+
+def pytest_sessionfinish():
+    if "vllm" in sys.modules:
+        # vLLM leaves a context of ZeroMQ open, which pytest would report as an error at its end.
+        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+            gc.collect()

@@ -147,8 +147,8 @@ def test_a_wrong_engine_argument_is_named_before_anything_is_loaded():
         asyncio.run(backend.start())
 
 
-def outcomes(folder, *options):
-    """Run the suite in a pytest of its own; return outcome by item id, and the record's suite."""
+def run_suite(folder, *options):
+    """Run the suite in a pytest of its own; return what it printed, and its record."""
     (folder / "test_suite.py").write_text(SUITE)
     (folder / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "-rA", *SMALL]
@@ -157,12 +157,14 @@ def outcomes(folder, *options):
     done = subprocess.run(
         command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=900
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done, json.loads((folder / "record.json").read_text())
+
+
+def outcomes(done):
+    """Return the outcome by item id."""
     # The outcome is followed by a pass rate or a figure where there is one.
     line = re.compile(r"^(PASSED|MEASURED|FAILED|SKIPPED|ERROR)\b.*? (\S+::\S+)", re.MULTILINE)
-    found = line.findall(done.stdout)
-    record = json.loads((folder / "record.json").read_text())
-    return {item.partition("::")[2]: outcome for outcome, item in found}, record["suites"][0]
+    return {item.partition("::")[2]: outcome for outcome, item in line.findall(done.stdout)}
 
 
 def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
@@ -176,7 +178,27 @@ def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
     for name, options in runs.items():
         folder = tmp_path / name
         folder.mkdir()
-        found[name], suite = outcomes(folder, *options)
-        assert suite["mode"] == "promptse"
+        done, record = run_suite(folder, *options)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        found[name] = outcomes(done)
+        assert record["suites"][0]["mode"] == "promptse"
     assert found["vllm"]
     assert set(found["vllm"]) == set(found["openai"]) == set(found["ct2"])
+
+
+def test_a_model_that_cannot_rewrite_is_reported_and_nothing_is_green(tmp_path, server):
+    done, record = run_suite(
+        tmp_path,
+        "--promptse-model=openai:tiny",
+        f"--promptse-base-url={server}",
+        "--promptse-rewriter=llm:openai:tiny",
+        "--promptse-min-auc-e=0.1",
+    )
+    assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
+    found = outcomes(done)
+    [measured] = [item for item, outcome in found.items() if outcome != "ERROR"]
+    assert "original" in measured
+    assert sum("[d0." in item for item in found) == 3
+    assert "none of 4 texts for" in done.stdout
+    [rewriting] = record["rewriting"]
+    assert (rewriting["variants"], rewriting["texts"], rewriting["accepted"]) == (3, 12, 0)

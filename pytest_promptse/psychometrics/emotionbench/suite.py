@@ -375,15 +375,24 @@ def _response_gate(
         decided.append(judge_gate(name, value, low, ci95=ci95, kind=kind))
     if high is not None:
         decided.append(judge_gate(name, value, high, ci95=ci95, kind=kind, direction="at most"))
+        if value < 0:
+            # Affect may not move further than this in the other direction either.
+            mirrored = None if ci95 is None else (-ci95[1], -ci95[0])
+            other = judge_gate(name, -value, high, ci95=mirrored, kind=kind, direction="at most")
+            decided.append(replace(other, value=value, ci95=ci95))
     order = {"fail": 0, "inconclusive": 1, "pass": 2}
     worst = min(decided, key=lambda one: order[one.verdict or "pass"])
     if worst.verdict != "fail":
         return worst
-    if low is not None and value < low:
-        finding = "wrong direction" if value < 0 and change.arrow != "none" else "no response"
-    else:
-        finding = "response too strong"
+    finding = _finding(value, low, is_significant=change.arrow != "none")
     return replace(worst, message=f"{finding}: {worst.message}")
+
+
+def _finding(value: float, low: float | None, *, is_significant: bool) -> str:
+    """Return what a response outside of its bounds is, by its value in the expected direction."""
+    if value < 0 and (low is None or is_significant):
+        return "wrong direction"
+    return "no response" if low is not None and value < low else "response too strong"
 
 
 def plan_emotionbench(

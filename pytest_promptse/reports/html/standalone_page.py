@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.reports.formatting import cause_words, exact, probability, short, signed
+from pytest_promptse.reports.formatting import (
+    cause_words,
+    exact,
+    points,
+    probability,
+    short,
+    signed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,6 +88,7 @@ def rendered(
         "signed": signed,
         "probability": probability,
         "cause_words": cause_words,
+        "points": points,
         "count": lambda n: f"{n:,}",
         "drawn": Verbatim,
         "share": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "·",

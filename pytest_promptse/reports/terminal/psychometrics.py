@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, shortened
+from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, exact, points, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -137,7 +137,7 @@ def _manipulation(found: ManipulationRecord, *, verbose: bool) -> Iterator[Text]
 def _shift_cell(shift: AffectShiftRecord | None) -> str:
     if shift is None or shift.positive.delta is None or shift.negative.delta is None:
         return NOT_MEASURED
-    return f"{shift.positive.delta:+.1f} / {shift.negative.delta:+.1f}"
+    return f"{points(shift.positive.delta)} / {points(shift.negative.delta)}"
 
 
 def _shift_interval(shift: AffectShiftRecord | None) -> str:
@@ -154,10 +154,9 @@ def _csi(found: CsiRecord, *, verbose: bool) -> Iterator[Text]:
         yield Text("".join(f"{figure:38}" for figure in figures[first : first + 2]).rstrip())
     if found.comparator is not None:
         other = found.comparator
-        reluctancy = NOT_MEASURED if other.reluctancy is None else f"{other.reluctancy:.3f}"
         yield Text(
-            f"for comparison, {other.scale}: consistency {other.consistency:.3f}, reluctancy "
-            f"{reluctancy}, coverage {other.coverage:.3f}"
+            f"for comparison, {other.scale}: consistency {exact(other.consistency)}, reluctancy "
+            f"{exact(other.reluctancy)}, coverage {exact(other.coverage)}"
         )
     if found.stories is not None:
         stories = found.stories
@@ -232,8 +231,8 @@ def _right(text: str) -> str:
 def _cell(change: ChangeRecord | None) -> str:
     if change is None or change.delta is None:
         return NOT_MEASURED
-    human = "" if change.human is None else f" ({change.human.delta:+.1f})"
-    return f"{ARROWS[change.arrow]} {round(change.delta, 9):+.1f}{human}"
+    human = "" if change.human is None else f" ({points(change.human.delta)})"
+    return f"{ARROWS[change.arrow]} {points(change.delta)}{human}"
 
 
 def _gates(gates: Sequence[BoundsRecord], *, failed_only: bool = False) -> Iterator[Text]:

@@ -37,6 +37,10 @@ _CODE_LINE = re.compile(
     )""",
     re.VERBOSE,
 )
+_ITEM_OF_WORDS = re.compile(
+    r"^\s*(?:[-*\u2022\u2013+]|\d{1,2}[.)])\s+(?:[a-z]+\s+){2,}[^={}]*;\s*$", re.IGNORECASE
+)
+"""A list item that ends with a semicolon, as in a list of requirements."""
 _INDENTED_CODE = re.compile(r"^(?:\s{4,}|\t).*(?:[=;{}]|\w\(|^\s+return\b)")
 _ENDS = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f\uff1a\uff1b]['\")\]]*\s*$")
 _SHORT = 50
@@ -160,7 +164,9 @@ class _Reader:
     def _is_code(self, line: str) -> bool:
         """Whether a line is code, or what an example prints."""
         self._in_example = self._in_example or line.lstrip().startswith(">>>")
-        return bool(self._in_example or _CODE_LINE.match(line) or _INDENTED_CODE.match(line))
+        if self._in_example or _INDENTED_CODE.match(line):
+            return True
+        return bool(_CODE_LINE.match(line)) and not _ITEM_OF_WORDS.match(line)
 
     def _starts_anew(self, bare: str) -> bool:
         last = self._gathered[-1]

@@ -1,4 +1,4 @@
-"""Where the writer's own text goes: around the specification, which stays as it is."""
+"""Layouts that place added text around the specification, which stays unchanged."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def beside(
     """Return the prompt with `edits` and the writer's paragraphs inside its own frame.
 
     Text goes after a greeting and before the closing of an e-mail. With `inline` the last
-    paragraph of `before` stands in the line of the first sentence, parted by `inline`.
+    paragraph of `before` stands in the line of the first sentence, parted by `inline`: before
+    that sentence, or after the greeting that begins it.
     """
     newline = _newline(document)
     gap = newline * 2
@@ -96,7 +97,8 @@ def beside(
     if before and inline is not None:
         first = next(s for s in document.spans if s.start >= document.body and s.kind != "blank")
         opening = gap.join(before) + inline
-        made = _merged(made, first.start, opening)
+        place = first.start if document.salutation is None else document.salutation
+        made = _merged(made, place, opening)
     elif before:
         opening = gap.join(before)
         if text[document.body :].startswith(("\n", "\r\n")) and document.body:

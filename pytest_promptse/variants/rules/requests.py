@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.rules.layout import Edit
 
 _PRONOUN = re.compile(r"\bI\b")
+_STOP_WITHIN = re.compile(r"[.!?][\"'`)*_]*\s")
 _MOST_WORDS = 45
 _FIRST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RequestAct:
-    """Where a prompt asks for code.
+    """The position in a prompt of the request for code.
 
     ``start`` and ``end`` are the offsets of the words that ask, ``stop`` that of the sentence's
     final mark, None where the sentence has none. ``forms`` are the ways in which it can be put.
@@ -63,6 +64,7 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and "\n" not in content
                 and len(content.split()) <= _MOST_WORDS
                 and asked.no_question.search(content, found.end()) is None
+                and _STOP_WITHIN.search(content, found.end()) is None
             )
             tagged = text[:start].rstrip().endswith(">")
             forms = tuple(

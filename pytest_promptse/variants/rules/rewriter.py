@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
@@ -15,16 +16,31 @@ from pytest_promptse.variants.language import main_language
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules import layout
 from pytest_promptse.variants.rules.requests import RequestAct, find_request, put
-from pytest_promptse.variants.rules.sentences import Said, SentenceGenerator, role_of
+from pytest_promptse.variants.rules.sentences import (
+    Said,
+    SentenceGenerator,
+    neutral_text,
+    role_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
-    from pytest_promptse.variants.library import Form, Language, Level, Library
+    from pytest_promptse.tasks.task import Task
+    from pytest_promptse.variants.library import (
+        Form,
+        Language,
+        Level,
+        Library,
+        Manner,
+        Personality,
+    )
     from pytest_promptse.variants.rewriter import RewriteRequest
     from pytest_promptse.variants.rules.layout import Edit
 
+_PRONOUN = re.compile(r"I\b")
 _STANDING_IN = 12
+_DOCSTRING_SHARE = 0.2
 _T = TypeVar("_T")
 
 VERSION = "2"
@@ -118,6 +134,37 @@ class RulesRewriter:
             if draft is not None:
                 yield self._marked(draft, request)
 
+    def padded(self, task: Task, n_words: int, *, seed: int) -> Iterator[Draft]:
+        """Yield drafts without end: sentences of the control before the original, or above a stub.
+
+        Parameters
+        ----------
+        task
+            The task.
+        n_words
+            The number of words of the sentences together.
+        seed
+            What the choice of sentences follows from.
+
+        Raises
+        ------
+        VariantError
+            If the library has no sentences of the control in the language of the prompt.
+        """
+        source = _source(task.prompt, task.entry_point, task.id, self.library)
+        document, language = source.document, source.language
+        control = _phrases(language.controls, self.control, "control", language)
+        number = 0
+        while True:
+            rng = Random(derive_seed(seed, "padded", number))  # noqa: S311 - no secret
+            number += 1
+            said = neutral_text(control.sentences, n_words, language.blank, rng)
+            if document.is_stub:
+                text = layout.commented(document, [said], [])
+            else:
+                text = layout.beside(document, [], [said], [])
+            yield Draft(text=text, operations=("padding",), sentences=(said,))
+
     def _marked(self, draft: Draft, request: RewriteRequest) -> Draft:
         if not self.stands_for or request.emotion is None or request.personality is None:
             return draft
@@ -129,7 +176,9 @@ class RulesRewriter:
     ) -> _Composer:
         language = source.language
         emotion, personality = request.emotion, request.personality
+        level = self.library.level(request.distance)
         neutral = None
+        manner = None
         if emotion is not None:
             feeling = _phrases(language.feelings, emotion.name, "emotion", language)
             if control:
@@ -140,8 +189,12 @@ class RulesRewriter:
             role, style = role_of(personality), personality.collaboration.slug
             _phrases(language.roles, role, "role", language)
             _phrases(language.collaboration, style, "style of collaboration", language)
+            if emotion is not None:
+                manner = _manner(language, level, emotion.name, personality, seed)
+        if manner is not None and emotion is not None:
+            feeling = manner.language.feelings[emotion.name]
         writer = SentenceGenerator(
-            language=language,
+            language=manner.language if manner else language,
             feeling=feeling,
             emotion=None if neutral or emotion is None else emotion.name,
             personality=personality,
@@ -152,9 +205,28 @@ class RulesRewriter:
         return _Composer(
             source=source,
             writer=writer,
-            level=self.library.level(request.distance),
+            level=level,
             feelings=1 if request.weights.get("emotion", 0.5) < 0.5 else 2,  # noqa: PLR2004
+            manner=manner.name if manner else "",
         )
+
+
+def _manner(
+    language: Language, level: Level, emotion: str, personality: Personality, seed: int
+) -> Manner | None:
+    """Draw a manner of writing for a variant; None for most of them, which have none."""
+    roll = Random(derive_seed(seed, "manner")).random()  # noqa: S311 - no secret
+    for manner in language.manners:
+        roll -= manner.share
+        if roll < 0:
+            fits = manner.fits(
+                operation=level.operation,
+                emotion=emotion,
+                role=role_of(personality),
+                collaboration=personality.collaboration.slug,
+            )
+            return manner if fits else None
+    return None
 
 
 def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) -> _T:
@@ -171,6 +243,7 @@ class _Source:
     document: Document
     language: Language
     request: RequestAct | None
+    asks: bool
     words: tuple[str, ...]
 
 
@@ -180,7 +253,12 @@ def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Sour
     sentences = [document.content(span) for span in document.sentences]
     language = library.language(main_language(sentences), task=task)
     request = None if document.is_stub else find_request(document, language)
-    return _Source(document, language, request, tuple(words(prompt)))
+    asks = any(
+        act.kind == "question" and act.find.search(sentence)
+        for act in language.requests.acts
+        for sentence in sentences
+    )
+    return _Source(document, language, request, asks, tuple(words(prompt)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +287,7 @@ class _Composer:
     writer: SentenceGenerator
     level: Level
     feelings: int
+    manner: str
 
     def draft(self, *, any_length: bool = False) -> Draft | None:
         """Return a draft within the budget of the level, None if this try misses it.
@@ -225,7 +304,9 @@ class _Composer:
     def _light(self) -> Draft:
         writer, draws = self.writer, self.writer.draws
         most = self._budget
-        said = [writer.cue(self._words(_CUE_WORDS))]
+        place = self._place_of_cue(draws.random())
+        words = self._words(_CUE_WORDS)
+        said = [writer.closing(words) if place == "after" else writer.cue(words)]
         operations = ["cue"]
         edits: list[Edit] = []
         spent = _cost(said)
@@ -235,84 +316,130 @@ class _Composer:
             spent += cost
             operations.append(f"request:{form.kind}")
         left = most - spent
-        if draws.random() < 0.2 and left >= self._words(7):  # noqa: PLR2004
+        wanted = draws.random() < 0.2 and left >= self._words(7)  # noqa: PLR2004
+        if wanted and place not in ("after", "greeting"):
             role = writer.role(left)
             if role is not None:
                 said.append(role)
                 operations.append("persona")
-        return self._place(said, edits, operations)
-
-    def _place(self, said: list[Said], edits: list[Edit], operations: list[str]) -> Draft:
-        document, draws = self.source.document, self.writer.draws
-        roll = draws.random()
-        text = self.writer.join(said)
-        if document.is_stub:
-            inside = document.docstring is not None and roll < 0.4  # noqa: PLR2004
-            made = layout.commented(document, [] if inside else [text], [text] if inside else [])
-            place = "docstring" if inside else "comment"
-        elif document.greets_in_its_sentence and document.tail is not None:
-            made = layout.beside(document, edits, [], [text])
-            place = "after"
-        elif document.starts_in_prose and roll < 0.5:  # noqa: PLR2004
-            made = layout.beside(
-                document, edits, [self._ended(text)], [], inline=self.source.language.blank
-            )
-            place = "inline"
-        elif document.tail is not None and roll > 0.75:  # noqa: PLR2004
-            made = layout.beside(document, edits, [], [text])
-            place = "after"
-        else:
-            made = layout.beside(document, edits, [text], [])
-            place = "before"
+        made = self._placed(place, writer.join(said), edits)
         return self._drafted(made, said, [*operations, f"place:{place}"])
+
+    def _place_of_cue(self, roll: float) -> str:
+        """Return where a few words of the writer's own stand."""
+        document = self.source.document
+        if document.is_stub:
+            inside = document.docstring is not None and roll < _DOCSTRING_SHARE
+            return "docstring" if inside else "comment"
+        if document.greets_in_its_sentence and document.tail is not None:
+            return "after" if document.salutation is None or roll < 0.3 else "greeting"  # noqa: PLR2004
+        if document.starts_in_prose and roll < 0.5:  # noqa: PLR2004
+            return "inline"
+        return "after" if document.tail is not None and roll > 0.75 else "before"  # noqa: PLR2004
+
+    def _placed(self, place: str, text: str, edits: list[Edit]) -> str:
+        document = self.source.document
+        blank = self.source.language.blank
+        if place == "docstring":
+            return layout.commented(document, [], [text])
+        if place == "comment":
+            return layout.commented(document, [text], [])
+        if place == "inline":
+            return layout.beside(document, edits, [self._ended(text)], [], inline=blank)
+        if place == "greeting":
+            return layout.beside(document, edits, [self._after_greeting(text)], [], inline=blank)
+        if place == "after":
+            return layout.beside(document, edits, [], [text])
+        return layout.beside(document, edits, [text], [])
+
+    def _after_greeting(self, text: str) -> str:
+        """Return `text` as it goes on from *hey,* or *hey!*."""
+        document = self.source.document
+        comma = document.text[: document.salutation].rstrip().endswith((",", "\uff0c"))
+        if comma and not _PRONOUN.match(text):
+            text = text[:1].lower() + text[1:]
+        return self._ended(text)
 
     # -- 0.2 -----------------------------------------------------------------------------------
 
     def _style(self) -> Draft:
         writer, draws = self.writer, self.writer.draws
+        document = self.source.document
         edits: list[Edit] = []
         operations = ["sentences"]
-        most = self._budget
         form = self._form(light=False) if draws.random() < 0.8 else None  # noqa: PLR2004
         asked: list[Said] = []
         spent = 0
         if form is not None:
             edits, spent = self._put(form)
             operations.append(f"request:{form.kind}")
-        elif draws.random() < 0.7:  # noqa: PLR2004
+        elif draws.random() < 0.7 and not self.source.asks:  # noqa: PLR2004
             asked = [writer.ask(self._words(_ASK_WORDS))]
             spent = _cost(asked)
             operations.append("request:own")
-        feel = [writer.feel(self._words(_FEEL_WORDS))]
+        order = draws.random()
+        late = self._open_end and order >= 0.7  # noqa: PLR2004 - the emotion after the prompt
+        feel = [writer.feel(self._words(_FEEL_WORDS), scene=not late)]
         spent += _cost(feel)
-        persona = writer.persona(min(most - spent, self._words(_PERSONA_WORDS)))
-        own = [persona] if persona else []
-        spent += _cost(own)
+        most = min(self._budget - spent, self._words(_PERSONA_WORDS))
+        apart = self._open_end and draws.random() < 0.5  # noqa: PLR2004
+        persona = self._persona(most, apart=apart, but=feel)
+        spent += _cost(persona)
         while spent < self._words(self.level.fewest):
-            more = writer.feel(self._words(_FEEL_WORDS), but=feel)
+            taken = [*feel, *persona]
+            more = writer.feel(self._words(_FEEL_WORDS), but=taken, scene=not late)
             feel.append(more)
             spent += _cost([more])
-        first, last = self._split(feel, own)
-        if self._open_end and self.source.document.greets_in_its_sentence:
-            first, last = [], [*asked, *first, *last]
-        elif draws.random() < 0.5 and self._open_end:  # noqa: PLR2004
-            last = [*asked, *last]
+        if document.greets_in_its_sentence and self._open_end:
+            return self._inside_message(feel, [*persona, *asked], edits, operations)
+        if len(persona) > 1:
+            role, remark = persona
+            first, last = ([role], [remark, *feel]) if late else ([*feel, role], [remark])
+        elif late:
+            first, last = persona, feel
+        elif self._open_end and order < 0.35:  # noqa: PLR2004
+            first, last = feel, persona
+        else:
+            swap = not self._open_end and order < 0.5  # noqa: PLR2004
+            first, last = ([*persona, *feel] if swap else [*feel, *persona]), []
+        if draws.random() < 0.5 and self._open_end:  # noqa: PLR2004
+            last = [*last, *asked]
         else:
             first = [*first, *asked]
         return self._framed(first, last, edits, operations)
 
-    def _split(self, feel: list[Said], own: list[Said]) -> tuple[list[Said], list[Said]]:
-        """Return what stands before and after the prompt."""
-        roll = self.writer.draws.random()
-        if not self._open_end and not self.source.document.docstring:
-            return ([*feel, *own], []) if roll < 0.5 else ([*own, *feel], [])  # noqa: PLR2004
-        if roll < 0.3:  # noqa: PLR2004
-            return [*feel, *own], []
-        return (feel, own) if roll < 0.65 else (own, feel)  # noqa: PLR2004
+    def _persona(self, most: int, *, apart: bool, but: Sequence[Said]) -> list[Said]:
+        """Return the persona as one sentence, or `apart` as its role and a remark."""
+        writer = self.writer
+        if not apart:
+            persona = writer.persona(most, but=but)
+            return [persona] if persona else []
+        role = writer.role(round(most * 0.6))
+        if role is None:
+            return []
+        remark = writer.remark(most - role.length, but=[*but, role])
+        return [role, remark] if remark else [role]
 
     @property
     def _open_end(self) -> bool:
         return self.source.document.tail is not None
+
+    def _inside_message(
+        self, feel: list[Said], rest: list[Said], edits: list[Edit], operations: list[str]
+    ) -> Draft:
+        """Return a draft of a message that greets in its first sentence."""
+        writer, document = self.writer, self.source.document
+        if document.salutation is None:
+            made = layout.beside(document, edits, [], [writer.join([*feel, *rest])])
+            return self._drafted(made, [*feel, *rest], operations)
+        made = layout.beside(
+            document,
+            edits,
+            [self._after_greeting(writer.join(feel))],
+            [writer.join(rest)] if rest else [],
+            inline=self.source.language.blank,
+        )
+        return self._drafted(made, [*feel, *rest], operations)
 
     def _framed(
         self, first: list[Said], last: list[Said], edits: list[Edit], operations: list[str]
@@ -331,29 +458,36 @@ class _Composer:
     def _transform(self) -> Draft:
         writer, draws = self.writer, self.writer.draws
         document = self.source.document
-        known = layout.blocks(document)
+        known = [
+            block
+            for block in layout.blocks(document)
+            if document.salutation is None
+            or block in (("rule", "quote") if self._open_end else ("paste",))
+        ]
         block = draws.choice(known) if known else None
-        operations = [f"block:{block}" if block else "sentences", "request:own"]
+        operations = [f"block:{block}" if block else "sentences"]
         parts = _Parts(
             opening=[],
-            intro=[writer.intro(self._words(_INTRO_WORDS))],
-            ask=[writer.ask(self._words(_ASK_WORDS))],
+            intro=[writer.intro(self._words(_INTRO_WORDS), bullets=block == "bullets")],
+            ask=[],
             feel=[writer.feel(self._words(_LONG_FEEL_WORDS))],
             persona=[],
             closing=[],
         )
+        if block != "paste" or not self.source.asks:
+            parts.ask.append(writer.ask(self._words(_ASK_WORDS)))
+            operations.append("request:own")
         if "greeting" not in document.kinds and draws.random() < 0.25:  # noqa: PLR2004
             parts.opening.append(writer.greeting())
         if self.feelings > 1:
-            parts.feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), but=parts.feel))
-        if draws.random() < 0.5:  # noqa: PLR2004
-            parts.closing.append(writer.closing(self._words(6)))
-        left = self._budget - parts.cost
-        persona = writer.persona(min(left, self._words(_LONG_PERSONA_WORDS)))
-        if persona is not None:
-            parts.persona.append(persona)
+            parts.feel.append(self._more_feeling(parts))
+        if draws.random() < 0.5 and (self._open_end or document.is_stub):  # noqa: PLR2004
+            parts.closing.append(writer.closing(self._words(6), but=parts.feel))
+        most = min(self._budget - parts.cost, self._words(_LONG_PERSONA_WORDS))
+        apart = self._open_end and draws.random() < 0.5  # noqa: PLR2004
+        parts.persona.extend(self._persona(most, apart=apart, but=parts.feel))
         while parts.cost < self._words(self.level.fewest):
-            parts.feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), but=parts.feel))
+            parts.feel.append(self._more_feeling(parts))
         if document.is_stub:
             return self._above_stub(parts, operations)
         if not self._open_end:
@@ -367,22 +501,30 @@ class _Composer:
         )
         return self._drafted(made, [*parts.opening, *before, *after], operations)
 
+    def _more_feeling(self, parts: _Parts) -> Said:
+        """Return a further sentence of emotion, which sets no scene."""
+        taken = [*parts.feel, *parts.persona, *parts.closing]
+        return self.writer.feel(self._words(_LONG_FEEL_WORDS), but=taken, scene=False)
+
     def _retold(self, parts: _Parts) -> tuple[list[Said], list[Said]]:
         """Return the sentences before and after the block, the request in a place of its own."""
         feel, more = parts.feel[:1], parts.feel[1:]
         roll = self.writer.draws.random()
-        if roll < 0.35:  # noqa: PLR2004 - the request after the block
+        if len(parts.persona) > 1:
+            role, remark = parts.persona
+            if roll < 0.35:  # noqa: PLR2004 - the request before the block
+                return [*feel, role, *parts.ask, *parts.intro], [remark, *more, *parts.closing]
+            return [*feel, role, *parts.intro], [remark, *more, *parts.ask, *parts.closing]
+        if roll < 0.4:  # noqa: PLR2004 - the request after the block
             return [*feel, *parts.persona, *parts.intro], [*more, *parts.ask, *parts.closing]
-        if roll < 0.65:  # noqa: PLR2004 - the persona after the block
+        if roll < 0.7:  # noqa: PLR2004 - the persona after the block
             return [*feel, *parts.ask, *parts.intro], [*parts.persona, *more, *parts.closing]
-        if roll < 0.85:  # noqa: PLR2004 - the emotion after the block
-            return [*parts.persona, *parts.intro], [*parts.ask, *parts.feel, *parts.closing]
-        return [*feel, *parts.intro], [*parts.ask, *parts.persona, *more, *parts.closing]
+        return [*feel, *parts.intro], [*parts.persona, *more, *parts.ask, *parts.closing]
 
     def _above_stub(self, parts: _Parts, operations: Sequence[str]) -> Draft:
         document, writer = self.source.document, self.writer
         inside = []
-        if document.docstring is not None and writer.draws.random() < 0.4:  # noqa: PLR2004
+        if document.docstring is not None and writer.draws.random() < _DOCSTRING_SHARE:
             inside = parts.persona
         above = [
             *parts.opening,
@@ -403,7 +545,7 @@ class _Composer:
         first, second = parts.feel[:1], parts.persona
         if writer.draws.random() < 0.5:  # noqa: PLR2004
             first, second = second, first
-        text = [*parts.opening, *first, *second, *parts.feel[1:], *parts.closing]
+        text = [*parts.opening, *first, *second, *parts.feel[1:]]
         last = [*parts.ask, *parts.intro]
         made = layout.around(
             self.source.document, "paste", [writer.join(text), writer.join(last)], []
@@ -440,6 +582,8 @@ class _Composer:
         return text if not text[-1].isalnum() else text + self.source.language.stop
 
     def _drafted(self, text: str, said: Sequence[Said], operations: Sequence[str]) -> Draft:
+        if self.manner:
+            operations = [*operations, f"manner:{self.manner}"]
         cues: dict[str, str] = {}
         for each in said:
             for dimension, shown in each.cues.items():

@@ -69,19 +69,18 @@ class SentenceGenerator:
         """Return an utterance of at most `most` words."""
         return self._felt(self._draw(self.feeling.cues, most))
 
-    def feel(self, most: int, *, but: Sequence[Said] = ()) -> Said:
-        """Return a sentence of emotion, other than those in `but`, with one scene at most."""
-        taken = {snippet for said in but for snippet in said.snippets}
-        scenes = self.feeling.scenes if taken.isdisjoint(self.feeling.scenes) else ()
-        sentences = (*self.feeling.sentences, *scenes)
-        snippet = self._draw(sentences, most)
-        while snippet in taken:
-            snippet = self._draw(sentences, most)
-        return self._felt(snippet)
+    def feel(self, most: int, *, but: Sequence[Said] = (), scene: bool = True) -> Said:
+        """Return a sentence of emotion, other than those in `but`.
 
-    def closing(self, most: int) -> Said:
-        """Return last words."""
-        return self._felt(self._draw(self.feeling.closings, most))
+        It may set a scene if `scene` says so and none of `but` does.
+        """
+        taken = {snippet for said in but for snippet in said.snippets}
+        scenes = self.feeling.scenes if scene and taken.isdisjoint(self.feeling.scenes) else ()
+        return self._felt(self._draw((*self.feeling.sentences, *scenes), most, but=but))
+
+    def closing(self, most: int, *, but: Sequence[Said] = ()) -> Said:
+        """Return last words that repeat none of `but`."""
+        return self._felt(self._draw(self.feeling.closings, most, but=but))
 
     def _felt(self, snippet: str) -> Said:
         text = self._resolved(snippet)
@@ -89,15 +88,16 @@ class SentenceGenerator:
             return Said(self._matched(text), (snippet,), len(words(text)))
         return Said(text, (snippet,), len(words(text)), {"emotion": text} if self.emotion else {})
 
-    def persona(self, most: int) -> Said | None:
+    def persona(self, most: int, *, but: Sequence[Said] = ()) -> Said | None:
         """Return sentences that show the three traits, of about `most` words at most.
 
-        None for a control condition without a persona.
+        They repeat none of `but`. None for a control condition without a persona.
         """
         if self.personality is None:
             return None
         role = self._clause_of_role(most)
-        clause = self._clause_of_collaboration(most - count(role))
+        said = [*but, Said(role, (role,), count(role))]
+        clause = self._clause_of_collaboration(most - count(role), said)
         left = most - count(role) - count(clause)
         text = self.draws.choice(_joints(self.feeling.style.joints, left))
         for number, part in enumerate((role, clause)):
@@ -112,30 +112,39 @@ class SentenceGenerator:
         """Return the role of the persona as a sentence, None without one."""
         if self.personality is None:
             return None
-        clause = self._clause_of_role(most)
+        return self._alone(self._clause_of_role(most), "technical", "experience")
+
+    def remark(self, most: int, *, but: Sequence[Said] = ()) -> Said | None:
+        """Return the collaboration style of the persona as a sentence, None without one."""
+        if self.personality is None:
+            return None
+        return self._alone(self._clause_of_collaboration(most, but), "collaboration")
+
+    def _alone(self, clause: str, *dimensions: str) -> Said:
         if self.neutral is not None:
             return Said(self._matched(clause), (clause,), len(words(clause)))
-        text = clause[:1].upper() + clause[1:] + self.language.stop
-        shown = {"technical": clause, "experience": clause}
-        return Said(self._styled(text), (clause,), len(words(clause)), shown)
+        text = self._styled(clause[:1].upper() + clause[1:] + self.language.stop)
+        return Said(text, (clause,), len(words(clause)), dict.fromkeys(dimensions, clause))
 
     def _clause_of_role(self, most: int) -> str:
         if self.personality is None:
             return ""
         return self._draw(self.language.roles[role_of(self.personality)], most)
 
-    def _clause_of_collaboration(self, most: int) -> str:
+    def _clause_of_collaboration(self, most: int, but: Sequence[Said]) -> str:
         if self.personality is None:
             return ""
-        return self._draw(self.language.collaboration[self.personality.collaboration.slug], most)
+        clauses = self.language.collaboration[self.personality.collaboration.slug]
+        return self._draw(clauses, most, but=but)
 
     def ask(self, most: int) -> Said:
         """Return a request that stands for itself, such as *Can you take this one*."""
         return self._shared(self.language.requests.asks, most)
 
-    def intro(self, most: int) -> Said:
-        """Return a sentence that announces the pasted text."""
-        return self._shared(self.language.requests.intros, most)
+    def intro(self, most: int, *, bullets: bool) -> Said:
+        """Return a sentence that announces the pasted text, or its sentences as `bullets`."""
+        asked = self.language.requests
+        return self._shared(asked.bullet_intros if bullets else asked.intros, most)
 
     def greeting(self) -> Said:
         """Return first words."""
@@ -153,16 +162,28 @@ class SentenceGenerator:
             if text and text[-1].isalnum():
                 text += self.style.run_on
             text += (self.language.blank if text else "") + each.text
-        return text
+        return text.removesuffix(" -")
 
     def _shared(self, snippets: Sequence[str], most: int) -> Said:
         snippet = self._draw(snippets, most)
         text = self._resolved(snippet)
         return Said(self._styled(text), (snippet,), len(words(text)))
 
-    def _draw(self, snippets: Sequence[str], most: int) -> str:
-        """Return one of the snippets of at most `most` words, or of the shortest ones."""
-        return self.draws.choice(_fitting(tuple(snippets), most))
+    def _draw(self, snippets: Sequence[str], most: int, *, but: Sequence[Said] = ()) -> str:
+        """Return one of the snippets of at most `most` words, or of the shortest ones.
+
+        It has no word of any weight in common with `but`, if there is such a one.
+        """
+        fitting = _fitting(tuple(snippets), most)
+        if not but:
+            return self.draws.choice(fitting)
+        said = frozenset(snippet for each in but for snippet in each.snippets)
+        light = self.language.repeatable
+        used = frozenset(word for snippet in said for word in _weighty(snippet, light))
+        fresh = [snippet for snippet in fitting if used.isdisjoint(_weighty(snippet, light))]
+        return self.draws.choice(
+            fresh or [snippet for snippet in fitting if snippet not in said] or fitting
+        )
 
     def _resolved(self, snippet: str) -> str:
         return _ALTERNATIVES.sub(lambda match: self.draws.choice(match[1].split("|")), snippet)
@@ -192,6 +213,12 @@ def _fitting(snippets: tuple[str, ...], most: int) -> tuple[str, ...]:
     lengths = [count(snippet) for snippet in snippets]
     limit = max(most, sorted(lengths)[min(len(lengths) - 1, _FEWEST_TO_CHOOSE)])
     return tuple(s for s, length in zip(snippets, lengths, strict=True) if length <= limit)
+
+
+@lru_cache(maxsize=8192)
+def _weighty(snippet: str, light: frozenset[str]) -> frozenset[str]:
+    """Return the words of a snippet that a writer would not use again in the same message."""
+    return frozenset(re.findall(r"[^\W\d_]{4,}", snippet.lower())) - light
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ from survey_backend import SurveyBackend
 
 from pytest_promptse.cli.main import main
 from pytest_promptse.models.base import Completion
-from pytest_promptse.psychometrics.emotionbench.factors import EMOTIONS, NEGATIVE, POSITIVE
+from pytest_promptse.psychometrics.emotionbench.factors import EMOTIONS, NEGATIVE, PANAS, POSITIVE
 from pytest_promptse.psychometrics.emotionbench.importer import EMOTION_SCALES
 from pytest_promptse.psychometrics.emotionbench.suite import EmotionBenchSettings, plan_emotionbench
 
@@ -151,3 +151,56 @@ def test_a_situation_without_a_scored_counterpart_is_left_out(tmp_path):
     rows = {change.name: change for change in scale.contrasts[POSITIVE]}
     assert rows["Guilt"].n_situations == 4 * 4
     assert scale.changes[POSITIVE][-1].n_situations == 20
+
+
+def moved(suite, *, positive, negative):
+    """Answer 3 for every item, and after situations as much more or less as said."""
+    answers = {}
+    for number, (probe, measure) in enumerate(suite._planned):
+        ratings = []
+        for item in measure.order:
+            shift = 0
+            if measure.factor is not None:
+                shift = positive if item in PANAS.categories[POSITIVE] else negative
+            # One item differs from one situation to the next, so that totals vary.
+            ratings.append(3 + shift + (item == 1 and number % 2 and shift != 2))
+        text = "\n".join(map(str, ratings))
+        answers[probe.job.key] = Completion(index=0, text=text, n_tokens=1)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("settings", "positive", "verdict", "finding"),
+    [
+        ({"min_delta_positive": 5}, -1, "pass", None),
+        ({"min_delta_positive": 5}, 0, "fail", "no response"),
+        ({"min_delta_positive": 5}, 1, "fail", "wrong direction"),
+        ({"max_delta_positive": 5}, -2, "fail", "response too strong"),
+        ({"max_delta_positive": 5}, 0, "pass", None),
+        ({"max_delta_positive": 5}, 1, "fail", "wrong direction"),
+        ({"min_delta_positive": 5, "max_delta_positive": 15}, -1, "pass", None),
+        ({"min_delta_positive": 5, "max_delta_positive": 15}, -2, "fail", "response too strong"),
+        ({"min_delta_positive": 1, "unit": "human_sd"}, -2, "pass", None),
+        ({"min_delta_positive": 9, "unit": "human_sd"}, -2, "fail", "no response"),
+    ],
+)
+def test_gates_bound_the_response_on_both_sides(tmp_path, settings, positive, verdict, finding):
+    suite = planned(tmp_path, default_runs=6, runs=1, **settings)
+    result = suite.result(moved(suite, positive=positive, negative=0))
+    (gate,) = suite.gates
+    decided, bounds = suite.decide(gate, result)
+    assert (gate.name, decided.verdict) == ("positive-affect", verdict)
+    assert bounds == (settings.get("min_delta_positive"), settings.get("max_delta_positive"))
+    if finding is not None:
+        assert decided.message.startswith(f"{finding}: positive-affect ")
+    # The value is that in the expected direction, whichever bound it breaks.
+    assert (decided.value > 0) == (positive < 0)
+
+
+def test_gates_of_negative_affect_expect_it_to_rise(tmp_path):
+    suite = planned(tmp_path, default_runs=6, runs=1, min_delta_negative=5, level="emotion")
+    for negative, verdict in ((1, "pass"), (-1, "fail")):
+        result = suite.result(moved(suite, positive=0, negative=negative))
+        decided = [suite.decide(gate, result)[0] for gate in suite.gates]
+        assert [gate.scope for gate in suite.gates] == list(EMOTIONS)
+        assert {gate.verdict for gate in decided} == {verdict}

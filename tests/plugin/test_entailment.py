@@ -1,0 +1,137 @@
+"""The model of --promptse-judge: asked about doubtful words alone, and paid like all others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from faulty_server import FaultyServer
+
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.distance import compare
+from pytest_promptse.variants.files import write
+from pytest_promptse.variants.generate import generate, measured
+
+PROMPT = "Write `twice(x: int) -> int`: return twice x. Never print anything."
+TEST = f"""
+import pytest
+
+@pytest.mark.promptse({PROMPT!r}, variants=1, samples=2, original_samples=2, min_auc_e=0.5)
+def test_twice(candidate):
+    assert candidate(3) == 6
+"""
+RIGHT = "```python\ndef twice(x):\n    return 2 * x\n```"
+DOUBTFUL = PROMPT.replace("return twice x", "return twice the pineapple x")
+WRONG = PROMPT.replace("Never print", "Always print")
+MOOD = "Phew, long day, I can hardly see straight."
+
+
+@pytest.fixture
+def server(monkeypatch, pytester):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pytester.makepyfile(test_twice=TEST)
+    with FaultyServer() as running:
+        running.behaviour.models = ("m", "writer", "arbiter")
+        yield running
+
+
+def answers(server, *, verdict, texts):
+    """Have the writer write `texts` one after the other, and the arbiter give its verdict."""
+
+    def answer(body, _):
+        if body["model"] == "arbiter":
+            return verdict
+        if body["model"] == "writer":
+            tries = body["messages"][-1]["content"].count("was rejected")
+            return f"{MOOD} {'Really. ' * tries}\n\n{texts[min(tries, len(texts) - 1)]}"
+        return RIGHT
+
+    server.behaviour.answer = answer
+
+
+def questions(server):
+    # The first request to a model finds out what its server can do.
+    return [
+        body
+        for body in server.requests
+        if body["model"] == "arbiter" and "Request A" in body["messages"][-1]["content"]
+    ]
+
+
+@pytest.fixture
+def options(server):
+    return ("--promptse-model", "openai:m", "--promptse-base-url", server.base_url, "-v")
+
+
+JUDGE = ("--promptse-judge", "openai:arbiter")
+WRITER = ("--promptse-rewriter", "llm:openai:writer")
+
+
+def test_a_text_that_the_model_confirms_in_both_directions_is_accepted_once(
+    run, server, options, pytester
+):
+    answers(server, verdict="Yes.", texts=[DOUBTFUL])
+    record = ("--promptse-report", "json:run.json")
+    run(*options, *JUDGE, *WRITER, *record).assert_outcomes(passed=8)
+    assert len(questions(server)) == 2  # the three texts are the same one
+    found = json.loads((pytester.path / "run.json").read_text())
+    [entailment] = found["entailment"]
+    assert entailment["model"] == "openai:arbiter"
+    assert len(entailment["instruction"]) == 8
+    assert [entailment[each] for each in ("texts", "questions", "cleared")] == [3, 6, 3]
+    assert found["rewriting"][0]["texts"] == 3
+    assert found["usage"]["requests"] == len(server.requests)
+    before = len(server.requests)
+    run(*options, *JUDGE, *WRITER).assert_outcomes(passed=8)
+    assert len(server.requests) == before
+
+
+def test_a_text_that_it_does_not_confirm_is_requested_again(run, server, options, pytester):
+    answers(server, verdict="No, B adds a pineapple.", texts=[DOUBTFUL, PROMPT])
+    record = ("--promptse-report", "json:run.json")
+    run(*options, *JUDGE, *WRITER, *record).assert_outcomes(passed=8)
+    [entailment] = json.loads((pytester.path / "run.json").read_text())["entailment"]
+    assert [entailment[each] for each in ("texts", "questions", "cleared")] == [3, 3, 0]
+
+
+def test_it_is_never_asked_about_a_change_that_the_rules_are_sure_of(run, server, options):
+    answers(server, verdict="Yes.", texts=[WRONG])
+    found = run(*options, *JUDGE, *WRITER)
+    assert found.parseoutcomes()["errors"] == 7
+    assert questions(server) == []
+
+
+@pytest.fixture
+def edited(pytester):
+    """Freeze variants whose texts were edited by hand."""
+    task = Task(id="test_twice", prompt=PROMPT)
+    variants = []
+    for variant in generate(task, per_distance=1).variants:
+        text = variant.text.replace("return twice x", "return twice the pineapple x")
+        variants.append(
+            replace(variant, text=text, rewriter="hand", **measured(compare(PROMPT, text)))
+        )
+    write(pytester.path / "frozen", task, variants)
+    return ("--promptse-variants-dir", "frozen")
+
+
+def test_it_decides_about_texts_that_were_edited_by_hand(run, server, options, edited):
+    refused = run(*options, *edited)
+    assert refused.ret != 0
+    assert "'pineapple' was added" in refused.stdout.str() + refused.stderr.str()
+    answers(server, verdict="yes", texts=[])
+    dry = run(*options, *edited, *JUDGE, "--promptse-dry-run")
+    [line] = [each for each in dry.outlines if "openai:arbiter" in each and "request" in each]
+    assert "6 completions" in line
+    assert "at most 6" in line
+    assert server.requests == []
+    run(*options, *edited, *JUDGE).assert_outcomes(passed=8)
+    assert len(questions(server)) == 6
+
+
+def test_a_text_of_a_file_that_it_does_not_confirm_is_an_error(run, server, options, edited):
+    answers(server, verdict="no", texts=[])
+    found = run(*options, *edited, *JUDGE)
+    assert found.parseoutcomes()["errors"] == 7
+    assert any("openai:arbiter does not say that it is" in line for line in found.outlines)
