@@ -175,8 +175,8 @@ def performance(study: Study) -> Section:
     lead = "Do performance and stability trade off? pass@1 against AUC-E over models."
     if models < len(study.leaderboard) and study.trade_off.correlations:
         lead += (
-            f" {len(study.leaderboard)} entries are of {models} models: those of one model are not "
-            "independent, and p-values are too small."
+            f" {len(study.leaderboard)} entries are of {models} model{'s' if models > 1 else ''}: "
+            "those of one model are not independent, and p-values are too small."
         )
     rows = _correlation_rows("pass@1 and AUC-E", study.trade_off.correlations)
     table = _correlations("rq1_correlations", rows)
