@@ -43,8 +43,8 @@ class TaskFigures:
     """The figures of one task of one entry. Curves are by distance, None if not measured.
 
     ``changes`` are Pass(d) - Pass(p), with Pass(d) the mean over the variants at d. ``soft`` has
-    the same differences of SoftExec and is empty without log-probabilities. ``passes`` holds (passes,
-    samples) of the original and of each variant.
+    the same differences of SoftExec and is empty without log-probabilities. ``passes`` holds
+    (passes, samples) of the original and of each variant.
     """
 
     key: TaskKey
