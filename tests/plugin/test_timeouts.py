@@ -18,7 +18,7 @@ class Slow:
         return Capabilities(form="chat")
 
     async def complete(self, request):
-        await asyncio.sleep(3.5)
+        await asyncio.sleep(6.5)
         text = "def double(x):\\n    return 2 * x\\n"
         return Response(
             completions=tuple(
@@ -43,7 +43,7 @@ def test_waiting_does_not_count(pytester, run, method):
 import time
 import pytest
 
-pytestmark = pytest.mark.timeout(3)
+pytestmark = pytest.mark.timeout(6)
 marked = pytest.mark.promptse("{PROMPT}", samples=1, original_samples=1, variants=1)
 
 @marked
