@@ -189,17 +189,11 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
             f"{origin['max_cost']}: {values['max_cost']:g} needs prices; "
             "add --promptse-price INPUT,OUTPUT (per million tokens)"
         )
-    if values["perturb"] != "task":
-        if not values["template"]:
-            raise SettingsError(
-                f"{origin['perturb']}: there is no template to reword; "
-                "add --promptse-template 'prompts/*.j2'"
-            )
-        if values["variants_dir"] is not None:
-            raise SettingsError(
-                f"{origin['perturb']}: the frozen variants of {origin['variants_dir']} reword "
-                "tasks, not templates; leave one of the two out"
-            )
+    if values["perturb"] != "task" and not values["template"]:
+        raise SettingsError(
+            f"{origin['perturb']}: there is no template to reword; "
+            "add --promptse-template 'prompts/*.j2'"
+        )
     # An ini file may hold margins for runs that compare; on the command line they need a baseline.
     if values["compare"] is None and origin.get("compare_fail") == OPTIONS["compare_fail"].flag:
         raise SettingsError(

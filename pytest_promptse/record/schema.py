@@ -273,9 +273,10 @@ class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
     the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
     ``draws`` holds all of them in sample order, with ``--promptse-record-samples all`` only.
     ``confidence`` is the samples' mean of exp(logprob / tokens), None without log-probabilities.
-    ``node`` is the pytest item that measures it, seen from the root directory; None where its
-    name cannot be told. ``prompt`` is what was worded: the task, or the whole prompt where the
-    template was reworded. Tokens are those of one attempt, None where the model counts none.
+    ``node`` is the pytest item that measures it, seen from the root directory; None if
+    its name is not known. ``prompt`` is the text that variants are made of: the task, or the whole
+    prompt if the template has variants. Tokens are those of one attempt, None if the model reports
+    none.
     """
 
     node: str | None = None
@@ -352,16 +353,16 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """All variants of one kind, at one distance or, where that is None, at all.
+    """All variants with one value of a trait, at one distance, or at all distances if it is None.
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
-    ``personality`` where one is not made of these three, and ``value`` one of its values.
+    ``personality`` if a persona does not consist of these three. ``value`` is one of its values.
     ``change`` is the mean of the variants' pass rates minus their originals', over the
     ``n_variants`` that carry a cue of the value; ``n_without_cue`` more have the value as their
     label alone and are left out. A rewriter that records no cues is counted by its labels.
-    ``p_value`` asks whether the value does as well as the other values of its trait, by shuffling
-    them within task and distance; ``p_adjusted`` is that by Benjamini and Hochberg over all
-    subgroups of the model.
+    ``p_value`` tests whether variants with this value pass as often as those with the other values
+    of the trait, by shuffling the values within task and distance. ``p_adjusted`` is adjusted by
+    Benjamini and Hochberg over all subgroups of the model.
     """
 
     trait: str
@@ -375,7 +376,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one model gives way, over all suites that were asked of it.
+    """Subgroups of the variants of one model with one prompt template, over all of its suites.
 
     ``calibration`` is by quadrant of emotion, ``emotions`` by emotion.
     """
@@ -411,7 +412,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model wrote as an ``llm:`` rewriter.
+    """The texts that a model wrote as an ``llm:`` rewriter.
 
     Attributes
     ----------
@@ -420,7 +421,7 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
     model
         The model as ``BACKEND:NAME``.
     instruction
-        What it was told, before the values of each task were filled in.
+        The instruction, before the values of each task are inserted.
     variants
         Number of variants whose texts were judged.
     texts

@@ -67,7 +67,7 @@ class PlannedVariant:
 
     @property
     def variant(self) -> Variant:
-        """What was reworded, and how.
+        """The variant of the task or template.
 
         Raises
         ------

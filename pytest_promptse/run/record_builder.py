@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What the record says of a run apart from its run log.
+    """The facts of a run that are in the record and not in the run log.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ from pytest_promptse.run.model_variants import DoubtedText, PendingText, rewrite
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import check_frozen, frozen
 from pytest_promptse.variants.entailment import SOFT_RULES, EntailmentJudge
-from pytest_promptse.variants.files import folder_of
+from pytest_promptse.variants.files import folder_of, template_folder
 from pytest_promptse.variants.generate import generate, measured, outlines
 from pytest_promptse.variants.length_control import length_matched
 from pytest_promptse.variants.library import Library
@@ -150,7 +150,7 @@ _MadeVariant: TypeAlias = Variant | PendingText | _PendingControl
 
 
 class _Drawn(TypedDict):
-    """What decides which variants of a task are made."""
+    """The inputs that determine the variants of a task."""
 
     distances: Sequence[float]
     per_distance: int
@@ -260,13 +260,13 @@ class VariantMaker:
         variants
             The variants of the task.
         template
-            The prompt template around the task, or None. It is reworded if ``perturb`` in
+            The prompt template around the task, or None. Variants of it are made if ``perturb`` in
             `settings` says so.
 
         Raises
         ------
         VariantError
-            If the template has to be reworded and has no sentence to reword.
+            If variants of the template are required and it has no sentence.
         """
         plain = original(task.id, task.prompt)
         view = None
@@ -284,8 +284,12 @@ class VariantMaker:
                 *_around_task(task, variants, template),
                 *map(_as_control, _around_task(task, controls, template)),
             )
-        rewriter = self._rewriter(settings.rewriter)
-        reworded = self._plan(rewriter, view.task, settings, view=view, within=task.prompt)
+        if settings.variants_dir:
+            folder = template_folder(self._root / settings.variants_dir, task.id)
+            reworded = self._read_frozen(folder, view.task, settings, view=view)
+        else:
+            rewriter = self._rewriter(settings.rewriter)
+            reworded = self._plan(rewriter, view.task, settings, view=view, within=task.prompt)
         controls = self._controls(view.task, reworded, settings, view=view)
         of_task, control_of_task = None, None
         if settings.perturb == "both":
@@ -348,10 +352,18 @@ class VariantMaker:
         ]
         return self._kept_or_made(identity, lambda: match(known))
 
-    def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> TaskVariants:
+    def _read_frozen(
+        self, folder: Path, task: Task, settings: Settings, *, view: View | None = None
+    ) -> TaskVariants:
         found = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
 
         def checked() -> Sequence[Variant | PendingText]:
+            for variant in found:
+                for finding in view.findings(variant.text) if view else ():
+                    raise VariantError(
+                        f"{folder_of(folder, task.id)}: {variant.id} changes the code of the "
+                        f"template: {finding}"
+                    )
             judge = self.entailment
             soft = SOFT_RULES if judge else frozenset()
             doubts = check_frozen(folder, task, found, self.library, soft=soft)

@@ -1,4 +1,4 @@
-"""What scoring hands on: the figures of a prompt, a task and a suite, as plain values.
+"""The results of scoring: the figures of a prompt, a task and a suite, as plain values.
 
 ``None`` always means "not measured"; it is never replaced by 0.
 """

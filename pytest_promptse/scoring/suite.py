@@ -256,7 +256,7 @@ class _NullDrawMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class _Measured:
-    """What remains of the tasks of a suite once each was measured.
+    """The arrays that are kept of the measured tasks of a suite.
 
     ``only`` is the samples of a task that is alone in its suite.
     """

@@ -220,7 +220,7 @@ class GatePlanRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShardSuiteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What all shards of a run plan for one suite, with one model and prompt template.
+    """The plan of one suite over all shards of a run, with one model and prompt template.
 
     Attributes
     ----------
@@ -276,7 +276,7 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model of ``--promptse-judge`` was asked about the texts of one variant.
+    """The questions to the model of ``--promptse-judge`` about the texts of one variant.
 
     Attributes
     ----------

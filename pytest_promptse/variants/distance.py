@@ -23,7 +23,7 @@ _EDGES = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What separates a variant from its original.
+    """The difference between a variant and its original.
 
     With n words in the original, m in the variant, L the length of their longest common
     subsequence and M the size of their common multiset:

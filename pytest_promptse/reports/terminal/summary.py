@@ -188,7 +188,7 @@ def _few(names: list[str]) -> str:
 def _cost(record: Record) -> Text:
     usage = record.usage
     parts = [
-        f"{usage.requests} requests",
+        f"{usage.requests} request{'' if usage.requests == 1 else 's'}",
         f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
         f"{usage.cached} completions from the store"
         + (f" (oldest: {usage.oldest[:10]})" if usage.oldest is not msgspec.UNSET else ""),
