@@ -217,6 +217,13 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
         },
         causes=_causes(original, variants, plan),
         light=light,
+        controls={
+            d: tuple(
+                score_prompt(samples, plan, f"task {task.task_id!r}, d{d:g} control {index}").score
+                for index, samples in enumerate(group)
+            )
+            for d, group in task.controls.items()
+        },
     )
     main = light_draws if plan.mode == "light" else draws
     return TaskMeasurement(score=score, draws=main, light_draws=light_draws, emotions=task.emotions)

@@ -40,7 +40,7 @@ _OPEN_FENCE = re.compile(r"\s*^(?:`{3,}|~{3,})[\w ]*\s*\Z", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What of a template is shown to a rewriter.
+    """The part of a template that a rewriter receives.
 
     ``before`` and ``after`` are what of its body stands around ``text``; ``hidden`` is what the
     placeholders in ``text`` stand for, in their order.
@@ -75,7 +75,7 @@ class View:
         return Task(id=self.template.name, prompt=self.text, entry_point=_ENTRY_POINT)
 
     def reworded(self, text: str) -> Template:
-        """Return the template that says `text`, a rewording of the view.
+        """Return the template that contains `text`, a variant of the view.
 
         Raises
         ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from pytest_promptse.config.options import OPTIONS
@@ -43,8 +44,18 @@ def prompts_of(task, chosen, make=None):
         for distance in chosen.distances
         for index in range(chosen.variants)
     ]
+    controls = variants[1:] if chosen.control != "none" else []
+    controls = [
+        replace(
+            each, emotion=None, personality=None, rewriter="neutral/1", text=f"Next. {each.text}"
+        )
+        for each in controls
+    ]
     return [
-        PlannedPrompt(outline=each, make=make or partial(_prompt_of, each)) for each in variants
+        PlannedPrompt(
+            outline=each, make=make or partial(_prompt_of, each), control=each in controls
+        )
+        for each in (*variants, *controls)
     ]
 
 
