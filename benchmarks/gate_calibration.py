@@ -16,16 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compare_simulations import comparisons, true_loss
+from emotion_simulations import EFFECTS, over_emotions
+from few_tasks import every_task
 from gate_simulations import (
     SINGLE,
     Bias,
     Effort,
     ceiling_rule,
+    centring_bias,
     pass_rate_bias,
     reruns,
     single_task,
-    softexec_bias,
 )
+from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, PAPER, POPULATIONS, PRESETS, SMOKE
 from truth_simulations import TRUTHS, misses, power_of
@@ -39,8 +42,8 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
 # The page that a table is written into, gates.md unless it is named here.
-PAGES = {"power by figure": "choosing-a-gate.md", "reruns": "choosing-a-gate.md"}
-FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=500)
+PAGES = dict.fromkeys(("power by figure", "reruns", "few tasks"), "choosing-a-gate.md")
+FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
 
@@ -174,11 +177,8 @@ def bias_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     rates = {plan.name: pool.submit(pass_rate_bias, plan, effort) for plan in PRESETS}
     weightings: tuple[Weighting, ...] = ("sum", "mean")
     soft = {
-        plan.name: [pool.submit(softexec_bias, w, plan, effort) for w in weightings]
+        plan.name: [pool.submit(centring_bias, w, plan, effort) for w in weightings]
         for plan in (SMOKE, CI)
-    }
-    levels = {
-        level: pool.submit(softexec_bias, "sum", CI, effort, level=level) for level in (3.0, 10.0)
     }
     rows = []
     for plan in PRESETS:
@@ -186,9 +186,6 @@ def bias_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
         jobs = soft.get(plan.name)
         cells = [_bias(job.result()) for job in jobs] if jobs else ["not run"] * len(weightings)
         rows.append((plan.name, _bias(found["excess"]), _bias(found["light excess"]), *cells))
-    for level, job in levels.items():
-        cells = ["not run", "not run", _bias(job.result()), "not run"]
-        rows.append((f"ci, levels differ by {level:g} nats", *cells))
     return table(
         ("preset", "pass rates", "PromptSELight", "SoftExec `sum`", "SoftExec `mean`"), rows
     )
@@ -276,6 +273,84 @@ def compare_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     )
 
 
+def emotions_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Intervals over tasks, and over tasks and emotions, where the emotions are a sample."""
+    jobs = {
+        (n, name): pool.submit(
+            over_emotions,
+            name,
+            n,
+            CI,
+            suites=effort.suites // (6 if n < 164 else 20),  # noqa: PLR2004 - the largest
+            size=effort.truth // 4,
+            resamples=effort.resamples,
+            seed=effort.seed,
+        )
+        for n in (3, 8, 20, 164)
+        for name in EFFECTS
+    }
+    return table(
+        ("tasks", "emotions", "`tasks`", "`tasks+emotions`"),
+        (
+            (str(n), name, *(one.text for one in job.result().values()))
+            for (n, name), job in jobs.items()
+        ),
+    )
+
+
+def odds_ratio_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """The interval of the odds ratio on known truths."""
+    jobs = {
+        (n, name): pool.submit(
+            odds_ratio_misses,
+            name,
+            n,
+            CI,
+            suites=effort.suites // (4 if n < 164 else 8),  # noqa: PLR2004 - the largest
+            seed=effort.seed,
+        )
+        for n in (8, 20, 164)
+        for name in SENSITIVITIES
+    }
+    library = pool.submit(
+        library_misses, "normal, sd 0.7", 8, CI, suites=effort.suites // 20, seed=effort.seed
+    )
+    rows = [(str(n), name, job.result()) for (n, name), job in jobs.items()]
+    rows.append(("8", "normal, sd 0.7, by statsmodels", library.result()))
+    return table(
+        ("tasks", "sensitivity of tasks", "mean of the log", "below the truth", "above it"),
+        (
+            (n, name, f"{one.mean:+.2f}", _percent(one.below), _percent(one.above))
+            for n, name, one in rows
+        ),
+    )
+
+
+def few_tasks_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Verdicts of `min_task_auc_e` in small suites."""
+    jobs = {
+        (n, drop): pool.submit(
+            every_task,
+            n,
+            drop,
+            0.7,
+            CI,
+            suites=effort.suites // 12,
+            resamples=effort.resamples,
+            seed=effort.seed,
+        )
+        for n in (3, 8, 20)
+        for drop in (0.0, 0.3, 0.5, 0.8)
+    }
+    return table(
+        ("tasks", "one task loses", "any task fails", "all tasks pass"),
+        (
+            (str(n), f"{drop:g}", *map(_percent, vars(job.result()).values()))
+            for (n, drop), job in jobs.items()
+        ),
+    )
+
+
 _ROUNDS = (
     "threshold - truth",
     "fixed: right",
@@ -295,6 +370,9 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "rounds": rounds_table,
     "single rounds": single_rounds_table,
     "compare": compare_table,
+    "emotions": emotions_table,
+    "odds ratio": odds_ratio_table,
+    "few tasks": few_tasks_table,
 }
 
 
@@ -324,12 +402,15 @@ def main() -> None:
     """Run the simulations."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small simulations, only printed")
+    parser.add_argument("--suites", type=int, help="suites of the largest table (default: 1200)")
     parser.add_argument("--seed", type=int, default=0, help="of all simulations (default: 0)")
     parser.add_argument("--only", choices=TABLES, action="append", help="this table (repeatable)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     started = time.perf_counter()
     effort = replace(QUICK if arguments.quick else FULL, seed=arguments.seed)
+    if arguments.suites is not None:
+        effort = replace(effort, suites=arguments.suites)
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for name in arguments.only or TABLES:
             text = TABLES[name](effort, pool)

@@ -25,7 +25,10 @@ from pytest_promptse.scoring.intervals import (
     generator,
     mean_interval,
 )
+from pytest_promptse.scoring.noise_floor import pair_gaps
+from pytest_promptse.scoring.softexec import log_weights
 from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring.task_score import centred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,31 +191,32 @@ def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
     }
 
 
-def softexec_bias(
-    weighting: Weighting, plan: Sampling, effort: Effort, *, level: float = 0.0
-) -> Bias:
-    """Measure the mean excess sensitivity of SoftExec where variants have no effect.
+def centring_bias(weighting: Weighting, plan: Sampling, effort: Effort) -> Bias:
+    """Measure by how much removing the level of each prompt biases the excess of SoftExec.
 
-    The log-probabilities of each prompt are lowered by a constant of its own, drawn with standard
-    deviation `level` in nats.
+    Wording does not matter and all prompts have one level, so shuffling the log-weights as they
+    are is exact. The difference to shuffling them centred, with the same shuffles, is the bias. It
+    is the same for prompts of any levels, since centring removes these exactly.
     """
-    excess = []
+    rng = generator(effort.seed, "centring", weighting, plan.name)
+    found = []
     for number in range(effort.scored):
-        rng = generator(effort.seed, "softexec", weighting, plan.name, str(level), str(number))
-        tasks = simulated_suite(draw_tasks("stable", plan, 20, rng), plan, rng, level=level)
-        score = score_suite(
-            tasks,
-            distances=DISTANCES,
-            mode="promptse",
-            weighting=weighting,
-            seed=number,
-            interval=False,
-            permutations=199,
-        )
-        assert score.excess is not None
-        excess.append(score.excess)
+        [task] = simulated_suite(draw_tasks("stable", plan, 1, rng), plan, rng)
+        if task.original is None:
+            raise SystemExit("a simulated task without an original")
+        prompts = [task.original, *(one for group in task.variants.values() for one in group)]
+        raw = [z for one in prompts if (z := log_weights(one, weighting)) is not None]
+        passed = [one.passed for one in prompts]
+        null = []
+        for shown in (raw, centred(raw, passed)):
+            rows = np.stack([np.concatenate((shown[0], one)) for one in shown[1:]])
+            solved = np.stack([np.concatenate((passed[0], one)) for one in passed[1:]])
+            shuffles = generator(effort.seed, "shuffles", str(number))
+            gaps = pair_gaps(rows, solved, plan.original_samples, 99, shuffles)
+            null.append(float(gaps.mean()))
+        found.append(null[0] - null[1])
     return Bias(
-        mean=float(np.mean(excess)), error=float(np.std(excess, ddof=1) / np.sqrt(len(excess)))
+        mean=float(np.mean(found)), error=float(np.std(found, ddof=1) / np.sqrt(len(found)))
     )
 
 

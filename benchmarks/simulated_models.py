@@ -120,21 +120,14 @@ def _null_table(m_p: int, m_v: int) -> Floats:
     return np.array([null_gap(m_p, m_v, k) for k in range(m_p + m_v + 1)])
 
 
-def simulated_suite(
-    rates: Rates, plan: Sampling, rng: np.random.Generator, *, level: float = 0.0
-) -> list[TaskSamples]:
-    """Sample a model that is surer of programs that pass, and return what scoring reads.
-
-    The log-probabilities of each prompt are lowered by the absolute value of a constant of its
-    own, normal with standard deviation `level` in nats.
-    """
+def simulated_suite(rates: Rates, plan: Sampling, rng: np.random.Generator) -> list[TaskSamples]:
+    """Sample a model that is surer of programs that pass, and return what scoring reads."""
 
     def samples(rate: float, m: int) -> Samples:
-        lower = float(abs(level * rng.normal())) if level else 0.0
         passed = rng.random(m) < rate
         n_tokens = rng.integers(30, 90, m)
         per_token = np.where(passed, -0.25, -0.35) + 0.1 * rng.normal(size=m)
-        logprob = np.asarray(np.minimum(per_token, 0.0) * n_tokens - lower, dtype=np.float64)
+        logprob = np.asarray(np.minimum(per_token, 0.0) * n_tokens, dtype=np.float64)
         return Samples(passed, logprob, n_tokens)
 
     return [

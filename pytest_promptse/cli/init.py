@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_promptse.cli import extensions
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.models.registry import split_spec
 
@@ -176,7 +177,9 @@ def _answers(chosen: argparse.Namespace) -> _Answers:
         return input(f"{question} [{default}]: ").strip() or default
 
     model = answer(chosen.model, "Model to test, as in openai:gpt-4.1-mini", "tiny")
-    split_spec(model)
+    added = extensions.names("backend")
+    if model.partition(":")[0] not in added:
+        split_spec(model, also=added)
     ci = answer(chosen.ci, f"CI service ({', '.join(_CI)})", "none")
     if ci not in _CI:
         raise SettingsError(f"init: there is no CI service {ci!r}; give one of {', '.join(_CI)}")

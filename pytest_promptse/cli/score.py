@@ -1,4 +1,4 @@
-"""What the ``score`` commands of psychometric suites have in common."""
+"""Common parts of the ``score`` commands of psychometric suites."""
 
 from __future__ import annotations
 

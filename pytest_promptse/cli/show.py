@@ -80,7 +80,7 @@ def _measured(record: Record) -> Iterator[_Measured]:
     for task in record.tasks:
         original = task.original.prompt if task.original else None
         prompts = [task.original] if task.original else []
-        for prompt in (*prompts, *task.variants):
+        for prompt in (*prompts, *task.variants, *task.controls):
             if prompt.node is not None:
                 yield _Measured(prompt.node, task.model, original, prompt, task.texts)
 

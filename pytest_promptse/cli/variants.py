@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.cli import extensions
 from pytest_promptse.errors import VariantError, nearest
 from pytest_promptse.variants.audit import audit
-from pytest_promptse.variants.files import write
+from pytest_promptse.variants.files import template_folder, write
 from pytest_promptse.variants.generate import VariantSet, generate
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
@@ -21,9 +22,10 @@ from pytest_promptse.variants.registry import REWRITERS
 from pytest_promptse.variants.show import described, difference, facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.tasks.task import Task
+    from pytest_promptse.variants.invariance import Finding
 
 _STORE = Path(".promptse")
 _CACHE = _STORE / "variants"
@@ -89,6 +91,14 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="name that a file with one prompt asks for; needed only to check programs later",
     )
+    parser.add_argument(
+        "--template",
+        action="append",
+        default=[],
+        metavar="FILE|GLOB",
+        help="also the variants of a prompt template around each task, which --promptse-perturb "
+        "template and both take; repeatable",
+    )
     parser.add_argument("--distances", type=_numbers, default=(0.1, 0.2, 0.3), metavar="D,D,…")
     parser.add_argument("--per-distance", type=int, default=4, metavar="K")
     parser.add_argument("--emotions", type=_names, metavar="NAME,…")
@@ -140,11 +150,59 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
     return found
 
 
-def _made(chosen: argparse.Namespace) -> Iterator[tuple[Task, VariantSet]]:
-    """Yield the tasks with the variants that the arguments request."""
+def _no_findings(_text: str) -> Iterable[Finding]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reworded:
+    """What variants are made of: a task, or a prompt template around one.
+
+    Attributes
+    ----------
+    task
+        The task, or the sentences of the template as one.
+    around
+        The task that the template stands around; None for a task.
+    findings
+        Returns what speaks against a text besides the rules of invariance.
+    """
+
+    task: Task
+    around: Task | None = None
+    findings: Callable[[str], Iterable[Finding]] = _no_findings
+
+    @property
+    def name(self) -> str:
+        """The task, and the template if it is one."""
+        around = f" around {self.around.id}" if self.around else ""
+        return f"template {self.task.id}{around}" if around else self.task.id
+
+    @property
+    def within(self) -> str:
+        """The prompt that the template stands around."""
+        return self.around.prompt if self.around else ""
+
+
+def _reworded(chosen: argparse.Namespace) -> Iterator[_Reworded]:
+    """Yield each task, and the templates around it that have a sentence to reword."""
+    views = []
+    if chosen.template:
+        from pytest_promptse.tasks.template import load_templates  # noqa: PLC0415 - needs an extra
+        from pytest_promptse.variants.templated import View  # noqa: PLC0415 - as above
+
+        views = [View.of(each) for each in load_templates(chosen.template, Path.cwd())]
+    for task in _tasks(chosen):
+        yield _Reworded(task=task)
+        for view in views:
+            if view is not None:
+                yield _Reworded(task=view.task, around=task, findings=view.findings)
+
+
+def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
+    """Yield tasks and templates with the variants that the arguments request."""
     library = Library.load(chosen.library_dir)
     rewriter = extensions.rewriter(chosen.rewriter, library=library)
-    tasks = _tasks(chosen)
     drawn = {
         "distances": chosen.distances,
         "per_distance": chosen.per_distance,
@@ -153,39 +211,51 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[Task, VariantSet]]:
         "seed": chosen.seed,
         "library": library,
     }
+    subjects = list(_reworded(chosen))
     if not isinstance(rewriter, LlmRewriter):
-        for task in tasks:
-            yield task, generate(task, rewriter=rewriter, **drawn)
+        for one in subjects:
+            made = generate(
+                one.task, rewriter=rewriter, within=one.within, also=one.findings, **drawn
+            )
+            yield one, made
         return
     from pytest_promptse.run.model_variants import (  # noqa: PLC0415 - only a model needs a store
         rewrites,
         write_all,
     )
 
-    wanted = {task.id: rewrites(task, rewriter, **drawn) for task in tasks}
-    everything = [each for own in wanted.values() for each in own]
+    wanted = [
+        rewrites(one.task, rewriter, within=one.within, also=one.findings, **drawn)
+        for one in subjects
+    ]
+    everything = [each for own in wanted for each in own]
     written = write_all(everything, partial(extensions.backend, rewriter.spec), folder=_STORE)
     sys.stdout.write(
         f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "
         f"in, {written.usage.completion_tokens} out; {len(everything)} of {written.n_texts} texts "
         "accepted\n"
     )
-    for task in tasks:
-        variants = tuple(written.variants[each] for each in wanted[task.id])
-        rules = Counter(rule for each in wanted[task.id] for rule in written.rejected[each])
-        yield task, VariantSet(variants=variants, rejected=rules, snippets={})
+    for one, own in zip(subjects, wanted, strict=True):
+        variants = tuple(written.variants[each] for each in own)
+        rules = Counter(rule for each in own for rule in written.rejected[each])
+        yield one, VariantSet(variants=variants, rejected=rules, snippets={})
 
 
 def _make(chosen: argparse.Namespace) -> int:
     rejected: Counter[str] = Counter()
     count = 0
-    n_tasks = 0
-    for task, made in _made(chosen):
-        n_tasks += 1
-        write(chosen.into, task, made.variants)
+    n_tasks = n_templates = 0
+    for one, made in _made(chosen):
+        if one.around is None:
+            n_tasks += 1
+            write(chosen.into, one.task, made.variants)
+        else:
+            n_templates += 1
+            write(template_folder(chosen.into, one.around.id), one.task, made.variants)
         rejected.update(made.rejected)
         count += len(made.variants)
-    sys.stdout.write(f"{count} variants of {n_tasks} tasks in {chosen.into}\n")
+    around = f" and {n_templates} templates around them" if n_templates else ""
+    sys.stdout.write(f"{count} variants of {n_tasks} tasks{around} in {chosen.into}\n")
     if rejected:
         sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected)}\n")
     return 0
@@ -200,8 +270,9 @@ def _show(chosen: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415 - only what is looked at needs it
 
     console = Console(highlight=False, soft_wrap=True)
-    for task, made in _made(chosen):
-        console.rule(f"{task.id} original")
+    for one, made in _made(chosen):
+        task = one.task
+        console.rule(f"{one.name} original")
         console.print(task.prompt, markup=False)
         for variant in made.variants:
             console.rule(f"{variant.id}  measured {variant.measured_distance:.3f}")

@@ -1,4 +1,4 @@
-"""RQ4: what valence and arousal do to correctness, stability and calibration."""
+"""RQ4: the effects of valence and arousal on correctness, stability and calibration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring.regression import Increment
 
 QUADRANTS = ("positive-active", "positive-calm", "negative-active", "negative-calm")
-# What reads like code rather than like prose.
+# Words that look like code.
 _TERM = re.compile(r"[`_(){}\[\]<>=\d]")
 
 
@@ -39,8 +39,8 @@ class EmotionGroup:
     """The variants of one entry in one quadrant or emotion.
 
     ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident``
-    and ``underconfident`` are over all samples that the run had of that mood, not over the common
-    subset alone; None without log-probabilities.
+    and ``underconfident`` are over all samples of the run with that quadrant or emotion, not only
+    over the common subset. They are None without log-probabilities.
     """
 
     entry: ComparedEntry
@@ -58,7 +58,7 @@ class EmotionGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Distributions:
-    """Quadrants of one entry against each other, by a figure of their variants."""
+    """Tests between the quadrants of one entry, on a figure of their variants."""
 
     entry: ComparedEntry
     figure: str
@@ -67,7 +67,7 @@ class Distributions:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """What valence and arousal explain of a figure, beyond the controls, for one entry."""
+    """The variance of a figure that valence and arousal explain beyond the controls."""
 
     entry: ComparedEntry
     figure: str
@@ -76,7 +76,7 @@ class Explained:
 
 @dataclass(frozen=True, kw_only=True)
 class EmotionAnalysis:
-    """The answer to RQ4."""
+    """The analysis of emotions (RQ4)."""
 
     emotions: tuple[EmotionGroup, ...]
     distributions: tuple[Distributions, ...]
@@ -85,7 +85,7 @@ class EmotionAnalysis:
 
 
 class _EmotionVariant(NamedTuple):
-    """One variant in a mood, with its task and original."""
+    """One variant with a known emotion, with its task and original."""
 
     key: TaskKey
     original: PromptRecord
@@ -105,7 +105,7 @@ class _EmotionVariant(NamedTuple):
 def emotion_analysis(
     subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]
 ) -> EmotionAnalysis:
-    """Answer RQ4."""
+    """Analyse quadrants and emotions of each entry (RQ4)."""
     emotions: list[EmotionGroup] = []
     distributions: list[Distributions] = []
     explained: list[Explained] = []

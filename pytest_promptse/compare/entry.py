@@ -1,7 +1,8 @@
-"""What takes part in a study: one model, through one template, in one run.
+"""The entries of a study: one model with one prompt template in one run.
 
-A record may hold several, and several records the same one at different dates. All are reduced to
-the tasks, distances and variants that every one of them has, and scored alike.
+A record may hold several entries, and several records may hold the same entry at different dates.
+All entries are reduced to the tasks, distances and variants that all of them have, and scored in
+one mode.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SIZES = (("tiny", 3.0), ("small", 10.0), ("medium", 25.0), ("large", float("inf"
 
 _BILLIONS = re.compile(r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 _WORD_BEFORE = re.compile(r"(?<=[a-z])(?=\d+(?:\.\d+)?b(?![a-z0-9]))", re.IGNORECASE)
-# A name's own family before the one it was built on: DeepSeek-R1-Distill-Qwen-7B is called Qwen
+# The family of the architecture comes last in a name: DeepSeek-R1-Distill-Qwen-7B is called Qwen
 # by the paper, which groups by architecture.
 _FAMILIES = ("qwen", "llama", "deepseek", "gpt", "claude", "gemini", "gemma", "mistral", "phi")
 _ALIASES = {"codestral": "mistral", "mixtral": "mistral", "ds-coder": "deepseek"}
@@ -43,7 +44,7 @@ _ALIASES = {"codestral": "mistral", "mixtral": "mistral", "ds-coder": "deepseek"
 
 @dataclass(frozen=True, kw_only=True)
 class NamedRecord:
-    """A record with what it was asked for by, and the name that was given to it, if any."""
+    """A record with the path or name that the user gave, and its label, if any."""
 
     path: str
     record: Record
@@ -52,7 +53,7 @@ class NamedRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedEntry:
-    """One model, through one template, in one run.
+    """One model with one prompt template in one run.
 
     ``size`` is in billions of parameters. It and ``family`` are None if neither the model's name
     nor the user gives them. ``tasks`` are those whose original was measured, and ``originals`` has
@@ -90,17 +91,17 @@ def entries_of(
     families: Mapping[str, str] | None = None,
     sizes: Mapping[str, float] | None = None,
 ) -> list[ComparedEntry]:
-    """Return everything that takes part, in the order of `runs`, each with a label of its own.
+    """Return the entries of all records in the order of `runs`, each with a unique label.
 
     Parameters
     ----------
     families, sizes
-        By model as it was asked for, instead of what its name tells.
+        By model specification. They replace the values that the name of a model implies.
 
     Raises
     ------
     RecordError
-        If a record holds nothing that was measured, or a named model is in none.
+        If a record has no measured task, or a named model is in no record.
     """
     found: list[ComparedEntry] = []
     for run in runs:
@@ -149,14 +150,14 @@ def size_of(model: str) -> float | None:
 
 
 def family_of(model: str) -> str | None:
-    """Read the family from a model's name, such as ``qwen``; None where it has none we know."""
+    """Read the family from a model's name, such as ``qwen``, or None for an unknown one."""
     name = model.lower()
     family = next((family for family in _FAMILIES if family in name), None)
     return family or next((own for alias, own in _ALIASES.items() if alias in name), None)
 
 
 def _labelled(entries: list[ComparedEntry]) -> list[ComparedEntry]:
-    """Label by model and template, and by date, time and file as far as that is needed."""
+    """Label entries by model and template, and if these are equal by date, time and file."""
     plain = [_plain(entry) for entry in entries]
     dates = [entry.source.record.finished for entry in entries]
     longer = [

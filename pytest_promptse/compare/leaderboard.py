@@ -23,25 +23,28 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring.scores import Curve, Estimate, Interval
 
 SEED = 0
-# Medians and ranks must not tell apart what only rounding does.
+# Medians and ranks must not depend on rounding errors.
 _DIGITS = 12
 
-Quadrant: TypeAlias = Literal["strong-stable", "strong-brittle", "weak-stable", "weak-brittle"]
+Quadrant: TypeAlias = Literal[
+    "strong-stable", "strong-brittle", "weak-stable", "weak-brittle", "undecided"
+]
 QUADRANTS: tuple[Quadrant, ...] = (
     "strong-stable",
     "strong-brittle",
     "weak-stable",
     "weak-brittle",
+    "undecided",
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFigures:
-    """One task of one entry: curves by distance, None where a distance was not measured.
+    """The figures of one task of one entry. Curves are by distance, None if not measured.
 
-    ``changes`` are Pass(d) - Pass(p), with Pass(d) the mean over the variants at d; ``soft`` is
-    the same of SoftExec, empty where there are no log-probabilities. ``passes`` holds (passes,
-    samples) of the original and of each variant.
+    ``changes`` are Pass(d) - Pass(p), with Pass(d) the mean over the variants at d. ``soft`` has
+    the same differences of SoftExec and is empty without log-probabilities. ``passes`` holds
+    (passes, samples) of the original and of each variant.
     """
 
     key: TaskKey
@@ -59,8 +62,9 @@ class TaskFigures:
 class LeaderboardRow:
     """One entry over the common subset; figures are means over its tasks.
 
-    ``light`` is AUC-E by PromptSELight, ``ceiling`` what sampling alone leaves of 1 and ``excess``
-    the rest of what is lost. ``sensitivity`` is the mean of `|ΔPass|` over tasks and distances.
+    ``light`` is AUC-E by PromptSELight. ``ceiling`` is the AUC-E that sampling alone would give,
+    and ``excess`` is ``ceiling`` minus AUC-E. ``sensitivity`` is the mean of `|ΔPass|` over tasks
+    and distances.
     ``odds_ratio`` is that of variants against originals (see `scoring.odds_ratio`).
     ``gap_pass`` and ``gap_auc`` are the differences from the first entry, paired by task; their
     p-values are Wilcoxon's over tasks, adjusted by Benjamini and Hochberg over all entries.
@@ -94,7 +98,7 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """Where high begins: the medians over all entries; a figure on the median is high."""
+    """The limits of the quadrants: medians over all entries. A figure on its median is high."""
 
     pass_at_1: float
     auc_e: float
@@ -119,7 +123,7 @@ class TaskChange:
 
 
 def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | None]:
-    """Return the entries' figures in the order of the entries, and where the quadrants are cut."""
+    """Return the figures in the order of the entries, and the limits of the quadrants."""
     figures = [tuple(_figures(subset, e, key) for key in subset.tasks) for e in subset.entries]
     plain = _tested(
         [
@@ -148,7 +152,7 @@ def area(curve: Curve, distances: Sequence[float]) -> float | None:
 def changes_of(
     leaderboard: Sequence[LeaderboardRow], distances: Sequence[float]
 ) -> list[TaskChange]:
-    """Compare every task of every later entry with the first's, the largest changes first."""
+    """Compare each task of the other entries with the first entry, largest changes first."""
     first, *others = leaderboard
     before = {task.key: task for task in first.tasks}
     rows = [(s, task, before[task.key]) for s in others for task in s.tasks]
@@ -261,7 +265,7 @@ def _area_gaps(
 
 
 def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
-    # A paired difference is shown as it is, also where all tasks agree.
+    # The interval is not widened, also if all tasks have the same difference.
     widen = bounds == UNIT
     rng = generator(SEED, "study", purpose)
     found = mean_interval(values, bounds=bounds, widen=widen, rng=rng)
@@ -281,7 +285,7 @@ def _means(curves: Sequence[Curve], distances: Sequence[float]) -> Curve:
 
 
 def _wilcoxon(gaps: Floats) -> float | None:
-    """Return Wilcoxon's signed-rank p-value; 1 where no task changed, None for a single task."""
+    """Return Wilcoxon's signed-rank p-value: 1 if no task changed, None for a single task."""
     rounded = np.round(gaps, 9)
     if rounded.size < 2:  # noqa: PLR2004 - one task has no distribution
         return None
@@ -303,8 +307,12 @@ def _tested(leaderboard: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
 
 
 def _quadrant(row: LeaderboardRow, cut: Cut) -> Quadrant | None:
+    """Return the quadrant of an entry; ``undecided`` if one of its intervals contains the cut."""
     if row.auc_e is None:
         return None
+    for interval, middle in ((row.pass_ci95, cut.pass_at_1), (row.auc_ci95, cut.auc_e)):
+        if interval is None or interval[0] <= middle <= interval[1]:
+            return "undecided"
     strong = row.pass_at_1 >= cut.pass_at_1
     stable = row.auc_e >= cut.auc_e
     return QUADRANTS[2 * (not strong) + (not stable)]

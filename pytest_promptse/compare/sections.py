@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from pytest_promptse.compare.leaderboard import LeaderboardRow
     from pytest_promptse.compare.study import Study
     from pytest_promptse.compare.table import Cell
+    from pytest_promptse.record.schema import EstimateRecord
     from pytest_promptse.scoring.association import Correlation
 
 _CHANGES_SHOWN = 8
+_LOSSES_SHOWN = 12
 _P = Column(title="p", key="p_value", kind="p")
 _P_ADJUSTED = Column(title="p adjusted", key="p_adjusted", kind="p")
 
 
 def ranked(rows: Iterable[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Return rows by AUC-E, the most stable first, those without one last."""
+    """Return rows sorted by AUC-E, the most stable first. Rows without AUC-E are last."""
     return sorted(rows, key=lambda s: (s.auc_e is None, -(s.auc_e or 0.0), -s.pass_at_1))
 
 
@@ -70,7 +72,7 @@ def leaderboard(study: Study) -> Section:
     )
     n = len(study.subset.tasks)
     lead = (
-        f"Means over {n} task{'s' if n > 1 else ''} that all have, by AUC-E. Intervals are "
+        f"Means over {n} task{'s' if n > 1 else ''} that all have, sorted by AUC-E. Intervals are "
         f"clustered on tasks{'' if n > 1 else ', so they need two'}. Noise is the AUC-E of a model "
         "on which variants have no effect."
     )
@@ -95,13 +97,14 @@ def quadrants(study: Study) -> Section:
         return Section(name="quadrants", title="Quadrants", lead="", tables=(), missing=missing)
     lead = (
         f"Cut at the medians of these models: pass@1 {study.cut.pass_at_1:.3f} and AUC-E "
-        f"{study.cut.auc_e:.3f}. A figure on the median counts as strong or stable."
+        f"{study.cut.auc_e:.3f}. A model is undecided if one of its 95 % intervals contains the "
+        "median."
     )
     return Section(name="quadrants", title="Quadrants", lead=lead, tables=(table,))
 
 
 def against_first(study: Study) -> Section:
-    """Show what changed against the first entry, by model and by task."""
+    """Show the changes against the first entry, by model and by task."""
     first = study.leaderboard[0].entry.label
     gaps = Table(
         name="changes_by_model",
@@ -167,13 +170,13 @@ def against_first(study: Study) -> Section:
 
 
 def performance(study: Study) -> Section:
-    """Answer RQ1, whether performance and stability trade off."""
+    """Show RQ1: the relation of performance and stability."""
     models = len({row.entry.model for row in study.leaderboard})
     lead = "Do performance and stability trade off? pass@1 against AUC-E over models."
     if models < len(study.leaderboard) and study.trade_off.correlations:
         lead += (
-            f" {len(study.leaderboard)} entries are of {models} models: those of one model are not "
-            "independent, and p-values are too small."
+            f" {len(study.leaderboard)} entries are of {models} model{'s' if models > 1 else ''}: "
+            "those of one model are not independent, and p-values are too small."
         )
     rows = _correlation_rows("pass@1 and AUC-E", study.trade_off.correlations)
     table = _correlations("rq1_correlations", rows)
@@ -208,7 +211,7 @@ def _correlations(name: str, rows: Sequence[tuple[Cell, ...]]) -> Table:
 
 
 def distance(study: Study) -> Section:
-    """Answer RQ2, what distance, size and family change."""
+    """Show RQ2: the effects of distance, size and family."""
     found = study.moderation
     groups = Table(
         name="rq2_groups",
@@ -309,7 +312,8 @@ def distance(study: Study) -> Section:
     lead = (
         "How sensitivity depends on distance, size and family. An observation is one task of one "
         "model at one distance. Kruskal-Wallis and Mann-Whitney take observations as independent; "
-        "Friedman knows that distances share their tasks. Effects are ε² and Kendall's W."
+        "Friedman's test takes into account that distances share their tasks. Effects are ε² and "
+        "Kendall's W."
     )
     return Section(
         name="rq2",
@@ -321,7 +325,7 @@ def distance(study: Study) -> Section:
 
 
 def light(study: Study) -> Section:
-    """Answer RQ3, whether PromptSELight stands for PromptSE."""
+    """Show RQ3: the agreement of PromptSELight and PromptSE."""
     found = study.screening
     agreements = Table(
         name="rq3_agreement",
@@ -375,7 +379,7 @@ def light(study: Study) -> Section:
 
 
 def emotion(study: Study) -> Section:
-    """Answer RQ4, what valence and arousal change."""
+    """Show RQ4: the effects of valence and arousal."""
     return Section(
         name="rq4",
         title="RQ4: valence and arousal",
@@ -499,9 +503,56 @@ def _emotion_tests(study: Study) -> tuple[Table, ...]:
     return regression, terms, distributions
 
 
+def length_control(study: Study) -> Section:
+    """Show the loss of each suite after the effect of length is removed."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in ranked(study.leaderboard):
+        for suite in one.entry.suites.values():
+            control = suite.control
+            if control is None:
+                continue
+            figures: list[tuple[str, float | None, float | None, EstimateRecord]] = [
+                ("all", control.loss, control.control_loss, control.left),
+                *(
+                    (distance, level.loss, level.control_loss, level.left)
+                    for distance, level in control.levels.items()
+                ),
+            ]
+            rows += [
+                (one.entry.label, suite.id, distance, loss, lost, left.value, left.ci95, left.exact)
+                for distance, loss, lost, left in figures
+            ]
+    columns = (
+        text("model", "model"),
+        text("suite", "suite"),
+        text("distance", "distance"),
+        Column(title="loss", key="loss", kind="signed"),
+        Column(title="loss of the control", key="control_loss", kind="signed"),
+        Column(title="left", key="left", kind="signed"),
+        Column(title="95 %", key="left_ci95", kind="signed interval"),
+        Column(title="with tasks not seen", key="left_exact", kind="signed interval", brief=False),
+    )
+    lead = (
+        "Loss is the mean score of the originals minus that of the variants; the control variants "
+        "have as many added words without emotion or persona. What is left is the difference, "
+        "paired by task. Each suite counts with all of its own tasks."
+    )
+    table = Table(
+        name="length_control",
+        title="Length control",
+        columns=columns,
+        rows=tuple(rows),
+        brief=_LOSSES_SHOWN,
+    )
+    return Section(name="length-control", title="Length control", lead=lead, tables=(table,))
+
+
 _SECTIONS = (leaderboard, quadrants, against_first, performance, distance, light, emotion)
 
 
 def sections_of(study: Study) -> list[Section]:
-    """Return the sections of a study, those too that only say what is missing."""
-    return [*(make(study) for make in _SECTIONS), *study.psychometrics]
+    """Return all sections of a study. Some only name what is missing."""
+    controls = [length_control(study)]
+    found = [*(make(study) for make in _SECTIONS), *study.psychometrics]
+    # Few runs have a length control, so its absence is not reported.
+    return [*found, *(section for section in controls if filled(section.tables))]

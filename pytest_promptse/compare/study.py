@@ -1,4 +1,4 @@
-"""A study: everything that is said of several records side by side, from them and nothing else."""
+"""A study: the comparison of several records, made from the records alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Several entries on common subset: the leaderboard, and what RQ1 to RQ4 come to."""
+    """Several entries over their common subset: the leaderboard and the results of RQ1 to RQ4."""
 
     subset: CommonSubset
     leaderboard: tuple[LeaderboardRow, ...]
@@ -45,14 +45,14 @@ def study_of(
     families: Mapping[str, str] | None = None,
     sizes: Mapping[str, float] | None = None,
 ) -> Study:
-    """Put the models of `runs` side by side.
+    """Compare the models of `runs`.
 
-    The first entry is what the others' changes are measured against.
+    Changes are measured against the first entry.
 
     Parameters
     ----------
     families, sizes
-        Of models whose name does not tell them; sizes in billions of parameters.
+        Values for models whose name does not imply them. Sizes are in billions of parameters.
 
     Raises
     ------

@@ -263,6 +263,15 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
+            "control",
+            option_types.choice("none", "neutral"),
+            "none",
+            "control condition to sample beside the variants: none (default), or neutral, text of "
+            "the same length without emotion or persona",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
             "judge",
             option_types.text,
             None,

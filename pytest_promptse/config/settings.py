@@ -55,6 +55,7 @@ class Settings:
     max_tokens: int
     seed: int
     rewriter: str
+    control: Literal["none", "neutral"]
     judge: str | None
     variants_dir: str | None
     template: tuple[str, ...]
@@ -159,6 +160,7 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
         values["compare_missing"] = "fail" if values["compare_fail"] else "warn"
     _check_together(values, origin)
     _check_shard(values, origin)
+    _check_control(values, origin)
     return Settings(**values)
 
 
@@ -187,22 +189,24 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
             f"{origin['max_cost']}: {values['max_cost']:g} needs prices; "
             "add --promptse-price INPUT,OUTPUT (per million tokens)"
         )
-    if values["perturb"] != "task":
-        if not values["template"]:
-            raise SettingsError(
-                f"{origin['perturb']}: there is no template to reword; "
-                "add --promptse-template 'prompts/*.j2'"
-            )
-        if values["variants_dir"] is not None:
-            raise SettingsError(
-                f"{origin['perturb']}: the frozen variants of {origin['variants_dir']} reword "
-                "tasks, not templates; leave one of the two out"
-            )
+    if values["perturb"] != "task" and not values["template"]:
+        raise SettingsError(
+            f"{origin['perturb']}: there is no template to reword; "
+            "add --promptse-template 'prompts/*.j2'"
+        )
     # An ini file may hold margins for runs that compare; on the command line they need a baseline.
     if values["compare"] is None and origin.get("compare_fail") == OPTIONS["compare_fail"].flag:
         raise SettingsError(
             f"{origin['compare_fail']}: there is nothing to compare with; "
             "add --promptse-compare NAME"
+        )
+
+
+def _check_control(values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    if values["control"] != "none" and values["aa"]:
+        raise SettingsError(
+            f"{origin['control']}: in an A/A run every variant is the original, so there is no "
+            f"added text to control for; leave out {origin['aa']}, or give control none"
         )
 
 

@@ -156,7 +156,7 @@ class Response:
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What a started model supports. It is part of the record.
+    """The capabilities of a started model. They are part of the record.
 
     Attributes
     ----------

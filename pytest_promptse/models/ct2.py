@@ -103,7 +103,7 @@ class Ct2Backend:
 
     @property
     def spec(self) -> str:
-        """What the user wrote."""
+        """The specification that the user gave."""
         return self._spec
 
     @property

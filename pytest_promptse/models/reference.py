@@ -29,7 +29,7 @@ class ReferenceBackend:
         return {"backend": "reference"}
 
     async def start(self) -> Capabilities:
-        """Nothing to load."""
+        """Do nothing: there is no model to load."""
         return Capabilities(form="chat")
 
     async def complete(self, request: Request) -> Response:
@@ -47,4 +47,4 @@ class ReferenceBackend:
         )
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there are no resources to free."""

@@ -92,7 +92,7 @@ class ReplayBackend:
 
     @property
     def spec(self) -> str:
-        """What the user wrote."""
+        """The specification that the user gave."""
         return self._spec
 
     @property

@@ -1,4 +1,4 @@
-"""What a test body's verdict depends on: its own source and that of the project code it imports."""
+"""A digest of the source that a verdict depends on: the test body and what it imports."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_promptse.errors import PromptseError, TaskError
 from pytest_promptse.plugin import fixtures
+from pytest_promptse.plugin.invocation import BAD_MARKS
 from pytest_promptse.plugin.items import (
     TARGET,
     IdParts,
@@ -50,10 +51,7 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
     metafunc
         A test function that has a ``promptse`` mark or takes ``candidate``.
 
-    Raises
-    ------
-    pytest.Collector.CollectError
-        If the mark, its tasks or their variants cannot be used.
+    A mark that cannot be used is noted in the stash of the module or class, which reports it.
     """
     item = metafunc.definition
     try:
@@ -66,7 +64,11 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
         line = metafunc.function.__code__.co_firstlineno
         suites = session.run.plan(item.nodeid, mark.tasks(), mark.settings, line=line)
     except PromptseError as error:
-        raise pytest.Collector.CollectError(str(error)) from None
+        # The error of the module names all of them.
+        if item.parent is None:
+            raise pytest.Collector.CollectError(str(error)) from None
+        item.parent.stash.setdefault(BAD_MARKS, {})[item.name] = str(error)
+        return
     id_parts = IdParts.needed_for(suites, task=not mark.single_prompt)
     targets = [target for suite in suites for target in targets_of(suite, id_parts)]
     metafunc.parametrize(
@@ -160,6 +162,9 @@ def set_target(item: pytest.Item) -> None:
     pytest.UsageError
         If the item cannot take ``candidate``.
     """
+    name = getattr(item, "originalname", item.name)
+    if item.parent is not None and name in item.parent.stash.get(BAD_MARKS, {}):
+        return
     callspec = getattr(item, "callspec", None)
     target = callspec.params.get("candidate") if callspec is not None else None
     if callspec is None or not isinstance(target, ItemTarget):

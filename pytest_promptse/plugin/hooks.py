@@ -16,10 +16,11 @@ import pytest
 from pytest_promptse.config.options import OPTIONS, flag_of, ini_of
 from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError, nearest
 from pytest_promptse.plugin.fixtures import candidate, task
-from pytest_promptse.plugin.invocation import given_settings, names_of
+from pytest_promptse.plugin.invocation import BAD_MARKS, given_settings, names_of
 from pytest_promptse.plugin.pytest_private import ini_names
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
@@ -102,6 +103,28 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
         return PsychometricFile.from_parent(parent, path=file_path)
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Report all marks of a module that cannot be used, and not the first one alone."""
+    report = yield
+    if report.passed and BAD_MARKS in collector.stash:
+        problems = [*collector.stash[BAD_MARKS].values(), *_problems_of_classes(report.result)]
+        report.outcome, report.longrepr, report.result = "failed", "\n".join(problems), []
+    return report
+
+
+def _problems_of_classes(nodes: Iterable[pytest.Item | pytest.Collector]) -> Iterator[str]:
+    """Collect the classes of a module that cannot be used, and yield what is wrong in them."""
+    for node in nodes:
+        if isinstance(node, pytest.Class):
+            with suppress(pytest.Collector.CollectError):
+                inner = list(node.collect())
+                yield from node.stash.get(BAD_MARKS, {}).values()
+                yield from _problems_of_classes(inner)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.record.schema import InvocationRecord
 
+BAD_MARKS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+"""Under this key the stash of a module or class has what is wrong with marks, by function."""
 REFUSAL = "promptse_refusal"
 """Key of an xdist worker's output under which it reports why the run cannot start."""
 

@@ -100,7 +100,7 @@ class IdParts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemTarget:
-    """What a pytest item measures or decides.
+    """The variant or gate of a pytest item.
 
     Attributes
     ----------
@@ -136,9 +136,9 @@ TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
 
 
 def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
-    """Yield a target for each variant, then for each gate and the comparison of a suite."""
+    """Yield a target for each variant and control, then for each gate and the comparison."""
     comparison = suite.comparison
-    subjects: list[Subject] = [*suite.variants, *suite.gates]
+    subjects: list[Subject] = [*suite.variants, *suite.controls, *suite.gates]
     if comparison is not None:
         subjects.append(comparison)
     for subject in subjects:
@@ -481,7 +481,8 @@ def _measure(
     count = run.measure(target.suite, planned, check, node_of=node_of)
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
-    floor = target.suite.settings.min_pass_rate
+    # A control variant is no variant that the floor is meant for.
+    floor = None if planned.control else target.suite.settings.min_pass_rate
     # A variant without a floor has nothing to pass: its programs may all have failed.
     verb = "MEASURED" if floor is None else "PASSED"
     item.stash[RESULT_WORD] = f"{verb} ({count.passes}/{count.n})"
@@ -575,7 +576,7 @@ def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
 
 
 def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Add to the report of an item with a target what only this plugin knows.
+    """Add this plugin's data to the report of an item with a target.
 
     The report gets the pass rate or the gate's figure. An item that could not be scored becomes
     an error instead of a failure, with its message instead of a traceback.

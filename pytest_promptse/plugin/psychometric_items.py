@@ -90,11 +90,15 @@ class PsychometricItem(pytest.Item):
             gate, _ = suite.decide(self.subject, self._result(suite, answers))
             report_gate(self, gate, suite.inconclusive)
         else:
+            problem = ""
             try:
                 while jobs := suite.next_jobs(answers):
                     answers |= self._run.wait(jobs)
             except SettingsError as error:
-                pytest.fail(str(error), pytrace=False)
+                problem = str(error)
+            if problem:
+                # Outside of the handler, so that pytest does not show the message twice.
+                pytest.fail(problem, pytrace=False)
             self.stash[RESULT_WORD] = f"MEASURED ({suite.stage_word(answers)})"
 
     def _result(self, suite: Measurement, answers: Mapping[str, Completion]) -> Any:

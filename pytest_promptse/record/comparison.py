@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_promptse.record.queries import stopped_early
 from pytest_promptse.record.schema import (
     BaselineRecord,
     ComparedRecord,
@@ -307,6 +308,9 @@ def _notes(
             "sampled differently on both sides: elasticity, AUC-E and excess depend on the number "
             "of samples and are not judged; squared sensitivity does not"
         )
+    for side, name in ((ours, "this run"), (theirs, "the baseline")):
+        if stopped_early(side.suite):
+            yield f"{name} stopped early, so its AUC-E may be off by up to 0.05"
     changed = sum(
         _reworded(task, theirs.tasks[name])
         for name, task in ours.tasks.items()

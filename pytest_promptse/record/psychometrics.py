@@ -66,7 +66,7 @@ class ReliabilityRecord(msgspec.Struct, frozen=True, kw_only=True):
     scale: str
     n_items: int
     n_runs: int
-    consistency: float
+    consistency: float | None
     reluctancy: float | None
     coverage: float
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         RankingRecord,
         Record,
         SubgroupRecord,
+        SuiteRecord,
         TaskRecord,
         VariantRecord,
     )
@@ -59,10 +60,19 @@ class Losses(NamedTuple):
 
 
 def losses(tasks: Iterable[TaskRecord], *, most: int) -> Losses:
-    """Return the worst `most` variants that passed less often than their original."""
+    """Return the worst variants that passed less often than their original.
+
+    Parameters
+    ----------
+    tasks
+        The tasks of one model and template, or of several.
+    most
+        How many are returned. The worst variant of every model and template is always among
+        them, so that a template with small losses is not hidden by another one.
+    """
     n = 0
     # Kept with its sort key, whose last two parts are unique.
-    kept: list[tuple[float, int, int, int, Loss]] = []
+    kept: dict[Series, list[tuple[float, int, int, int, Loss]]] = defaultdict(list)
     for place, task in enumerate(tasks):
         own = sorted(_losses(task, place), key=lambda loss: (round(loss.change, 9), loss.number))
         n += len(own)
@@ -70,8 +80,12 @@ def losses(tasks: Iterable[TaskRecord], *, most: int) -> Losses:
         ranked = [
             (round(loss.change, 9), seen, place, loss.number, loss) for seen, loss in enumerate(own)
         ]
-        kept = nsmallest(most, kept + ranked)
-    return Losses([loss for *_, loss in kept], n)
+        series = Series(task.model, task.template)
+        kept[series] = nsmallest(most, kept[series] + ranked)
+    first = [own[0] for own in kept.values() if own]
+    others = (loss for own in kept.values() for loss in own[1:])
+    chosen = sorted(first + nsmallest(max(0, most - len(first)), others))
+    return Losses([loss for *_, loss in chosen], n)
 
 
 def _losses(task: TaskRecord, place: int) -> Iterator[Loss]:
@@ -163,6 +177,11 @@ def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
         return None
     shares = (f"{trait} {n} of {n + counted[trait]}" for trait, n in left_out.items() if n)
     return f"variants without a cue are left out: {', '.join(shares)}"
+
+
+def stopped_early(suite: SuiteRecord) -> bool:
+    """Return whether a suite that was sampled in rounds stopped before its last look."""
+    return suite.rounds is not None and suite.rounds.look < suite.rounds.looks
 
 
 _ALWAYS_COMPARED = ("pass_at_1", "auc_e")

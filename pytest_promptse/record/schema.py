@@ -129,6 +129,46 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     exact: Interval | None
 
 
+class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The length-matched control at one distance, over the ``n_tasks`` tasks that have both.
+
+    ``loss`` is the mean score of the originals minus that of the variants with emotion and persona,
+    ``control_loss`` the same for the control variants, and ``left`` their difference. ``added`` and
+    ``control_added`` are mean numbers of added words.
+    """
+
+    n_tasks: int
+    loss: float
+    control_loss: float
+    left: EstimateRecord
+    added: float
+    control_added: float
+
+
+class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of the loss of a suite once length is taken away.
+
+    Attributes
+    ----------
+    name
+        The control condition, ``neutral``.
+    n_planned, n_measured
+        Number of control variants.
+    loss, control_loss, left
+        Areas under the curves over all distances, as AUC-E has them; None where one is missing.
+    levels
+        The figures by distance.
+    """
+
+    name: str
+    n_planned: int
+    n_measured: int
+    loss: float | None
+    control_loss: float | None
+    left: EstimateRecord
+    levels: dict[str, ControlLevelRecord]
+
+
 class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How many of ``n`` completions differ within their prompts.
 
@@ -154,6 +194,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
     ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
     ``shortfall``, ``flips`` and ``odds_ratio`` are explained in the documentation on gates.
+    ``control`` is None without a control condition; control variants count in no other figure.
     """
 
     id: str
@@ -188,6 +229,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     flips: EstimateRecord | None = None
     odds_ratio: EstimateRecord | None = None
     speaks_for: str | None = None
+    control: ControlRecord | None = None
     answers: AnswersRecord | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
@@ -231,9 +273,10 @@ class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
     the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
     ``draws`` holds all of them in sample order, with ``--promptse-record-samples all`` only.
     ``confidence`` is the samples' mean of exp(logprob / tokens), None without log-probabilities.
-    ``node`` is the pytest item that measures it, seen from the root directory; None where its
-    name cannot be told. ``prompt`` is what was worded: the task, or the whole prompt where the
-    template was reworded. Tokens are those of one attempt, None where the model counts none.
+    ``node`` is the pytest item that measures it, seen from the root directory; None if
+    its name is not known. ``prompt`` is the text that variants are made of: the task, or the whole
+    prompt if the template has variants. Tokens are those of one attempt, None if the model reports
+    none.
     """
 
     node: str | None = None
@@ -286,7 +329,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One task of one suite with one model. ``texts`` are the texts of its samples by key.
 
     ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini and Hochberg over the tasks
-    of the suite.
+    of the suite. ``controls`` are the variants of the control condition.
     """
 
     id: str
@@ -305,20 +348,21 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     losses: Losses = {}
     original: PromptRecord | None
     variants: list[VariantRecord]
+    controls: list[VariantRecord] = []
     texts: dict[str, str] = {}
 
 
 class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """All variants of one kind, at one distance or, where that is None, at all.
+    """All variants with one value of a trait, at one distance, or at all distances if it is None.
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
-    ``personality`` where one is not made of these three, and ``value`` one of its values.
+    ``personality`` if a persona does not consist of these three. ``value`` is one of its values.
     ``change`` is the mean of the variants' pass rates minus their originals', over the
     ``n_variants`` that carry a cue of the value; ``n_without_cue`` more have the value as their
     label alone and are left out. A rewriter that records no cues is counted by its labels.
-    ``p_value`` asks whether the value does as well as the other values of its trait, by shuffling
-    them within task and distance; ``p_adjusted`` is that by Benjamini and Hochberg over all
-    subgroups of the model.
+    ``p_value`` tests whether variants with this value pass as often as those with the other values
+    of the trait, by shuffling the values within task and distance. ``p_adjusted`` is adjusted by
+    Benjamini and Hochberg over all subgroups of the model.
     """
 
     trait: str
@@ -332,7 +376,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one model gives way, over all suites that were asked of it.
+    """Subgroups of the variants of one model with one prompt template, over all of its suites.
 
     ``calibration`` is by quadrant of emotion, ``emotions`` by emotion.
     """
@@ -368,7 +412,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model wrote as an ``llm:`` rewriter.
+    """The texts that a model wrote as an ``llm:`` rewriter.
 
     Attributes
     ----------
@@ -377,7 +421,7 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
     model
         The model as ``BACKEND:NAME``.
     instruction
-        What it was told, before the values of each task were filled in.
+        The instruction, before the values of each task are inserted.
     variants
         Number of variants whose texts were judged.
     texts

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.record.schema import PromptRecord, Record, SuiteRecord, TaskRecord
 
-Level = Literal["suites", "tasks", "variants", "samples"]
+Level = Literal["suites", "tasks", "variants", "controls", "samples"]
 Library = Literal["pandas", "polars"]
 Row = dict[str, str | int | float | bool | None]
 _CUES = ("emotion", "technical", "experience", "collaboration")
@@ -35,9 +35,11 @@ def rows(record: Record, level: Level) -> Iterator[Row]:
     record
         The record of a run.
     level
-        ``suites``, ``tasks``, ``variants`` or ``samples``. ``samples`` has one row for each
-        completion where the run recorded all of them (``--promptse-record-samples all``), else one
-        for each distinct outcome with its count ``n``.
+        ``suites``, ``tasks``, ``variants``, ``controls`` or ``samples``. ``controls`` are the
+        variants of the control condition, with the columns of ``variants``. ``samples`` has one
+        row for each completion of originals and variants where the run recorded all of them
+        (``--promptse-record-samples all``), else one for each distinct outcome with its count
+        ``n``.
 
     Raises
     ------
@@ -57,8 +59,8 @@ def rows(record: Record, level: Level) -> Iterator[Row]:
         if level == "tasks":
             yield _task_row(task, distances)
             continue
-        for variant in _prompts(task):
-            if level == "variants":
+        for variant in task.controls if level == "controls" else _prompts(task):
+            if level in ("variants", "controls"):
                 yield _variant_row(task, variant)
             else:
                 yield from _sample_rows(task, variant)
@@ -72,7 +74,7 @@ def frame(record: Record, level: Level, *, library: Library | None = None) -> An
     record
         The record of a run.
     level
-        ``suites``, ``tasks``, ``variants`` or ``samples``; see `rows`.
+        ``suites``, ``tasks``, ``variants``, ``controls`` or ``samples``; see `rows`.
     library
         ``pandas`` or ``polars``. None takes the one that is installed, pandas before polars.
 
@@ -98,6 +100,8 @@ def frame(record: Record, level: Level, *, library: Library | None = None) -> An
 def write_csv(record: Record, path: Path) -> None:
     """Write ``suites.csv``, ``tasks.csv``, ``variants.csv`` and ``samples.csv`` into a folder.
 
+    A run with a control condition also has ``controls.csv``.
+
     Parameters
     ----------
     record
@@ -113,6 +117,8 @@ def write_csv(record: Record, path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
         for level in get_args(Level):
+            if level == "controls" and not any(task.controls for task in record.tasks):
+                continue
             with (path / f"{level}.csv").open("w", encoding="utf-8", newline="") as file:
                 writer: csv.DictWriter[str] | None = None
                 for row in rows(record, level):
@@ -156,6 +162,8 @@ def _pair(values: tuple[float, float] | None) -> tuple[float | None, float | Non
 def _suite_row(suite: SuiteRecord, distances: list[str]) -> Row:
     low, high = _pair(suite.ci95)
     excess_low, excess_high = _pair(suite.excess_ci95)
+    control = suite.control
+    left_low, left_high = _pair(control.left.ci95 if control else None)
     return {
         "suite": suite.id,
         "model": suite.model,
@@ -178,6 +186,11 @@ def _suite_row(suite: SuiteRecord, distances: list[str]) -> Row:
         "p_adjusted": suite.p_adjusted,
         "ess_median": suite.ess_median,
         "light_auc_e": suite.light.auc_e if suite.light else None,
+        "loss_mean": control.loss if control else None,
+        "loss_control": control.control_loss if control else None,
+        "loss_left": control.left.value if control else None,
+        "loss_left_low": left_low,
+        "loss_left_high": left_high,
         "verdict": suite.verdict,
     }
 

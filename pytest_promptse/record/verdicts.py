@@ -22,7 +22,7 @@ _NO_GATE = 2
 
 
 class VerdictInWords(NamedTuple):
-    """What became of one suite, or of all suites where ``name`` is empty."""
+    """The verdict of one suite in words, or of all suites if ``name`` is empty."""
 
     name: str
     text: str
@@ -86,16 +86,24 @@ def _names(suites: Sequence[SuiteRecord]) -> list[str]:
     several_models = len({suite.model for suite in suites}) > 1
     several_templates = len({suite.template for suite in suites}) > 1
     several_ids = len({suite.id for suite in suites}) > 1
+    short = {suite.id: _short_name(suite.id) for suite in suites}
+    if len(set(short.values())) < len(short):
+        # Functions of the same name in several files.
+        short = {name: name for name in short}
     names = []
     for suite in suites:
-        path, _, function = suite.id.partition("::")
-        parts = [function or path.rpartition("/")[2].partition(".promptse.")[0]]
+        parts = [short[suite.id]]
         if several_templates:
             parts = [*(parts if several_ids else []), f"template {suite.template or 'none'}"]
         if several_models:
             parts.append(suite.model)
         names.append(", ".join(parts))
     return names
+
+
+def _short_name(suite_id: str) -> str:
+    path, _, function = suite_id.partition("::")
+    return function or path.rpartition("/")[2].partition(".promptse.")[0]
 
 
 def _sentence(suite: SuiteRecord, rates: list[tuple[float, float]]) -> str:
@@ -125,7 +133,8 @@ def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str
             + (", no more than chance would explain." if chance else ".")
         )
     if suite.n_missing:
-        yield f"{suite.n_missing} variants were not measured."
+        verb = "variant was" if suite.n_missing == 1 else "variants were"
+        yield f"{suite.n_missing} {verb} not measured."
     if suite.n_tasks == 1:
         yield "One task says nothing about other tasks."
     elif suite.ci95 is not None and suite.ci95[1] - suite.ci95[0] > _WIDE:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_promptse.record.queries import stopped_early
 from pytest_promptse.reports.formatting import DASH, NOT_MEASURED, exact, ratio, short, signed
 
 if TYPE_CHECKING:
@@ -77,11 +78,6 @@ def scopes(suites: Sequence[SuiteRecord]) -> Iterator[str]:
             yield _SCOPES[scope]
     if any(stopped_early(suite) for suite in suites):
         yield EARLY
-
-
-def stopped_early(suite: SuiteRecord) -> bool:
-    """Return whether a suite that was sampled in rounds stopped before its last look."""
-    return suite.rounds is not None and suite.rounds.look < suite.rounds.looks
 
 
 def _interval(interval: Interval | None, shown: Callable[[float], str] = short) -> str:

@@ -55,9 +55,13 @@ def printed(console: Console) -> str:
     return escape_commands("\n".join(line.rstrip() for line in lines))
 
 
+# Sums of floats may miss 1 by so much.
+_ROUNDING = 1e-9
+
+
 def short(value: float | None) -> str:
-    """Return a number with two decimals."""
-    return NOT_MEASURED if value is None else f"{value:.2f}"
+    """Return a number with two decimals. Only 1 is shown as 1.00, and nothing as -0.00."""
+    return NOT_MEASURED if value is None else _decimals(value, 2)
 
 
 def ratio(value: float | None) -> str:
@@ -66,8 +70,15 @@ def ratio(value: float | None) -> str:
 
 
 def exact(value: float | None) -> str:
-    """Return a number with three decimals."""
-    return NOT_MEASURED if value is None else f"{value:.3f}"
+    """Return a number with three decimals. Only 1 is shown as 1.000, and nothing as -0.000."""
+    return NOT_MEASURED if value is None else _decimals(value, 3)
+
+
+def _decimals(value: float, digits: int) -> str:
+    shown = round(value, digits) + 0.0
+    if shown == 1.0 and value < 1.0 - _ROUNDING:
+        shown -= 10.0**-digits
+    return f"{shown:.{digits}f}"
 
 
 def signed(value: float | None) -> str:

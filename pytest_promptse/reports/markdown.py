@@ -36,6 +36,7 @@ from pytest_promptse.reports.formatting import (
     short,
     signed,
 )
+from pytest_promptse.reports.length_control import control_sentence
 from pytest_promptse.scoring.metrics import metric_label
 from pytest_promptse.variants.word_diff import word_diff
 
@@ -134,6 +135,7 @@ def _suites(record: Record) -> Iterator[str]:
         yield _row([*cells, exact(suite.pass_at_1)])
     yield ""
     yield from (f"{line}.\n" for line in scopes(record.suites))
+    yield from _controls(record)
     yield from _estimates(record)
 
 
@@ -176,6 +178,16 @@ def _scores(suite: CsiRecord | EmotionBenchRecord | ManipulationRecord) -> str:
     ]
     scored = f"{suite.n_scored} of {suite.n_responses} responses scored"
     return ", ".join([*overall_changes, scored])
+
+
+def _controls(record: Record) -> Iterator[str]:
+    """Yield what is left of the loss of each suite once length is taken away."""
+    controlled = [suite for suite in record.suites if suite.control is not None]
+    for suite in controlled:
+        if suite.control is not None:
+            yield f"- {code(suite.id)} {control_sentence(suite.control)}"
+    if controlled:
+        yield ""
 
 
 def _estimates(record: Record) -> Iterator[str]:

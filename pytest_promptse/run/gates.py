@@ -74,7 +74,8 @@ class Scores:
         NotScoredError
             As `of`.
         """
-        return _score(replace(suite, tasks=[task]), self._run_log, comparisons=len(suite.tasks))
+        alone = replace(suite, tasks=[task], n_controls=0)
+        return _score(alone, self._run_log, comparisons=len(suite.tasks))
 
     def decide(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
         """Compare the figure of a gate with its threshold, from what was measured so far.
@@ -241,20 +242,21 @@ def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> 
 
 
 def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteScore | None:
+    all_rows = (row for rows in run_log.measured(suite, OutcomeRow) for row in rows)
+    mode = _mode_of((row for row in all_rows if not row.control), suite.mode)
     # One task at a time, so that memory does not grow with the number of tasks.
     tasks = (
-        _to_task(rows, suite.distances)
+        _to_task(rows, suite, mode)
         for rows in run_log.measured(suite, OutcomeRow)
         if rows[0].distance == 0.0
     )
     first = next(tasks, None)
     if first is None:
         return None
-    all_rows = (row for rows in run_log.measured(suite, OutcomeRow) for row in rows)
     return score_suite(
         chain([first], tasks),
         distances=suite.distances,
-        mode=_mode_of(all_rows, suite.mode),
+        mode=mode,
         weighting=suite.weighting,
         seed=suite.seed,
         over_emotions=suite.settings.get("interval") == "tasks+emotions",
@@ -263,10 +265,16 @@ def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteSc
     )
 
 
-def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamples:
-    variants: dict[float, list[Samples]] = {distance: [] for distance in distances}
+def _to_task(rows: Sequence[OutcomeRow], suite: SuiteRow, mode: Mode) -> TaskSamples:
+    variants: dict[float, list[Samples]] = {distance: [] for distance in suite.distances}
     emotions: dict[float, list[str]] = {distance: [] for distance in variants}
+    controls: dict[float, list[Samples]] = {}
     for row in rows[1:]:
+        if row.control:
+            # One without log-probabilities cannot be scored, and must not decide the mode.
+            if suite.n_controls and (mode == "light" or row.has_logprobs):
+                controls.setdefault(row.distance, []).append(_samples_of(row))
+            continue
         variants[row.distance].append(_samples_of(row))
         emotions[row.distance].append(row.emotion or "")
     return TaskSamples(
@@ -274,6 +282,7 @@ def _to_task(rows: Sequence[OutcomeRow], distances: Iterable[float]) -> TaskSamp
         original=_samples_of(rows[0]),
         variants=variants,
         emotions=emotions,
+        controls=controls,
     )
 
 

@@ -262,6 +262,7 @@ def variant_row(
         index=variant.index,
         emotion=variant.emotion,
         personality=variant.personality,
+        control=planned.control,
         measured_distance=variant.measured_distance,
         added_share=variant.added_share,
         replaced_share=variant.replaced_share,

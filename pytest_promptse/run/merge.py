@@ -144,7 +144,7 @@ class _Merge:
                 "the files do not belong to one run"
             )
         self._measured[key] = name
-        for row in _rows(task):
+        for row in _rows_of(task):
             self._run_log.add(row)
 
     def finish(self) -> Record:
@@ -327,39 +327,46 @@ def _prompts(task: TaskRecord) -> Sequence[tuple[str, PromptRecord]]:
     return [*original, *((variant.id, variant) for variant in task.variants)]
 
 
-def _rows(task: TaskRecord) -> Iterator[VariantRow]:
+def _rows_of(task: TaskRecord) -> Iterator[VariantRow]:
     """Yield the rows of the run log that a task was recorded from."""
     for name, prompt in _prompts(task):
-        tokens = None
-        if prompt.prompt_tokens is not None and prompt.completion_tokens is not None:
-            tokens = (prompt.prompt_tokens, prompt.completion_tokens)
-        yield VariantRow(
-            suite=task.suite,
-            model=task.model,
-            template=task.template,
-            task=task.id,
-            variant=name,
-            distance=getattr(prompt, "distance", 0.0),
-            # The id of a variant ends with its index.
-            index=0 if name == "original" else int(name.rpartition("-")[2]),
-            emotion=getattr(prompt, "emotion", None),
-            personality=getattr(prompt, "personality", None),
-            causes=[draw.cause or "" for draw in prompt.draws],
-            logprobs=[draw.logprob for draw in prompt.draws],
-            n_tokens=[draw.n_tokens for draw in prompt.draws],
-            answers=[d.answer for d in prompt.draws if d.answer is not msgspec.UNSET],
-            node=prompt.node,
-            text=prompt.prompt,
-            measured_distance=getattr(prompt, "measured_distance", 0.0),
-            added_share=getattr(prompt, "added_share", 0.0),
-            replaced_share=getattr(prompt, "replaced_share", 0.0),
-            moved_share=getattr(prompt, "moved_share", 0.0),
-            length_ratio=getattr(prompt, "length_ratio", 1.0),
-            operations=getattr(prompt, "operations", []),
-            cues=getattr(prompt, "cues", {}),
-            rewriter=getattr(prompt, "rewriter", ""),
-            details=prompt.details,
-            samples=prompt.samples,
-            texts={one.text: task.texts[one.text] for one in prompt.samples},
-            tokens=tokens,
-        )
+        yield _row(task, name, prompt, control=False)
+    for control in task.controls:
+        yield _row(task, control.id, control, control=True)
+
+
+def _row(task: TaskRecord, name: str, prompt: PromptRecord, *, control: bool) -> VariantRow:
+    tokens = None
+    if prompt.prompt_tokens is not None and prompt.completion_tokens is not None:
+        tokens = (prompt.prompt_tokens, prompt.completion_tokens)
+    return VariantRow(
+        suite=task.suite,
+        model=task.model,
+        template=task.template,
+        task=task.id,
+        variant=name,
+        distance=getattr(prompt, "distance", 0.0),
+        # The id of a variant ends with its index.
+        index=0 if name == "original" else int(name.rpartition("-")[2]),
+        emotion=getattr(prompt, "emotion", None),
+        personality=getattr(prompt, "personality", None),
+        causes=[draw.cause or "" for draw in prompt.draws],
+        logprobs=[draw.logprob for draw in prompt.draws],
+        n_tokens=[draw.n_tokens for draw in prompt.draws],
+        answers=[d.answer for d in prompt.draws if d.answer is not msgspec.UNSET],
+        control=control,
+        node=prompt.node,
+        text=prompt.prompt,
+        measured_distance=getattr(prompt, "measured_distance", 0.0),
+        added_share=getattr(prompt, "added_share", 0.0),
+        replaced_share=getattr(prompt, "replaced_share", 0.0),
+        moved_share=getattr(prompt, "moved_share", 0.0),
+        length_ratio=getattr(prompt, "length_ratio", 1.0),
+        operations=getattr(prompt, "operations", []),
+        cues=getattr(prompt, "cues", {}),
+        rewriter=getattr(prompt, "rewriter", ""),
+        details=prompt.details,
+        samples=prompt.samples,
+        texts={one.text: task.texts[one.text] for one in prompt.samples},
+        tokens=tokens,
+    )

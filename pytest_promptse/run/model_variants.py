@@ -198,7 +198,7 @@ def rewrites(
 
 @dataclass
 class _Progress:
-    """What became of a text so far.
+    """The state of a text.
 
     ``job`` is the request whose answer comes next. While ``doubted`` is not None, it is a
     question about that text, and ``further`` is the one after it.
@@ -373,7 +373,7 @@ class ModelVariants:
 
 @dataclass(frozen=True)
 class Written:
-    """What models wrote outside of a run.
+    """Variants that models wrote outside of a run.
 
     Attributes
     ----------

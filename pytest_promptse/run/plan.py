@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import TaskError
+from pytest_promptse.errors import TaskError, VariantError
 from pytest_promptse.models.base import Decoding, completion_key, derive_seed
 from pytest_promptse.sampling.job import Job
 from pytest_promptse.scoring.sequential import planned_looks
@@ -45,6 +45,8 @@ class PlannedVariant:
         Returns the prompt.
     job_for
         Returns the job that samples the prompt.
+    control
+        Whether it is a control variant: measured beside the variants, and part of no gate.
     """
 
     task: Task
@@ -52,6 +54,7 @@ class PlannedVariant:
     n: int
     make: Callable[[], VariantPrompt]
     job_for: Callable[[VariantPrompt], Job]
+    control: bool = False
 
     @cached_property
     def _made(self) -> VariantPrompt:
@@ -64,7 +67,7 @@ class PlannedVariant:
 
     @property
     def variant(self) -> Variant:
-        """What was reworded, and how.
+        """The variant of the task or template.
 
         Raises
         ------
@@ -152,6 +155,8 @@ class Suite:
         The tasks in the order of the mark or file.
     variants
         The originals and variants of all tasks, in the order in which they are judged.
+    controls
+        The control variants of all tasks, which no gate needs.
     template
         The prompt template around the task, or None.
     line
@@ -163,6 +168,7 @@ class Suite:
     settings: Settings
     tasks: tuple[Task, ...]
     variants: tuple[PlannedVariant, ...]
+    controls: tuple[PlannedVariant, ...] = ()
     template: Template | None = None
     line: int | None = None
 
@@ -183,6 +189,7 @@ class Suite:
             template_source=source,
             tasks=[task.id for task in self.tasks],
             n_variants=len(self.variants),
+            n_controls=len(self.controls),
             distances=list(chosen.distances),
             mode=chosen.mode,
             weighting=chosen.weighting,
@@ -370,6 +377,8 @@ def plan_suite(
     ------
     TaskError
         If two tasks share an id.
+    VariantError
+        If a control variant has the id of a variant.
     """
     decoding = Decoding(
         temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens
@@ -382,6 +391,8 @@ def plan_suite(
         for own in prompts[task.id]:
             outline = own.outline
             n = settings.samples if outline.distance else settings.original_samples
+            # A control variant has a seed of its own, so its samples are independent.
+            kind = (settings.control,) if own.control else ()
             job_for = partial(
                 _job,
                 task=task,
@@ -389,24 +400,49 @@ def plan_suite(
                 model=model,
                 decoding=decoding,
                 n=n,
-                seed=derive_seed(settings.seed, task.id, outline.distance, outline.index),
+                seed=derive_seed(settings.seed, task.id, outline.distance, outline.index, *kind),
                 template=template.name if template else None,
                 since=since,
             )
             variants.append(
-                PlannedVariant(task=task, outline=outline, n=n, make=own.make, job_for=job_for)
+                PlannedVariant(
+                    task=task,
+                    outline=outline,
+                    n=n,
+                    make=own.make,
+                    job_for=job_for,
+                    control=own.control,
+                )
             )
+    _check_variant_ids(suite_id, variants)
     suite = Suite(
         id=suite_id,
         model=model,
         settings=settings,
         tasks=tasks,
-        variants=tuple(variants),
+        variants=tuple(planned for planned in variants if not planned.control),
+        controls=tuple(planned for planned in variants if planned.control),
         template=template,
         line=line,
     )
     # Judge each round before the next one is requested.
-    return replace(suite, variants=tuple(sorted(suite.variants, key=suite.round_of)))
+    return replace(
+        suite,
+        variants=tuple(sorted(suite.variants, key=suite.round_of)),
+        controls=tuple(sorted(suite.controls, key=suite.round_of)),
+    )
+
+
+def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> None:
+    """Raise VariantError if a control variant has the id of a variant, as frozen ones may."""
+    known = {planned.key for planned in variants if not planned.control}
+    for planned in variants:
+        if planned.control and planned.key in known:
+            raise VariantError(
+                f"{suite_id}: task {planned.task.id!r} has a variant {planned.outline.id}, which "
+                "is what a control variant is called; give control none, since the variants have "
+                "no emotion or persona"
+            )
 
 
 def _job(

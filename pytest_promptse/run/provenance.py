@@ -1,4 +1,4 @@
-"""Where and of what a run was made: enough to tell why two runs differ."""
+"""The environment of a run: versions, machine, git commit. It explains why two runs differ."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +21,8 @@ from pytest_promptse.record.ranking import rank_templates
 from pytest_promptse.record.schema import (
     SCHEMA,
     AnswersRecord,
+    ControlLevelRecord,
+    ControlRecord,
     DrawRecord,
     EmotionRecord,
     EntailmentRecord,
@@ -42,9 +45,15 @@ from pytest_promptse.record.schema import (
 )
 from pytest_promptse.run.gates import to_samples
 from pytest_promptse.run.provenance import environment, git_state
-from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
+from pytest_promptse.run.subgroups import (
+    MeasuredPrompt,
+    calibrations,
+    compare_subgroups,
+    confidences_of,
+)
 from pytest_promptse.scoring.copies import PromptAnswers, count_answers
 from pytest_promptse.scoring.robustness import task_robustness
+from pytest_promptse.scoring.scores import Estimate
 from pytest_promptse.store.run_log import (
     CachedRow,
     EntailmentRow,
@@ -57,11 +66,12 @@ from pytest_promptse.store.run_log import (
     SuiteRow,
     VariantRow,
 )
+from pytest_promptse.variants.distance import added_words
 from pytest_promptse.variants.library import quadrant
 from pytest_promptse.variants.variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_promptse.config.settings import Settings
@@ -69,6 +79,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record.schema import InvocationRecord, Losses, SubgroupsRecord
     from pytest_promptse.run.gates import Scores
     from pytest_promptse.scoring.causes import CauseShare
+    from pytest_promptse.scoring.samples import Floats
     from pytest_promptse.scoring.scores import (
         Figures,
         PromptScore,
@@ -85,7 +96,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """What the record says of a run apart from its run log.
+    """The facts of a run that are in the record and not in the run log.
 
     Attributes
     ----------
@@ -287,8 +298,12 @@ def _suites(
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         measured: list[MeasuredPrompt] = []
         answered: list[PromptAnswers] = []
+        added = _AddedWords()
         draws = all_draws or suite.settings["record_samples"] == "all"
-        for rows in run_log.measured(suite, VariantRow):
+        for every in run_log.measured(suite, VariantRow):
+            rows = [row for row in every if not row.control]
+            controls = [row for row in every if row.control]
+            added.count(rows, controls)
             own = [
                 MeasuredPrompt.of(
                     to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens),
@@ -307,13 +322,65 @@ def _suites(
                 for row in rows
                 if row.answers
             ]
-            tasks.append(_task(suite, by_id.get(rows[0].task), rows, own, all_draws=draws))
+            score = by_id.get(every[0].task)
+            tasks.append(_task(suite, score, rows, own, controls=controls, all_draws=draws))
         decided, end = gates[suite.key], ends.get(suite.key)
         made = _suite(suite, scored, decided, measured, quadrants, end=end)
+        made = _with_control(made, suite, scored, added)
         suites.append(_with_answers(made, answered))
         by_model[suite.model, suite.template] += measured
     subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
     return _adjust_p_values(suites), tasks, subgroups
+
+
+class _AddedWords:
+    """Counts the words that variants and control variants add to their originals."""
+
+    def __init__(self) -> None:
+        self.n_controls = 0
+        self._words: dict[tuple[float, bool], list[int]] = defaultdict(list)
+
+    def count(self, rows: Sequence[VariantRow], controls: Sequence[VariantRow]) -> None:
+        """Count those of one task, if its original and a control variant were measured."""
+        self.n_controls += len(controls)
+        if not controls or not rows or rows[0].distance:
+            return
+        for row in (*rows[1:], *controls):
+            words = added_words(rows[0].text, row.text)
+            self._words[row.distance, row.control].append(words)
+
+    def mean(self, distance: float, *, control: bool) -> float:
+        return fmean(self._words[distance, control])
+
+
+def _with_control(
+    made: SuiteRecord, suite: SuiteRow, score: SuiteScore | None, added: _AddedWords
+) -> SuiteRecord:
+    """Add what is left of the loss once length is taken away, if there is a control."""
+    if not suite.n_controls:
+        return made
+    found = score.length_control if score else None
+    levels = {
+        f"{distance:g}": ControlLevelRecord(
+            n_tasks=level.n_tasks,
+            loss=level.loss,
+            control_loss=level.control_loss,
+            left=EstimateRecord(**vars(level.left)),
+            added=added.mean(distance, control=False),
+            control_added=added.mean(distance, control=True),
+        )
+        for distance, level in (found.levels if found else {}).items()
+    }
+    control = ControlRecord(
+        name=suite.settings["control"],
+        n_planned=suite.n_controls,
+        n_measured=added.n_controls,
+        loss=found.loss if found else None,
+        control_loss=found.control_loss if found else None,
+        left=EstimateRecord(**vars(found.left if found else Estimate())),
+        levels=levels,
+    )
+    return replace(made, control=control)
 
 
 def _with_answers(suite: SuiteRecord, answered: list[PromptAnswers]) -> SuiteRecord:
@@ -496,6 +563,7 @@ def _task(
     rows: list[VariantRow],
     measured: list[MeasuredPrompt],
     *,
+    controls: list[VariantRow],
     all_draws: bool,
 ) -> TaskRecord:
     original: PromptRecord | None = None
@@ -504,33 +572,24 @@ def _task(
     for row, outcome in zip(rows, measured, strict=True):
         if row.distance == 0.0:
             plain = score.original if score else None
-            original = PromptRecord(**_prompt_fields(row, outcome, plain, all_draws=all_draws))
+            fields = _prompt_fields(row, outcome.confidence, plain, all_draws=all_draws)
+            original = PromptRecord(**fields)
             continue
         own = score.variants[row.distance][places[row.distance]] if score else None
         places[row.distance] += 1
         variants.append(
             VariantRecord(
-                **_prompt_fields(row, outcome, own, all_draws=all_draws),
-                id=row.variant,
-                distance=row.distance,
-                measured_distance=row.measured_distance,
-                added_share=row.added_share,
-                replaced_share=row.replaced_share,
-                moved_share=row.moved_share,
-                length_ratio=row.length_ratio,
-                operations=row.operations,
-                cues=row.cues,
-                emotion=row.emotion,
-                personality=row.personality,
-                rewriter=row.rewriter,
+                **_prompt_fields(row, outcome.confidence, own, all_draws=all_draws),
+                **_variant_fields(row),
                 delta=own.delta if own else None,
                 excess=own.excess if own else None,
                 p_value=own.p_value if own else None,
                 p_adjusted=own.p_adjusted if own else None,
             )
         )
+    everything = [*rows, *controls]
     return TaskRecord(
-        id=rows[0].task,
+        id=everything[0].task,
         suite=suite.id,
         model=suite.model,
         template=suite.template,
@@ -543,8 +602,50 @@ def _task(
         losses=_losses(score.causes) if score else {},
         original=original,
         variants=variants,
-        texts={key: text for row in rows for key, text in row.texts.items()},
+        controls=_controls(controls, score, all_draws=all_draws),
+        texts={key: text for row in everything for key, text in row.texts.items()},
     )
+
+
+def _controls(
+    rows: Sequence[VariantRow], score: TaskScore | None, *, all_draws: bool
+) -> list[VariantRecord]:
+    """Return the control variants of a task."""
+    places: Counter[float] = Counter()
+    found = []
+    for row in rows:
+        scored = score.controls.get(row.distance, ()) if score else ()
+        own = scored[places[row.distance]] if len(scored) > places[row.distance] else None
+        places[row.distance] += 1
+        samples = to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
+        original = score.original if score else None
+        found.append(
+            VariantRecord(
+                **_prompt_fields(row, confidences_of(samples), own, all_draws=all_draws),
+                **_variant_fields(row),
+                delta=own.score - original.score if own and original else None,
+                excess=None,
+                p_value=None,
+            )
+        )
+    return found
+
+
+def _variant_fields(row: VariantRow) -> dict[str, Any]:
+    return {
+        "id": row.variant,
+        "distance": row.distance,
+        "measured_distance": row.measured_distance,
+        "added_share": row.added_share,
+        "replaced_share": row.replaced_share,
+        "moved_share": row.moved_share,
+        "length_ratio": row.length_ratio,
+        "operations": row.operations,
+        "cues": row.cues,
+        "emotion": row.emotion,
+        "personality": row.personality,
+        "rewriter": row.rewriter,
+    }
 
 
 def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
@@ -570,7 +671,7 @@ def _count_causes(row: VariantRow) -> dict[str, int]:
 
 def _prompt_fields(
     row: VariantRow,
-    outcome: MeasuredPrompt,
+    confidences: Floats | None,
     score: PromptScore | None,
     *,
     all_draws: bool,
@@ -585,7 +686,7 @@ def _prompt_fields(
         "soft_exec": score.soft_exec if score else None,
         "score": score.score if score else None,
         "ess": score.ess if score else None,
-        "confidence": None if outcome.confidence is None else float(outcome.confidence.mean()),
+        "confidence": None if confidences is None else float(confidences.mean()),
         "causes": prompt.causes,
         "details": prompt.details,
         "prompt_tokens": row.tokens and row.tokens[0],

@@ -135,9 +135,10 @@ class PromptseRun:
         self._checked = 0.0
         self._backends: dict[str, Backend] = {}
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
-        # What this process knows of measured variants; the run log has those of all processes.
+        # Variants that this process measured. The run log has those of all processes.
         self._measured: dict[SuiteKey, dict[tuple[str, str], PassCount]] = defaultdict(dict)
         self._suites_with_gates: Collection[SuiteKey] = ()
+        self._selected_controls: dict[SuiteKey, list[PlannedVariant]] = defaultdict(list)
         self._shard_tasks: Mapping[str, Collection[str]] = {}
         self._show_progress = show_progress
         self._sampler: Sampler | None = None
@@ -171,7 +172,9 @@ class PromptseRun:
 
     @cached_property
     def _rounds(self) -> Rounds:
-        return Rounds(self.run_log, request=self._request, count_stored=self.sampler.count_stored)
+        return Rounds(
+            self.run_log, request=self._request_round, count_stored=self.sampler.count_stored
+        )
 
     @cached_property
     def _since(self) -> float:
@@ -352,6 +355,9 @@ class PromptseRun:
             self._shard_tasks = shard.own_tasks
             self.run_log.add(shard.row)
         planned_all = tuple(selected)
+        for suite, planned in planned_all:
+            if planned.control:
+                self._selected_controls[suite.key].append(planned)
         selected = [
             (suite, planned)
             for suite, planned in selected
@@ -620,6 +626,13 @@ class PromptseRun:
     def _request(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
         jobs = [job for planned in variants for job in self._next_jobs(suite, planned)]
         self.sampler.request(jobs)
+
+    def _request_round(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
+        """Request the variants of the next round, and the selected controls beside them."""
+        rounds = {suite.round_of(planned) for planned in variants}
+        controls = self._selected_controls.get(suite.key, ())
+        beside = [planned for planned in controls if suite.round_of(planned) in rounds]
+        self._request(suite, [*variants, *beside])
 
     def _tick(self, show: Callable[[], object]) -> None:
         """Show the progress and, now and then, follow the texts that have arrived."""

@@ -98,7 +98,8 @@ def plan_shard(
         suites[suite.key] = suite
         weights[suite.id, variant.task.id] += variant.n
         tasks = planned.setdefault(suite.key, {})
-        tasks.setdefault(variant.task.id, []).append(variant.outline.id)
+        if not variant.control:
+            tasks.setdefault(variant.task.id, []).append(variant.outline.id)
     own: dict[str, set[str]] = defaultdict(set)
     for (suite_id, task_id), index in assign_shards(weights, shard.count).items():
         if index == shard.index:

@@ -84,11 +84,7 @@ class MeasuredPrompt:
             personality=personality and intern(personality),
             cues=_shared_set(frozenset(cues)),
             passed=samples.passed,
-            confidence=(
-                None
-                if samples.logprob is None or samples.n_tokens is None
-                else confidence(samples.logprob, samples.n_tokens)
-            ),
+            confidence=confidences_of(samples),
         )
 
     @property
@@ -100,6 +96,13 @@ class MeasuredPrompt:
     def passes(self) -> int:
         """Number of samples that passed."""
         return int(np.count_nonzero(self.passed))
+
+
+def confidences_of(samples: Samples) -> Floats | None:
+    """Return the confidence of each sample in [0, 1], None if a log-probability is missing."""
+    if samples.logprob is None or samples.n_tokens is None:
+        return None
+    return confidence(samples.logprob, samples.n_tokens)
 
 
 def compare_subgroups(

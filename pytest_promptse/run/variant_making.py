@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import msgspec
 
@@ -19,8 +19,9 @@ from pytest_promptse.run.model_variants import DoubtedText, PendingText, rewrite
 from pytest_promptse.tasks.template import render
 from pytest_promptse.variants.audit import check_frozen, frozen
 from pytest_promptse.variants.entailment import SOFT_RULES, EntailmentJudge
-from pytest_promptse.variants.files import folder_of
+from pytest_promptse.variants.files import folder_of, template_folder
 from pytest_promptse.variants.generate import generate, measured, outlines
+from pytest_promptse.variants.length_control import length_matched
 from pytest_promptse.variants.library import Library
 from pytest_promptse.variants.llm import LlmRewriter
 from pytest_promptse.variants.registry import REWRITERS
@@ -29,7 +30,7 @@ from pytest_promptse.variants.templated import View, change_of_all
 from pytest_promptse.variants.variant import Variant, original, text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.config.settings import Settings
     from pytest_promptse.models.base import Backend
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks.template import Template
     from pytest_promptse.variants.generate import Rewriter
     from pytest_promptse.variants.invariance import Finding
+
+
+_WITHOUT_EMOTION = frozenset(REWRITERS) - {"rules"}
+"""The built-in rewriters whose variants have no emotion and no persona."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,10 +96,26 @@ class PlannedPrompt:
     make
         Returns the prompt. Raises VariantError if its variant cannot be made, and TaskError if its
         template cannot be rendered.
+    control
+        Whether it is that of a length-matched control variant.
     """
 
     outline: Variant
     make: Callable[[], VariantPrompt]
+    control: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _PendingControl:
+    """A control variant that is made once the text of the variant beside it is written.
+
+    ``variant`` is the control variant without its text. ``match`` returns it, given the written
+    variant.
+    """
+
+    rewrite: PendingText
+    variant: Variant
+    match: Callable[[Variant], Variant]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,10 +131,10 @@ class TaskVariants:
     """
 
     outlines: tuple[Variant, ...]
-    make: Callable[[], Sequence[Variant | PendingText]]
+    make: Callable[[], Sequence[_MadeVariant]]
 
     @cached_property
-    def made(self) -> Sequence[Variant | PendingText]:
+    def made(self) -> Sequence[_MadeVariant]:
         """The variants with their texts.
 
         Raises
@@ -124,8 +145,12 @@ class TaskVariants:
         return self.make()
 
 
+_MadeVariant: TypeAlias = Variant | PendingText | _PendingControl
+"""A variant, or one whose text a model has still to write."""
+
+
 class _Drawn(TypedDict):
-    """What decides which variants of a task are made."""
+    """The inputs that determine the variants of a task."""
 
     distances: Sequence[float]
     per_distance: int
@@ -193,7 +218,8 @@ class VariantMaker:
     def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
         """Plan the variants of a task, without the original.
 
-        A variant that a model is to write is a `Rewrite`: its text comes while the run samples.
+        A variant that a model is to write or to judge is a `PendingText`: its text is certain only
+        while the run samples.
 
         Parameters
         ----------
@@ -209,6 +235,12 @@ class VariantMaker:
         """
         if settings.variants_dir and not settings.aa:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
+        if settings.control != "none" and settings.rewriter in _WITHOUT_EMOTION:
+            raise VariantError(
+                f"control {settings.control}: variants by {settings.rewriter!r} have no emotion or "
+                "persona to tell from their length; take rewriter rules or llm:BACKEND:NAME, or "
+                "give control none"
+            )
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
         return self._plan(rewriter, task, settings)
 
@@ -228,39 +260,46 @@ class VariantMaker:
         variants
             The variants of the task.
         template
-            The prompt template around the task, or None. It is reworded if ``perturb`` in
+            The prompt template around the task, or None. Variants of it are made if ``perturb`` in
             `settings` says so.
 
         Raises
         ------
         VariantError
-            If the template has to be reworded and has no sentence to reword.
+            If variants of the template are required and it has no sentence.
         """
         plain = original(task.id, task.prompt)
-        if template is None or settings.perturb == "task" or settings.aa:
-            return _around_task(task, plain, variants, template)
-        view = View.of(template)
-        if view is None and settings.perturb == "both":
-            return _around_task(task, plain, variants, template)
+        view = None
+        if template is not None and settings.perturb != "task" and not settings.aa:
+            view = View.of(template)
+            if view is None and settings.perturb == "template":
+                raise VariantError(
+                    f"{template.path}: there is no sentence in this template to reword; have the "
+                    "task reworded (perturb 'task' or 'both'), or say something around it"
+                )
         if view is None:
-            raise VariantError(
-                f"{template.path}: there is no sentence in this template to reword; have the task "
-                "reworded (perturb 'task' or 'both'), or say something around it"
+            controls = self._controls(task, variants, settings)
+            return (
+                PlannedPrompt(outline=plain, make=partial(_with_task, task, plain, template)),
+                *_around_task(task, variants, template),
+                *map(_as_control, _around_task(task, controls, template)),
             )
-        rewriter = self._rewriter(settings.rewriter)
-        reworded = self._plan(rewriter, view.task, settings, view=view, within=task.prompt)
-        of_task = variants if settings.perturb == "both" else None
+        if settings.variants_dir:
+            folder = template_folder(self._root / settings.variants_dir, task.id)
+            reworded = self._read_frozen(folder, view.task, settings, view=view)
+        else:
+            rewriter = self._rewriter(settings.rewriter)
+            reworded = self._plan(rewriter, view.task, settings, view=view, within=task.prompt)
+        controls = self._controls(view.task, reworded, settings, view=view)
+        of_task, control_of_task = None, None
+        if settings.perturb == "both":
+            of_task, control_of_task = variants, self._controls(task, variants, settings)
         return (
             PlannedPrompt(
                 outline=plain, make=partial(_prompt_of_template_variant, task, plain, view, None)
             ),
-            *(
-                PlannedPrompt(
-                    outline=replace(outline, task_id=task.id),
-                    make=partial(_with_template_variant, task, of_task, view, reworded, place),
-                )
-                for place, outline in enumerate(reworded.outlines)
-            ),
+            *_around_view(task, of_task, view, reworded),
+            *map(_as_control, _around_view(task, control_of_task, view, controls)),
         )
 
     def _rewriter(self, name: str) -> Rewriter | LlmRewriter:
@@ -268,10 +307,63 @@ class VariantMaker:
             self._rewriters[name] = self._create_rewriter(name, self.library)
         return self._rewriters[name]
 
-    def _read_frozen(self, folder: Path, task: Task, settings: Settings) -> TaskVariants:
+    def _controls(
+        self, task: Task, variants: TaskVariants, settings: Settings, *, view: View | None = None
+    ) -> TaskVariants:
+        """Plan a control variant for each of `variants` of a task, or of a template's `view`."""
+        if settings.control == "none":
+            return TaskVariants(outlines=(), make=tuple)
+        return TaskVariants(
+            outlines=tuple(_control_outline(each, settings) for each in variants.outlines),
+            make=partial(self._make_controls, task, variants, settings, view),
+        )
+
+    def _make_controls(
+        self, task: Task, variants: TaskVariants, settings: Settings, view: View | None
+    ) -> Sequence[_MadeVariant]:
+        """Make the control variants, or read them from the store."""
+        match = partial(
+            length_matched,
+            task,
+            library=self.library,
+            also=view.findings if view else _no_findings,
+        )
+        known = [each for each in variants.made if isinstance(each, Variant)]
+        if len(known) < len(variants.made):
+            matched = iter(match(known))
+            return [
+                _PendingControl(
+                    rewrite=each,
+                    variant=_control_outline(each.variant, settings),
+                    match=lambda written: match([written])[0],
+                )
+                if isinstance(each, PendingText)
+                else next(matched)
+                for each in variants.made
+            ]
+        identity = [
+            settings.control,
+            task.id,
+            task.entry_point,
+            task.prompt,
+            [(each.id, each.seed, each.rewriter, text_hash(each.text)) for each in known],
+            view.template.digest if view else "",
+            self._code_digest,
+        ]
+        return self._kept_or_made(identity, lambda: match(known))
+
+    def _read_frozen(
+        self, folder: Path, task: Task, settings: Settings, *, view: View | None = None
+    ) -> TaskVariants:
         found = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
 
         def checked() -> Sequence[Variant | PendingText]:
+            for variant in found:
+                for finding in view.findings(variant.text) if view else ():
+                    raise VariantError(
+                        f"{folder_of(folder, task.id)}: {variant.id} changes the code of the "
+                        f"template: {finding}"
+                    )
             judge = self.entailment
             soft = SOFT_RULES if judge else frozenset()
             doubts = check_frozen(folder, task, found, self.library, soft=soft)
@@ -354,11 +446,19 @@ class VariantMaker:
             view.template.digest if view else "",
             self._code_digest,
         ]
+        return self._kept_or_made(
+            identity, lambda: generate(task, rewriter=rewriter, **drawn, also=also).variants
+        )
+
+    def _kept_or_made(
+        self, identity: Sequence[object], make: Callable[[], tuple[Variant, ...]]
+    ) -> tuple[Variant, ...]:
+        """Return the variants that `identity` decides, from the store, or made and kept there."""
         key = text_hash(json.dumps(identity))
         kept = self._store().made_variants(key)
         if kept is not None:
             return msgspec.json.decode(kept, type=tuple[Variant, ...])
-        made = generate(task, rewriter=rewriter, **drawn, also=also).variants
+        made = make()
         self._store().keep_variants(key, msgspec.json.encode(made))
         return made
 
@@ -380,19 +480,35 @@ def _no_findings(_text: str) -> Iterable[Finding]:
     return ()
 
 
-def _around_task(
-    task: Task, plain: Variant, variants: TaskVariants, template: Template | None
-) -> tuple[PlannedPrompt, ...]:
-    """Plan the prompts of a task whose template is not reworded."""
-    return (
-        PlannedPrompt(outline=plain, make=partial(_with_task, task, plain, template)),
-        *(
-            PlannedPrompt(
-                outline=outline, make=partial(_with_task_variant, task, variants, place, template)
-            )
-            for place, outline in enumerate(variants.outlines)
-        ),
+def _control_outline(variant: Variant, settings: Settings) -> Variant:
+    """Return the control variant beside `variant`, without its text."""
+    return replace(
+        variant, emotion=None, personality=None, cues={}, text="", rewriter=settings.control
     )
+
+
+def _as_control(planned: PlannedPrompt) -> PlannedPrompt:
+    return replace(planned, control=True)
+
+
+def _around_task(
+    task: Task, variants: TaskVariants, template: Template | None
+) -> Iterator[PlannedPrompt]:
+    """Plan the prompts of variants of a task whose template is not reworded."""
+    for place, outline in enumerate(variants.outlines):
+        make = partial(_with_task_variant, task, variants, place, template)
+        yield PlannedPrompt(outline=outline, make=make)
+
+
+def _around_view(
+    task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants
+) -> Iterator[PlannedPrompt]:
+    """Plan the prompts of variants of a template, around those of the task if these are given."""
+    for place, outline in enumerate(reworded.outlines):
+        yield PlannedPrompt(
+            outline=replace(outline, task_id=task.id),
+            make=partial(_with_template_variant, task, of_task, view, reworded, place),
+        )
 
 
 def _with_task_variant(
@@ -408,35 +524,54 @@ def _with_template_variant(
     return _with_template(task, inner, view, reworded.made[place])
 
 
-def _with_task(
-    task: Task, variant: Variant | PendingText, template: Template | None
-) -> VariantPrompt:
+def _rewrite_of(pending: PendingText | _PendingControl) -> PendingText:
+    """Return the text that a variant waits for; a control variant waits for that beside it."""
+    return pending.rewrite if isinstance(pending, _PendingControl) else pending
+
+
+def _written(pending: PendingText | _PendingControl, text: Variant) -> Variant:
+    return pending.match(text) if isinstance(pending, _PendingControl) else text
+
+
+def _with_task(task: Task, variant: _MadeVariant, template: Template | None) -> VariantPrompt:
     """Return the prompt of a variant of the task in `template`."""
-    if not isinstance(variant, PendingText):
+    if isinstance(variant, Variant):
         return _prompt(task, variant, template)
 
-    def finish(written: Sequence[Variant]) -> VariantPrompt:
-        return _prompt(task, written[0], template)
+    def finish(texts: Sequence[Variant]) -> VariantPrompt:
+        return _prompt(task, _written(variant, texts[0]), template)
 
-    sketch = finish([replace(variant.variant, text=task.prompt)])
-    return replace(sketch, pending=PendingTexts(rewrites=(variant,), finish=finish))
+    sketch = _prompt(task, replace(variant.variant, text=task.prompt), template)
+    pending = PendingTexts(rewrites=(_rewrite_of(variant),), finish=finish)
+    return replace(sketch, pending=pending)
 
 
 def _with_template(
-    task: Task, of_task: Variant | PendingText, view: View, of_template: Variant | PendingText
+    task: Task, of_task: _MadeVariant, view: View, of_template: _MadeVariant
 ) -> VariantPrompt:
     """Return the prompt of a variant of the template around a variant of the task."""
 
-    def finish(written: Sequence[Variant]) -> VariantPrompt:
-        texts = iter(written)
-        inner = next(texts) if isinstance(of_task, PendingText) else of_task
-        outer = next(texts) if isinstance(of_template, PendingText) else of_template
+    def with_texts(inner: Variant, outer: Variant) -> VariantPrompt:
         return _prompt_of_template_variant(task, inner, view, outer)
 
-    pending = tuple(each for each in (of_task, of_template) if isinstance(each, PendingText))
+    def finish(written: Sequence[Variant]) -> VariantPrompt:
+        texts = iter(written)
+        return with_texts(
+            of_task if isinstance(of_task, Variant) else _written(of_task, next(texts)),
+            of_template if isinstance(of_template, Variant) else _written(of_template, next(texts)),
+        )
+
+    def unwritten(each: _MadeVariant) -> Variant:
+        if isinstance(each, Variant):
+            return each
+        return replace(each.variant, text=_rewrite_of(each).task.prompt)
+
+    pending = tuple(
+        _rewrite_of(each) for each in (of_task, of_template) if not isinstance(each, Variant)
+    )
     if not pending:
         return finish([])
-    sketch = finish([replace(each.variant, text=each.task.prompt) for each in pending])
+    sketch = with_texts(unwritten(of_task), unwritten(of_template))
     return replace(sketch, pending=PendingTexts(rewrites=pending, finish=finish))
 
 

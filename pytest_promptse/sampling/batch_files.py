@@ -128,7 +128,7 @@ class BatchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Exported:
-    """What `export_batch` wrote: files, requests and samples."""
+    """The result of `export_batch`: files, requests and samples."""
 
     files: tuple[Path, ...]
     requests: int
@@ -290,7 +290,7 @@ class _BodyModel(msgspec.Struct):
 
 @dataclass(kw_only=True)
 class ImportReport:
-    """What `import_batch` did.
+    """The result of `import_batch`.
 
     Attributes
     ----------

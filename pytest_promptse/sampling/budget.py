@@ -71,7 +71,7 @@ def upper_bound(request: Request) -> Usage:
 
 
 class Account:
-    """What a run has spent, and the upper bound of what its open requests may still spend.
+    """The cost of a run so far, and an upper bound of the cost of its open requests.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ _MAX_FAILURES_IN_A_ROW = 3
 
 @dataclass(frozen=True, kw_only=True)
 class DispatcherContext:
-    """What the dispatchers of one run share.
+    """Objects that the dispatchers of one run share.
 
     Attributes
     ----------

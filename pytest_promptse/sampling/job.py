@@ -1,4 +1,4 @@
-"""What the sampler requests: a number of samples of one prompt from one model."""
+"""The job of a sampler: a number of samples of one prompt from one model."""
 
 from __future__ import annotations
 

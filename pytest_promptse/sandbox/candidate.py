@@ -64,7 +64,7 @@ _OF_ANSWERS = (TypeError, AttributeError, NameError)
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptResult:
-    """What a run as a script left: its streams (bounded, undecodable bytes replaced) and status.
+    """The streams (bounded, undecodable bytes replaced) and the status of a run as a script.
 
     ``returncode`` is that of the process, negative for the signal that ended it.
     """
@@ -75,7 +75,7 @@ class ScriptResult:
 
 
 class _ObjectReference(weakref.ref[Any]):
-    """A weak reference that knows its object's number."""
+    """A weak reference with the number of its object."""
 
     __slots__ = ("number",)
     number: int
@@ -269,7 +269,7 @@ class Candidate:
 
     @property
     def output(self) -> str:
-        """What the program wrote to its standard output and error so far, up to the limit."""
+        """The standard output and error of the program so far, up to the limit."""
         if self._execution is None:
             return self._script_output
         self._execution.drain_output()

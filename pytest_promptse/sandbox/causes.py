@@ -19,7 +19,7 @@ Cause = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """What ended a program: its cause, one line for people, and the program's own traceback."""
+    """The failure of a program: its cause, one line for users, and the program's own traceback."""
 
     cause: Cause
     detail: str

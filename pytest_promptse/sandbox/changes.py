@@ -40,7 +40,7 @@ def apply_changes(args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -
 
 
 class Originals:
-    """What arguments were before a program changed them, to restore them for the next program.
+    """Copies of arguments before a program changes them, to restore them for the next program.
 
     A check may pass containers of its module to every program.
     """

@@ -40,7 +40,7 @@ _SLICE = 0.02
 
 
 class Asks(Protocol):
-    """What a handle needs of the candidate it belongs to."""
+    """The operations of a candidate that its handles use."""
 
     requests: int
 
@@ -63,7 +63,7 @@ class Asks(Protocol):
 
 
 class Link:
-    """Where a handle's object is, and how far its value depends on values of the check.
+    """The location of a handle's object, and how far its value depends on values of the check.
 
     ``mixed`` is 0 for an object of the program, 1 and 2 for the result of an operator between one
     and a value of the check; 2 where the operator measures a difference.
@@ -81,7 +81,7 @@ class Link:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassInfo:
-    """What the program says about one of its classes."""
+    """The description of a class that the program sent."""
 
     number: int
     specials: frozenset[str]

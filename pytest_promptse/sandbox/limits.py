@@ -55,8 +55,8 @@ def fit(limits: Limits, *, reference_seconds: float | None) -> Limits:
     """Tighten the time limits to a task whose reference solution's time is known.
 
     Wall clock and CPU time become the larger of 1 s and 20 times the reference, and never more
-    than `limits` allows. Endless loops are the costliest programs there are; a task that the
-    reference solves in a millisecond need not wait three seconds for one.
+    than `limits` allows. Endless loops cost the most time. If the reference needs a millisecond,
+    a program with an endless loop is then stopped after one second instead of three.
 
     Parameters
     ----------

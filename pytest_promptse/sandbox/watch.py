@@ -25,7 +25,7 @@ _PRESSURE_FILE = "/proc/pressure/cpu"
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceUsage:
-    """What a tree uses: bytes of memory now, seconds of CPU time so far."""
+    """The resources of a process tree: bytes of memory now, seconds of CPU time so far."""
 
     memory: int = 0
     cpu: float = 0.0
@@ -69,7 +69,7 @@ def stalled() -> float:
 
 
 class Watched(Protocol):
-    """What a `Watchdog` watches."""
+    """An execution that a `Watchdog` checks."""
 
     def watch(self) -> float:
         """Enforce the limits; return the CPU seconds that are left."""

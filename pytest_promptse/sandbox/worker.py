@@ -149,7 +149,7 @@ class Worker:
         self.zygote = watch.descendants(process.pid)[-1]
 
     def begin(self, limits: Limits, files: Sequence[int], folder: str) -> int:
-        """Fork a process for a program. It gets `files`: channel, input, output and errors.
+        """Fork a process for a program with `files`: channel, standard input, output and error.
 
         Returns
         -------

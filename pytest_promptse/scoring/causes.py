@@ -34,7 +34,7 @@ FailureShares = dict[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class CauseShare:
-    """What one cause does to the score when the variant changes, both in [-1, 1].
+    """The effect of one cause on the difference between scores; both values are in [-1, 1].
 
     ``loss`` is its part of 1 - E: the losses of all causes add up to that, and a negative one
     softened the change. ``drop`` is by how much the share of samples that fail for this cause

@@ -77,6 +77,7 @@ class Resampling:
         *,
         bounds: tuple[float, float] = UNIT,
         by_variant: tuple[Sequence[TaskScore], ByVariant] | None = None,
+        widen: bool = True,
     ) -> Estimate:
         """Return the area under the mean curve of the tasks with its intervals.
 
@@ -93,6 +94,8 @@ class Resampling:
         by_variant
             The tasks and the figure by variant, for intervals that cover emotions too; None for
             a figure that emotions have no part in.
+        widen
+            As in `intervals.mean_interval`; False for a difference that is paired by task.
         """
         values = task_values(curves, distances)
         if values is None:
@@ -107,6 +110,7 @@ class Resampling:
             bounds=bounds,
             resamples=self.resamples,
             looks=self.looks,
+            widen=widen,
             rng=generator(self.seed, *purpose),
         )
         exact = exact_interval(

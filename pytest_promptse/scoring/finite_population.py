@@ -1,8 +1,9 @@
-"""What a small suite may yet become: at a look before the last some prompts have not been asked.
+"""Finite population correction: intervals of a small suite at a look before the last.
 
-Many tasks show how much prompts differ, and an interval over them covers those to come. Few do
-not: where all of them agree on a few prompts, resampling knows no uncertainty at all. There the
-limits of what all planned prompts would give (see `confidence_sequence`) are added to the interval.
+Some planned variants are not sampled yet at such a look. Many tasks show how much variants differ,
+and an interval over them also covers the variants to come. Few tasks do not: if all of them agree
+on a few variants, resampling shows no uncertainty. The interval is then widened by the limits for
+the mean over all planned variants (see `confidence_sequence`).
 """
 
 from __future__ import annotations

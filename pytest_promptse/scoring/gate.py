@@ -116,10 +116,13 @@ def judge_gate(
         text = _confident_message(label, value, threshold, ci95, verdict, narrower=narrower)
         if exact is not None and plain != "inconclusive" and verdict == "inconclusive":
             digits = _digits(value, threshold)
+            remedy = "More tasks would narrow it"
+            if name == "odds-ratio":
+                remedy = "No number of tasks excludes 0: take min_task_auc_e or max_loss for a pass"
             text = (
                 f"{label} {_shown(value, digits)}, 95 % interval {_range(ci95)} for tasks like "
                 f"these; for tasks outside the suite as well, the interval {_range(exact)} "
-                f"contains the threshold {_shown(threshold, digits)}. More tasks would narrow it"
+                f"contains the threshold {_shown(threshold, digits)}. {remedy}"
             )
     return Gate(
         name=name,
@@ -219,8 +222,13 @@ def _label(name: str) -> str:
 
 
 def _shown(value: float, digits: int = 2) -> str:
-    # Only the limits of an odds ratio can be large.
-    return f"{value:.{digits}f}" if abs(value) < _LARGE else f"{value:.0e}"
+    """Return a figure. One that is a little less than 1 gets the decimals that say so."""
+    if abs(value) >= _LARGE:  # only the limits of an odds ratio can be
+        return f"{value:.0e}"
+    shown = round(value, digits) + 0.0  # no minus before 0
+    if shown == 1.0 and value < 1.0 - 1e-9 and digits < 6:  # noqa: PLR2004 - as in _digits
+        return _shown(value, digits + 1)
+    return f"{shown:.{digits}f}"
 
 
 def _digits(*values: float) -> int:

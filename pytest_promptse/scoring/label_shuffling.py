@@ -1,7 +1,7 @@
 r"""Whether variants with one label, such as an emotion, do as well as the others of their kind.
 
 Variants of one task at one distance form a *block*: they share the task's difficulty and the
-level of rewording. If a label does not matter, the labels of a block could as well have been dealt
+distance. If a label has no effect, the labels of a block could as well have been dealt
 out in any other order. Shuffling them within blocks is therefore an exact test, whatever else
 makes variants differ (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed.
 2005, ch. 3). Comparing the variants of a label with the originals, by contrast, rejects for every

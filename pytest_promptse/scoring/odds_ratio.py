@@ -206,12 +206,18 @@ def _variances(counts: Counts, free: int) -> Floats:
         spreads[:free] = chosen
         return _laplace(counts, spreads, effects)[0]
 
+    start = np.full(free, _START)
     found = minimize(
         objective,
-        np.full(free, _START),
+        start,
         method="Nelder-Mead",
         bounds=[(0.0, _LARGEST)] * free,
-        options={"xatol": _EXACT, "fatol": _EXACT, "maxfev": 400},
+        options={
+            "initial_simplex": np.vstack([start, start + _START * np.eye(free)]),
+            "xatol": _EXACT,
+            "fatol": _EXACT,
+            "maxfev": 400,
+        },
     )
     return np.where(found.x < _EXACT, 0.0, found.x)
 

@@ -1,4 +1,4 @@
-"""What a record says of a run, and two runs reduced to the tasks and prompts they share."""
+"""The figures of a record, and two records reduced to the tasks and prompts that both have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedPrompt:
-    """What a record says of one prompt: ``ess`` and ``excess`` are None where it says nothing.
+    """One prompt of a record. ``ess`` and ``excess`` are None if the record does not have them.
 
     ``distance`` is 0 for the original. ``score`` is what the run's mode compares, and ``excess``
     the variant's own (see `scores.VariantScore`).
@@ -27,7 +27,7 @@ class RecordedPrompt:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTask:
-    """What a record says of one task; ``variants`` by prompt id."""
+    """One task of a record. ``variants`` are by variant id."""
 
     task_id: str
     original: RecordedPrompt | None

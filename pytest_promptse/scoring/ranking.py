@@ -53,7 +53,7 @@ class Ranked:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What the figure of ``name`` is above that of ``other``, with its paired 95 % interval.
+    """The figure of ``name`` minus that of ``other``, with its paired 95 % interval.
 
     ``p_adjusted`` is by Holm over all differences of the ranking; both p-values are None where
     there is one task alone.
@@ -83,7 +83,7 @@ class Difference:
 class Ranking:
     """Those compared, by pass@1 and then by AUC-E, and the difference of every pair.
 
-    ``fewest`` is how many tasks it takes before any difference of so many can be called real.
+    ``fewest`` is the smallest number of tasks with which a difference can be significant.
     """
 
     n_tasks: int
@@ -100,12 +100,12 @@ def rank(
     prices: Mapping[str, float | None],
     seed: int = 0,
 ) -> Ranking | None:
-    """Rank at least two ways of asking the same tasks.
+    """Rank at least two prompt templates over the same tasks.
 
     Parameters
     ----------
     runs
-        What each of them came to, by name; ids of tasks are unique in each.
+        The tasks of each template, by its name. The ids of tasks are unique in each.
     mode
         The metric of all: PromptSE's elasticity or PromptSELight's.
     distances

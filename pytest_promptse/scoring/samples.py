@@ -89,7 +89,8 @@ class TaskSamples:
 
     None, and a distance that is missing from `variants` or has none there, were not measured.
     ``emotions`` names the emotion of each variant in the order of `variants`; it is read only
-    for intervals that also cover emotions.
+    for intervals that also cover emotions. ``controls`` are the samples of the length-matched
+    control variants by distance; they have no part in elasticity.
 
     Raises
     ------
@@ -101,6 +102,7 @@ class TaskSamples:
     original: Samples | None
     variants: Mapping[float, Sequence[Samples]] = field(default_factory=dict)
     emotions: Mapping[float, Sequence[str]] | None = None
+    controls: Mapping[float, Sequence[Samples]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.emotions is None:

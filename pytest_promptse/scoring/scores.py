@@ -1,11 +1,11 @@
-"""What scoring hands on: the figures of a prompt, a task and a suite, as plain values.
+"""The results of scoring: the figures of a prompt, a task and a suite, as plain values.
 
 ``None`` always means "not measured"; it is never replaced by 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class TaskScore(Figures):
 
     ``p_adjusted`` is the p-value of AUC-E by Benjamini and Hochberg over the suite's tasks.
     ``causes`` splits what each elasticity lacks to 1 by why samples failed; it is empty where
-    causes are not known.
+    causes are not known. ``controls`` are the length-matched control variants by distance.
     """
 
     task_id: str
@@ -115,6 +115,33 @@ class TaskScore(Figures):
     variants: dict[float, tuple[VariantScore, ...]]
     causes: dict[float, dict[str, CauseShare]]
     light: Figures
+    controls: dict[float, tuple[PromptScore, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthControlLevel:
+    """One distance of `LengthControl`, over the ``n_tasks`` tasks that have both kinds of variants.
+
+    ``loss`` and ``control_loss`` are mean losses in [-1, 1], ``left`` is their difference.
+    """
+
+    n_tasks: int
+    loss: float
+    control_loss: float
+    left: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthControl:
+    """What is left of the loss once length is taken away (see `length_control`).
+
+    The figures over all distances are areas under the curves, None where a distance is missing.
+    """
+
+    loss: float | None
+    control_loss: float | None
+    left: Estimate
+    levels: Mapping[float, LengthControlLevel]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +170,7 @@ class SuiteScore(SuiteFigures):
     flips: Estimate
     odds_ratio: Estimate
     speaks_for: SpeaksFor
+    length_control: LengthControl | None
     ess_median: float | None
     light: SuiteFigures
     causes: Mapping[float, Mapping[str, CauseShare]]

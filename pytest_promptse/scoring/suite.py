@@ -22,6 +22,7 @@ from pytest_promptse.scoring.estimates import (
 )
 from pytest_promptse.scoring.finite_population import finite_population_correction
 from pytest_promptse.scoring.intervals import unseen_share
+from pytest_promptse.scoring.length_control import length_control, single_task_length_control
 from pytest_promptse.scoring.noise_floor import p_value
 from pytest_promptse.scoring.robustness import subset_size
 from pytest_promptse.scoring.scores import (
@@ -160,6 +161,7 @@ def score_suite(
     if mode != "light":
         main = _figures(scores, measured.draws, scores, plan, over, light=False)
     extra = suite_estimates(scores, plan.distances, over)
+    control = length_control(scores, plan.distances, over)
     speaks_for: SpeaksFor = "tasks+emotions" if over_emotions else "tasks"
     if only is not None and only.original is not None:
         speaks_for = "reruns"
@@ -168,6 +170,8 @@ def score_suite(
             light = own.light(light)
             main = light if mode == "light" else own.full(main)
             extra = own.estimates(extra)
+            if control is not None:
+                control = single_task_length_control(control, only, plan, resamples=resamples)
     if interval and planned is not None and len(ids) < _FEW_TASKS:
         light = finite_population_correction(light, scores, planned=planned, light=True)
         main = (
@@ -193,6 +197,7 @@ def score_suite(
         flips=extra["flips"],
         odds_ratio=extra["odds_ratio"],
         speaks_for=speaks_for,
+        length_control=control,
         ess_median=_ess_median(scores),
         light=light,
         causes={
@@ -251,7 +256,7 @@ class _NullDrawMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class _Measured:
-    """What remains of the tasks of a suite once each was measured.
+    """The arrays that are kept of the measured tasks of a suite.
 
     ``only`` is the samples of a task that is alone in its suite.
     """
@@ -420,7 +425,7 @@ def _warnings(
     elif n < _ENOUGH_TASKS:
         lines.append(
             f"{n} tasks: up to {100 * unseen_share(n):.0f} % of the tasks not seen may behave in "
-            "any way without a sign of it here (95 %)"
+            "any way without a sign of it here (95 %); min_task_auc_e judges these tasks alone"
         )
     if emotions is not None:
         names = {e for own in emotions.values() for group in own.values() for e in group}

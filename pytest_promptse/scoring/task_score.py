@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,14 @@ from pytest_promptse.scoring.softexec import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.scoring.samples import Floats, Mode, Samples, TaskSamples, Weighting
+    from pytest_promptse.scoring.samples import (
+        Bools,
+        Floats,
+        Mode,
+        Samples,
+        TaskSamples,
+        Weighting,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +79,10 @@ class TaskMeasurement:
 
 @dataclass(frozen=True)
 class ScoredPrompt:
-    """One prompt's samples with what its mode makes of them; ``z`` is None for pass rates."""
+    """One prompt's samples with what its mode makes of them.
+
+    ``z`` are its log-weights, up to a constant, and None for pass rates.
+    """
 
     samples: Samples
     score: PromptScore
@@ -95,17 +105,46 @@ def light_loss(scores: Floats) -> Floats:
     return np.asarray(np.abs(scores[:, 0] - scores[:, 1:].mean(axis=1)))
 
 
-def centred(z: Floats) -> Floats:
-    """Return log-weights, shape (m,), minus the mean of the finite ones.
+def centred(log_weights: Sequence[Floats], passed: Sequence[Bools]) -> list[Floats]:
+    """Return the log-weights of a task's prompts with the level of each prompt removed.
 
+    Parameters
+    ----------
+    log_weights, passed
+        One array of shape (m,) for each prompt. ``-inf`` stays.
+
+    Notes
+    -----
     SoftExec does not change when a constant is added to all log-probabilities of a prompt. The
     prompts of a task differ in such a constant, since a longer prompt may make every answer more
     or less probable. A shuffle that mixes samples of different levels would let that constant
-    decide which sample gets the weight, so every prompt is centred before its samples are
-    shuffled. Centring by the maximum or by the log of the sum does not remove the bias.
+    decide which sample gets the weight.
+
+    A prompt's level is its mean log-weight once what passing is worth was subtracted: the slope
+    of log-weights on passing, pooled within prompts (analysis of covariance). The plain mean is
+    not the level: where a model is surer of programs that pass, the mean rises with the number of
+    passes, and subtracting it lowers the weight of passes just where there are many.
     """
-    finite = np.isfinite(z)
-    return z - float(z[finite].mean()) if finite.any() else z
+    product = square = 0.0
+    rows = [(z, ok, np.isfinite(z)) for z, ok in zip(log_weights, passed, strict=True)]
+    for z, ok, finite in rows:
+        if finite.any():
+            apart = ok[finite] - ok[finite].mean()
+            product += float(apart @ z[finite])
+            square += float(apart @ apart)
+    slope = product / square if square > 0.0 else 0.0
+    return [
+        z - float((z[finite] - slope * ok[finite]).mean()) if finite.any() else z
+        for z, ok, finite in rows
+    ]
+
+
+def _all_centred(prompts: Sequence[ScoredPrompt]) -> list[ScoredPrompt]:
+    known = [one.z for one in prompts if one.z is not None]
+    if len(known) < len(prompts):
+        return list(prompts)
+    levelled = centred(known, [one.samples.passed for one in prompts])
+    return [replace(one, z=z) for one, z in zip(prompts, levelled, strict=True)]
 
 
 def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
@@ -153,6 +192,10 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
     }
     draws, light_draws = NullDraws(), NullDraws()
     if original is not None and any(variants.values()):
+        together = [original, *(w for group in variants.values() for w in group)]
+        original, *others = _all_centred(together)
+        rest = iter(others)
+        variants = {d: [next(rest) for _ in group] for d, group in variants.items()}
         draws, light_draws = _null_draws(task.task_id, original, variants, plan)
     light = _light_figures(original, variants, light_draws, plan)
     gaps = {d: _gaps(task.task_id, d, original, variants[d], plan) for d in plan.distances}
@@ -174,6 +217,13 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
         },
         causes=_causes(original, variants, plan),
         light=light,
+        controls={
+            d: tuple(
+                score_prompt(samples, plan, f"task {task.task_id!r}, d{d:g} control {index}").score
+                for index, samples in enumerate(group)
+            )
+            for d, group in task.controls.items()
+        },
     )
     main = light_draws if plan.mode == "light" else draws
     return TaskMeasurement(score=score, draws=main, light_draws=light_draws, emotions=task.emotions)
@@ -199,7 +249,7 @@ def _null_draws(
             scores = rates
         else:
             rng = generator(plan.seed, task_id, "softexec", purpose)
-            z = np.concatenate([centred(w.z) for w in prompts if w.z is not None])
+            z = np.concatenate([w.z for w in prompts if w.z is not None])
             passed = np.concatenate([w.samples.passed for w in prompts])
             scores = softexec_draws(z, passed, sizes, plan.permutations, rng)
         start = 1
@@ -239,8 +289,7 @@ def _gaps(
     result = [(np.nan, np.nan)] * len(variants)
     for m_v in sorted({len(w.samples) for w in variants}):
         chosen = [index for index, w in enumerate(variants) if len(w.samples) == m_v]
-        ours = centred(original.z)
-        z = np.stack([np.concatenate((ours, centred(_z(variants[i])))) for i in chosen])
+        z = np.stack([np.concatenate((original.z, _z(variants[i]))) for i in chosen])
         passed = np.stack(
             [np.concatenate((original.samples.passed, variants[i].samples.passed)) for i in chosen]
         )

@@ -19,7 +19,7 @@ _DAY_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True)
 class ModelContents:
-    """What the store contains of one model.
+    """The contents of the store for one model.
 
     Attributes
     ----------

@@ -48,6 +48,7 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
     line: int | None
     looks: list[int]
+    n_controls: int = 0
     template_source: tuple[str, str] | None = None
 
     @property
@@ -112,7 +113,8 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
 
     The lists have one entry per sample, in sample order. In ``causes``, ``""`` stands for a sample
     that passed. ``answers`` has the place of the first sample with the same completion; it is empty
-    in logs of earlier versions.
+    in logs of earlier versions. ``control`` marks a control variant, which has no part in the
+    figures of variants.
     """
 
     suite: str
@@ -128,6 +130,7 @@ class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: list[float | None]
     n_tokens: list[int | None]
     answers: list[int] = []
+    control: bool = False
 
     @property
     def key(self) -> SuiteKey:
@@ -217,14 +220,15 @@ class GatePlanRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShardSuiteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What all shards of a run plan for one suite, with one model and prompt template.
+    """The plan of one suite over all shards of a run, with one model and prompt template.
 
     Attributes
     ----------
     suite
         The suite with all of its tasks.
     tasks
-        The variants of each task that the run measures, in all shards together.
+        The variants of each task that the run measures, in all shards together. Control variants
+        are left out, since no gate needs them.
     gates
         The gates that the run decides.
     """
@@ -272,7 +276,7 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model of ``--promptse-judge`` was asked about the texts of one variant.
+    """The questions to the model of ``--promptse-judge`` about the texts of one variant.
 
     Attributes
     ----------
@@ -451,8 +455,8 @@ class RunLog:
     def measured(self, suite: SuiteRow, kind: type[Measured]) -> Iterator[list[Measured]]:
         """Yield the measured variants of a suite, one list per task.
 
-        The order is that of the plan, with the original prompt first. Tasks without a measured
-        variant are left out.
+        The order is that of the plan, with the original prompt first and control variants last.
+        Tasks without a measured variant are left out.
 
         Parameters
         ----------
@@ -467,7 +471,7 @@ class RunLog:
             found = self._store.scan(self._run, VariantRow.__name__, prefix=prefix)
             rows = [decoder.decode(value) for _, value in found]
             if rows:
-                yield sorted(rows, key=lambda row: (row.distance, row.index))
+                yield sorted(rows, key=lambda row: (row.control, row.distance, row.index))
 
     def count(self, suite: SuiteKey) -> int:
         """Return the number of measured variants of a suite."""

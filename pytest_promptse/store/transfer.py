@@ -94,7 +94,7 @@ class _HeaderLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store holds at one time, so that later additions can be exported alone.
+    """The contents of a store at one time. Later additions can then be exported alone.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import added to a store."""
+    """The numbers of entries that an import added to a store."""
 
     variants: int = 0
     completions: int = 0

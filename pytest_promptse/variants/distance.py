@@ -23,7 +23,7 @@ _EDGES = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What separates a variant from its original.
+    """The difference between a variant and its original.
 
     With n words in the original, m in the variant, L the length of their longest common
     subsequence and M the size of their common multiset:
@@ -61,6 +61,12 @@ def words(text: str) -> list[str]:
 def changed(original: Sequence[str], variant: Sequence[str]) -> int:
     """Return how many words must be deleted or inserted to get from one list to the other."""
     return len(original) + len(variant) - 2 * _common(original, variant)
+
+
+def added_words(original: str, variant: str) -> int:
+    """Return how many words of `variant` the original lacks."""
+    was, now = _original_words(original), words(variant)
+    return len(now) - sum((Counter(was) & Counter(now)).values())
 
 
 def compare(original: str, variant: str) -> Change:

@@ -157,7 +157,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Docstring:
-    """Where the docstring of a stub stands.
+    """The position of the docstring of a stub.
 
     ``start`` and ``end`` are the offsets of what is between its quotes, ``indent`` the column of
     its opening quotes, ``raw`` whether a prefix such as ``r`` stands before them.
@@ -247,7 +247,7 @@ class Document:
 
     @cached_property
     def salutation(self) -> int | None:
-        """Where a first line goes on after a greeting such as *hey!*; None without one."""
+        """Return the offset after a greeting such as *hey!*, or None without one."""
         start = len(self.text) - len(self.text[self.head :].lstrip())
         found = _GREETING_IN_LINE.match(self.text, start)
         return found.end() - 1 if found and self.body == self.head else None

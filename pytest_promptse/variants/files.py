@@ -42,7 +42,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Original:
-    """What ``original.json`` beside the variants says of the task they were made from."""
+    """The contents of ``original.json``: the task that the variants beside it were made from."""
 
     task_id: str
     entry_point: str
@@ -71,6 +71,15 @@ def folder_of(root: Path, task_id: str) -> Path:
     """
     dataset, _, name = task_id.rpartition("/")
     return root / _safe(dataset or "tasks") / _safe(name)
+
+
+def template_folder(root: Path, task_id: str) -> Path:
+    """Return the root of the variants of prompt templates around a task.
+
+    Below it lies a folder for each template, as `folder_of` a task of the template's name. Each
+    task meets variants of its own of a template.
+    """
+    return folder_of(root, task_id) / "templates"
 
 
 def _safe(name: str) -> str:
@@ -174,7 +183,8 @@ def load_frozen(root: Path, task: Task) -> tuple[Variant, ...]:
     folder = folder_of(root, task.id)
     if not folder.is_dir():
         raise VariantError(
-            f"task {task.id!r}: no variants in {folder}; make them with 'promptse variants freeze'"
+            f"task {task.id!r}: no variants in {folder}; make them with 'promptse variants "
+            "freeze', and those of a prompt template with its --template"
         )
     now = text_hash(task.prompt)
     variants = []

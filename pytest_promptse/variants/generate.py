@@ -329,7 +329,7 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
 def _source_label(rewriter: Rewriter) -> str:
     """Return the label that the seeds are derived from.
 
-    It is the one of the rewriter that this one stands for, whose draws it repeats.
+    A control that repeats the draws of another rewriter uses the label of that rewriter.
     """
     if isinstance(rewriter, RulesRewriter) and rewriter.stands_for:
         return f"{rewriter.stands_for}/{rewriter.version}"
@@ -337,7 +337,7 @@ def _source_label(rewriter: Rewriter) -> str:
 
 
 def _key(text: str, rewriter: Rewriter) -> str:
-    """What two variants must differ in; everything, where only case or blanks are changed."""
+    """Return the key by which variants differ: the exact text if only case or blanks change."""
     return text if "duplicate" in rewriter.waives else normalised(text)
 
 
@@ -350,7 +350,7 @@ def _first_valid(
     *,
     also: Callable[[str], Iterable[Finding]],
 ) -> Draft:
-    """Return the first candidate that nothing speaks against."""
+    """Return the first candidate without findings."""
     here: Counter[str] = Counter()
     candidates = rewriter.candidates(request)
     findings: tuple[Finding, ...] = ()

@@ -82,7 +82,7 @@ class Personality:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """What a rewriter does at one distance.
+    """The operations and the budget of words at one distance.
 
     ``operation`` is ``light``, ``style`` or ``transform``; a variant changes at least `fewest`
     and at most `most` words, those of the writer's own sentences included.
@@ -124,7 +124,7 @@ class Style:
 
 @dataclass(frozen=True, kw_only=True)
 class Feeling:
-    """What one emotion, or one control condition, says in one language.
+    """The phrases of one emotion or control condition in one language.
 
     ``cues`` are utterances of a few words, ``sentences`` whole ones, ``closings`` last words.
     ``scenes`` are sentences that set a place or a time; a variant has one at most.

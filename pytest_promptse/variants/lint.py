@@ -1,4 +1,4 @@
-"""What no snippet of the template library may say: typed tags, each with its words."""
+"""Tags of words that no phrase of the library may contain, such as obligation or number."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Tag:
 
 @dataclass(frozen=True)
 class Lint:
-    """Checks snippets of one language against the tags of its ``language.yaml``."""
+    """Checks the phrases of one language against the tags of its ``language.yaml``."""
 
     tags: tuple[Tag, ...]
 

@@ -1,4 +1,4 @@
-"""What every rewriter implements: a request in, candidates out, each judged before the next."""
+"""The interface of rewriters: from a request they make candidates, which are judged one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people look at: a variant with its differences in colour, a template in words."""
+"""Views for users: a variant with its differences in colour, and an entry of the library."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _OPEN_FENCE = re.compile(r"\s*^(?:`{3,}|~{3,})[\w ]*\s*\Z", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What of a template is shown to a rewriter.
+    """The part of a template that a rewriter receives.
 
     ``before`` and ``after`` are what of its body stands around ``text``; ``hidden`` is what the
     placeholders in ``text`` stand for, in their order.
@@ -54,16 +54,16 @@ class View:
 
     @classmethod
     def of(cls, template: Template) -> View | None:
-        """Return the view of `template`, None where there is no sentence in it to reword."""
+        """Return the view of `template`, or None if the template has no sentence."""
         body = template.body
-        spoken = [
+        prose = [
             (start, end)
             for start, end in _regions(body)
             if words(read_document(_hide(body[start:end])[0]).prose)
         ]
-        if not spoken:
+        if not prose:
             return None
-        start, end = spoken[0][0], _end(body, *spoken[-1])
+        start, end = prose[0][0], _end(body, *prose[-1])
         text, hidden = _hide(body[start:end])
         return cls(
             template=template, before=body[:start], text=text, after=body[end:], hidden=hidden
@@ -75,7 +75,7 @@ class View:
         return Task(id=self.template.name, prompt=self.text, entry_point=_ENTRY_POINT)
 
     def reworded(self, text: str) -> Template:
-        """Return the template that says `text`, a rewording of the view.
+        """Return the template that contains `text`, a variant of the view.
 
         Raises
         ------

@@ -57,6 +57,10 @@ def test_a_page_is_accessible_and_stays_within_the_screen(request, open_page, ke
     page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # A table that goes on beyond the screen says so by a shadow.
+    cut = "e => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'auto'"
+    hint = "e => getComputedStyle(e).backgroundImage.includes('gradient')"
+    assert page.evaluate(f"[...document.querySelectorAll('*')].filter({cut}).every({hint})")
     keep(page, f"compare-{name}-{screen}")
 
 
@@ -77,6 +81,8 @@ def test_the_leaderboard_sorts_both_ways_from_the_keyboard(paper, open_page):
         rows = table.locator("tbody tr").all()
         return [float(row.locator("> *").nth(column).text_content()) for row in rows]
 
+    sorted_by = table.locator("thead th[aria-sort]")
+    assert sorted_by.all_text_contents() == ["AUC-E"]
     button.focus()
     page.keyboard.press("Enter")
     assert shown() == sorted(shown())

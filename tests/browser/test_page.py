@@ -65,6 +65,10 @@ def test_a_page_is_accessible_and_stays_within_the_screen(report, open_page, kee
     page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # A table that goes on beyond the screen says so by a shadow.
+    cut = "e => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'auto'"
+    hint = "e => getComputedStyle(e).backgroundImage.includes('gradient')"
+    assert page.evaluate(f"[...document.querySelectorAll('*')].filter({cut}).every({hint})")
     keep(page, f"hostile-{screen}")
 
 

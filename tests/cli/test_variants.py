@@ -5,12 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from faulty_server import FaultyServer
 
 from pytest_promptse.cli.variants import add_parser
+from pytest_promptse.config.settings import resolve
 from pytest_promptse.errors import VariantError
+from pytest_promptse.run.variant_making import VariantMaker
+from pytest_promptse.store.store import Store
+from pytest_promptse.tasks.suitefile import load_suite
+from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks.template import load_templates
+from pytest_promptse.variants.registry import rewriter_named
+from pytest_promptse.variants.templated import View
 
 PROMPT = "Write `total(cart)`. It returns the sum of all the prices in the cart.\n"
 
@@ -122,3 +132,88 @@ def test_a_model_writes_variants_through_the_store(tmp_path, prompt, capsys, mon
         assert promptse(*arguments) == 0
         assert len(server.requests) == sent
     assert promptse("variants", "audit", "frozen") == 0
+
+
+TEAM = Path(__file__).resolve().parents[2] / "example_suites" / "team_templates"
+OWN_TEMPLATE = (
+    "{# our rules #}\nPlease help a colleague with the task below today.\n\n{{ task.prompt }}\n\n"
+    "Answer with the code in one block.\n"
+)
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("perturb", ["template", "both"])
+def test_a_run_takes_the_frozen_variants_of_templates_as_it_would_make_them(
+    tmp_path, monkeypatch, capsys, own, perturb
+):
+    """With a template of one's own, and with the suite of examples."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.j2").write_text(OWN_TEMPLATE)
+    pattern = "own.j2" if own else str(TEAM / "prompts" / "*.j2")
+    suite = TEAM / "team.promptse.yaml"
+    [task, *_] = load_suite(suite).tasks
+    options = ("--task", task.id, "--per-distance", "1", "--template", pattern)
+    assert promptse("variants", "freeze", str(suite), "frozen", *options) == 0
+    templates = load_templates([pattern], tmp_path)
+    views = [view for view in map(View.of, templates) if view is not None]
+    assert views
+    expected = f"{3 * (1 + len(views))} variants of 1 tasks and {len(views)} templates around them"
+    assert expected in capsys.readouterr().out
+    assert promptse("variants", "audit", "frozen") == 0
+
+    def prompts(template, **values):
+        values |= {"variants": 1, "template": pattern, "perturb": perturb}
+        chosen = resolve([(values, lambda name: name)])
+        with closing(Store(tmp_path / "store")) as store:
+            maker = VariantMaker(
+                tmp_path,
+                chosen,
+                create_rewriter=lambda name, library: rewriter_named(name, library=library),
+                create_backend=lambda _: None,
+                store=lambda: store,
+            )
+            planned = maker.prompts_of(task, chosen, maker.variants_of(task, chosen), template)
+            return [each.make() for each in planned]
+
+    for view in views:
+        frozen = prompts(view.template, variants_dir="frozen")
+        assert frozen == prompts(view.template)
+        assert len({(each.prompt.user, each.prompt.system) for each in frozen}) == len(frozen)
+
+
+def test_frozen_variants_of_a_template_that_changed_since_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "own.j2"
+    own.write_text(OWN_TEMPLATE)
+    (tmp_path / "add.md").write_text("Write `add(a, b)`, which returns the sum of both numbers.\n")
+    [template] = load_templates(["own.j2"], tmp_path)
+    task = Task(id="add", prompt=(tmp_path / "add.md").read_text())
+    values = {"variants": 1, "template": "own.j2", "perturb": "template", "variants_dir": "frozen"}
+    chosen = resolve([(values, lambda name: name)])
+    maker = VariantMaker(
+        tmp_path,
+        chosen,
+        create_rewriter=lambda name, library: rewriter_named(name, library=library),
+        create_backend=lambda _: None,
+        store=lambda: None,
+    )
+
+    def planned(template):
+        return maker.prompts_of(task, chosen, maker.variants_of(task, chosen), template)
+
+    making = ("variants", "freeze", "add.md", "frozen", "--per-distance", "1")
+    assert promptse(*making) == 0
+    with pytest.raises(VariantError, match=r"'own': no variants in .*--template"):
+        planned(template)
+    assert promptse(*making, "--template", "own.j2") == 0
+    assert len(planned(template)) == 4
+    own.write_text(OWN_TEMPLATE.replace("colleague", "friend"))
+    [changed] = load_templates(["own.j2"], tmp_path)
+    with pytest.raises(VariantError, match="the original of task 'own' has changed since"):
+        planned(changed)
+    [path] = (tmp_path / "frozen").rglob("own/d0.2.jsonl")
+    line = json.loads(path.read_text())
+    line["text"] = line["text"].replace("colleague", "{{ task.id }} colleague")
+    path.write_text(json.dumps(line) + "\n")
+    with pytest.raises(VariantError, match="changes the code of the template"):
+        planned(template)[2].make()

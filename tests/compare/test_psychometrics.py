@@ -5,7 +5,8 @@ import json
 
 import msgspec
 import pytest
-from psychometric_records import bench, inventory, record
+from psychometric_records import bench, check, inventory, record
+from record_builders import suite_record
 
 from pytest_promptse.cli.main import main
 from pytest_promptse.compare.entry import NamedRecord
@@ -54,6 +55,29 @@ def test_alignment_with_humans_is_a_difference_and_a_correlation(paths):
     assert first[4] == pytest.approx((2 + 3 + 2) / 3)
     assert second[4] == 0
     assert second[5] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("n_models", [2, 3])
+def test_affect_shift_is_correlated_with_elasticity_over_models_as_exploratory(n_models):
+    found = [("a", 8.0, 0.9), ("b", 4.0, 0.8), ("c", 2.0, 0.7)][:n_models]
+    runs = [
+        NamedRecord(
+            path=f"{model}.json",
+            record=msgspec.structs.replace(
+                record(manipulation=[check(model, shift, recognised=("calm",))]),
+                suites=[suite_record(model=model, auc_e=auc_e)],
+            ),
+        )
+        for model, shift, auc_e in found
+    ]
+    (section,) = psychometric_sections(runs)
+    assert "Exploratory" in section.lead
+    if n_models == 3:
+        assert "correlation with AUC-E over 3 models is +1.00" in section.lead
+    else:
+        assert "needs 3 models" in section.lead
+    # The control counts neither as an emotion nor as a label.
+    assert section.tables[0].rows[0] == ("a", "1 of 2", 4.0, 0.9)
 
 
 def test_one_model_on_two_days_has_two_labels(paths):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib.util
+import io
 import json
 import os
 import runpy
@@ -259,16 +260,22 @@ class _Importer:
     def pytest_collection(self) -> bool:
         for name in PRELOADED:
             importlib.import_module(name)
+        # The shipped library is read once for all children; it is the same for all.
+        importlib.import_module("pytest_promptse.variants.library").Library.load()
         if importlib.util.find_spec("coverage"):
             importlib.import_module("coverage")
         return True
 
 
 def _preload() -> None:
-    with tempfile.TemporaryDirectory() as folder, Path(os.devnull).open("w") as nothing:
+    with tempfile.TemporaryDirectory() as folder:
         Path(folder, "pytest.ini").write_text("[pytest]\n")
-        with contextlib.redirect_stdout(nothing):
-            pytest.main(["--rootdir", folder, folder], plugins=[_Importer()])
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = pytest.main(["--rootdir", folder, folder], plugins=[_Importer()])
+    if status != pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise RuntimeError(f"imports failed with status {status}:\n{output.getvalue()}")
+    if (threads := len(list(Path("/proc/self/task").iterdir()))) > 1:
+        raise RuntimeError(f"{threads} threads run, so that no child can be forked safely")
 
 
 def _report_the_end(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pytest_promptse.record.psychometrics import (
+    AffectShiftRecord,
     BoundsRecord,
     ChangeRecord,
     CsiRecord,
     EmotionBenchRecord,
     HumanRecord,
+    ManipulationRecord,
     PsychometricsRecord,
+    RecognitionRecord,
     ScaleRecord,
     ScoreRecord,
+    ShiftRecord,
     SummaryRecord,
 )
 from pytest_promptse.record.schema import SCHEMA, Record, UsageRecord
@@ -90,6 +94,48 @@ def bench(model, *deltas):
                 default={"Negative Affect": summary},
                 changes={"Negative Affect": changes},
             )
+        ],
+        problems={},
+        worst=[],
+    )
+
+
+def check(model, shift, *, recognised=()):
+    """A manipulation check in which one emotion shifts negative affect by `shift`."""
+    nothing = ShiftRecord(n=4, delta=0.0, ci95=(-1.0, 1.0))
+    moved = ShiftRecord(n=4, delta=shift, ci95=(shift - 1, shift + 1))
+    return ManipulationRecord(
+        id="mood.manipulation.yaml",
+        model=model,
+        n_prompts=4,
+        n_planned=24,
+        n_responses=24,
+        n_scored=24,
+        baseline={},
+        shifts=[
+            AffectShiftRecord(
+                emotion=emotion,
+                distance=0.2,
+                perspective="own",
+                positive=nothing,
+                negative=moved if emotion == "calm" else nothing,
+            )
+            for emotion in ("calm", "neutral")
+        ],
+        recognition=[
+            RecognitionRecord(
+                label=label,
+                n=12,
+                hits=3,
+                chance=1 / 3,
+                share=0.25,
+                ci95=(0.1, 0.5),
+                p_value=0.5,
+                p_adjusted=0.5,
+                mistaken_for=None,
+                recognised=label in recognised,
+            )
+            for label in ("calm", "tired", "neutral")
         ],
         problems={},
         worst=[],

@@ -1,10 +1,11 @@
-"""Records for studies, made of pass rates."""
+"""Records for tests: single parts with defaults, runs made of pass rates, and a sample record."""
 
 from __future__ import annotations
 
 import json
 import random
 
+import pytest
 from msgspec.structs import replace
 
 from pytest_promptse.compare.entry import NamedRecord
@@ -13,9 +14,15 @@ from pytest_promptse.record.schema import (
     SCHEMA,
     CalibrationRecord,
     EmotionRecord,
+    GateRecord,
+    InvocationRecord,
+    LightRecord,
+    LossRecord,
     ModelRecord,
     PromptRecord,
     Record,
+    RobustnessRecord,
+    SubgroupRecord,
     SubgroupsRecord,
     SuiteRecord,
     TaskRecord,
@@ -32,6 +39,107 @@ EMOTIONS = {
 SUITE = "test_a.py::test_a"
 
 
+def prompt_fields(prompt, pass_rate, **changed):
+    """Return the fields that the original and a variant have in common."""
+    return {
+        "prompt": prompt,
+        "n": 8,
+        "pass_rate": pass_rate,
+        "soft_exec": pass_rate,
+        "score": pass_rate,
+        "ess": 4.0,
+        "causes": {},
+        "details": {},
+        **changed,
+    }
+
+
+def variant_record(prompt, pass_rate, *, distance, **changed):
+    """Return a measured variant of an expert, senior persona that plans."""
+    return VariantRecord(
+        **{
+            **prompt_fields(prompt, pass_rate),
+            "distance": distance,
+            "measured_distance": distance,
+            "emotion": "tired",
+            "personality": "expert.senior.plan",
+            "rewriter": "rules/1",
+            "delta": None,
+            "excess": None,
+            "p_value": 0.5,
+            **changed,
+        }
+    )
+
+
+def task_record(name, **changed):
+    return TaskRecord(
+        **{
+            "id": name,
+            "suite": SUITE,
+            "model": "m",
+            "template": None,
+            "elasticity": {},
+            "auc_e": None,
+            "auc_e_null": None,
+            "excess": None,
+            **changed,
+        }
+    )
+
+
+def suite_record(**changed):
+    return SuiteRecord(
+        **{
+            "id": SUITE,
+            "model": "m",
+            "template": None,
+            "mode": "promptse",
+            "weighting": "sum",
+            "n_tasks": 1,
+            "n_variants": 10,
+            "n_measured": 10,
+            "pass_at_1": None,
+            "elasticity": {},
+            "elasticity_null": {},
+            "elasticity_ci95": {},
+            "auc_e": None,
+            "ci95": None,
+            "auc_e_null": None,
+            "excess": None,
+            "ess_median": None,
+            "light": None,
+            "gates": [],
+            "verdict": None,
+            "warnings": [],
+            "settings": {},
+            **changed,
+        }
+    )
+
+
+def run_record(suites, tasks, **changed):
+    return Record(
+        **{
+            "schema": SCHEMA,
+            "tool": {"name": "pytest-promptse", "version": "0.1.0"},
+            "started": "2026-01-02T03:04:05+00:00",
+            "finished": "2026-01-02T03:04:05+00:00",
+            "environment": {},
+            "git": None,
+            "settings": {},
+            "models": [],
+            "suites": suites,
+            "tasks": tasks,
+            "usage": UsageRecord(
+                requests=1, prompt_tokens=1, completion_tokens=1, cost=None, cached=0
+            ),
+            "errors": [],
+            **changed,
+        }
+    )
+
+
 def make_task(name, original, variants, *, model="m", template=None, suite=SUITE, **changed):
     """Return a task; `variants` are pass rates by distance."""
     n = changed.pop("n", 8)
@@ -40,75 +148,46 @@ def make_task(name, original, variants, *, model="m", template=None, suite=SUITE
     prompt = changed.pop("prompt", f"Write {name}.")
     confidence = changed.pop("confidence", 0.9)
     assert not changed
-    worded = [
-        VariantRecord(
-            **_variant(f"Argh, write {name}.", rate, n, soft, confidence),
+
+    def measured(rate):
+        return {"n": n, "soft_exec": soft(rate), "score": soft(rate), "confidence": confidence}
+
+    made = [
+        variant_record(
+            f"Argh, write {name}.",
+            rate,
             id=f"d{distance}-{emotions[place % 4]}-expert.senior.plan-{number}",
             distance=distance,
             measured_distance=distance + 0.01 * number,
             emotion=emotions[place % 4],
-            personality="expert.senior.plan",
-            rewriter="rules/1",
             delta=soft(rate) - soft(original),
             excess=abs(soft(rate) - soft(original)) - 0.05,
-            p_value=0.5,
+            **measured(rate),
         )
         for row, (distance, rates) in enumerate(variants.items())
         for number, rate in enumerate(rates)
         for place in [row + number]
     ]
-    return TaskRecord(
-        id=name,
+    return task_record(
+        name,
         suite=suite,
         model=model,
         template=template,
-        elasticity={},
-        auc_e=None,
-        auc_e_null=None,
-        excess=None,
-        original=PromptRecord(**_variant(prompt, original, n, soft, confidence)),
-        variants=worded,
+        original=PromptRecord(**prompt_fields(prompt, original, **measured(original))),
+        variants=made,
     )
 
 
-def _variant(prompt, rate, n, soft, confidence):
-    return {
-        "prompt": prompt,
-        "n": n,
-        "pass_rate": rate,
-        "soft_exec": soft(rate),
-        "score": soft(rate),
-        "ess": 4.0,
-        "confidence": confidence,
-        "causes": {},
-        "details": {},
-    }
-
-
 def make_suite(tasks, *, mode="promptse", weighting="sum", **settings):
+    """Return the suite of some tasks; other arguments are settings of it."""
     first = tasks[0]
-    return SuiteRecord(
+    return suite_record(
         id=first.suite,
         model=first.model,
         template=first.template,
         mode=mode,
         weighting=weighting,
         n_tasks=len(tasks),
-        n_variants=10,
-        n_measured=10,
-        pass_at_1=None,
-        elasticity={},
-        elasticity_null={},
-        elasticity_ci95={},
-        auc_e=None,
-        ci95=None,
-        auc_e_null=None,
-        excess=None,
-        ess_median=None,
-        light=None,
-        gates=[],
-        verdict=None,
-        warnings=[],
         settings={"temperature": 0.2, "samples": 8, "seed": 0, "aa": False, **settings},
     )
 
@@ -116,19 +195,13 @@ def make_suite(tasks, *, mode="promptse", weighting="sum", **settings):
 def make_record(*suites, finished="2026-01-02T03:04:05+00:00", version="0.1.0"):
     """Return a record; each of `suites` is (suite, tasks)."""
     models = dict.fromkeys(suite.model for suite, _ in suites)
-    return Record(
-        schema=SCHEMA,
+    return run_record(
+        [suite for suite, _ in suites],
+        [task for _, tasks in suites for task in tasks],
         tool={"name": "pytest-promptse", "version": version},
         started=finished,
         finished=finished,
-        environment={},
-        git=None,
-        settings={},
         models=[ModelRecord(spec=m, identity={"files": "abc"}, capabilities=None) for m in models],
-        suites=[suite for suite, _ in suites],
-        tasks=[task for _, tasks in suites for task in tasks],
-        usage=UsageRecord(requests=1, prompt_tokens=1, completion_tokens=1, cost=None, cached=0),
-        errors=[],
         emotions=EMOTIONS,
     )
 
@@ -234,4 +307,119 @@ def calibration(ece, rng):
         overconfident=rng.uniform(0, 0.3),
         underconfident=rng.uniform(0, 0.4),
         bins=[],
+    )
+
+
+CURVE = {"0.1": 0.9, "0.2": 0.8, "0.3": 0.7}
+
+
+def sample_suite(name, **changed):
+    """Return a suite of the model tiny that fails."""
+    known = {"ece": 0.21, "threshold": 0.9, "overconfident": 0.03, "underconfident": 0.12}
+    given = {
+        "id": f"sub/test_slug.py::{name}",
+        "model": "tiny",
+        "n_variants": 6,
+        "n_measured": 6,
+        "pass_at_1": 1.0,
+        "elasticity": CURVE,
+        "elasticity_null": CURVE,
+        "elasticity_ci95": dict.fromkeys(CURVE),
+        "auc_e": 0.8,
+        "ci95": (0.75, 0.85),
+        "auc_e_null": 0.98,
+        "excess": 0.18,
+        "p_value": 0.01,
+        "p_adjusted": 0.02,
+        "ess_median": 4.0,
+        "light": LightRecord(elasticity=CURVE, auc_e=0.82, ci95=None, auc_e_null=0.9, excess=0.1),
+        "losses": {
+            "0.3": {
+                "no_code": LossRecord(loss=0.2, drop=0.25),
+                "wrong_answer": LossRecord(loss=0.1, drop=0.05),
+            }
+        },
+        "robustness": RobustnessRecord(s=5, n_tasks=1, nominal=1.0, rp=0.61, rd=0.39, rr=0.4),
+        "calibration": {"all": CalibrationRecord(n=48, bins=[], **known)},
+        "gates": [GateRecord(name="auc-e", threshold=0.9, value=0.8, verdict="fail", message="m")],
+        "verdict": "fail",
+    }
+    return suite_record(**(given | changed))
+
+
+def sample_variant(name, delta, **causes):
+    own = f"d0.3-tired-{name}"
+    return variant_record(
+        f"Oh well, please add {name}.",
+        1.0 + delta,
+        id=own,
+        distance=0.3,
+        node=f"sub/test_slug.py::test_slugify[{own}]",
+        measured_distance=0.28,
+        causes=causes,
+        details={cause: f"line 3: {cause} seen\nmore" for cause in causes},
+        delta=delta,
+        excess=-delta,
+        p_value=0.01,
+        p_adjusted=0.02,
+    )
+
+
+def sample_subgroup(trait, value, change, distance=None):
+    p = 0.01 if change < -0.1 else 0.5
+    return SubgroupRecord(
+        trait=trait,
+        value=value,
+        distance=distance,
+        n_variants=4,
+        change=change,
+        p_value=p,
+        p_adjusted=p,
+    )
+
+
+@pytest.fixture
+def record():
+    """Two suites of one model, of which one fails."""
+    suite = sample_suite("test_slugify")
+    task = task_record(
+        "test_slugify",
+        suite=suite.id,
+        model="tiny",
+        elasticity=CURVE,
+        auc_e=0.8,
+        auc_e_null=0.98,
+        excess=0.18,
+        original=PromptRecord(**prompt_fields("Please add x.", 1.0)),
+        variants=[
+            sample_variant("a", -0.1, wrong_answer=1),
+            sample_variant("b", -0.9, timeout=7),
+            sample_variant("c", 0.0),
+            sample_variant("d", -0.5, no_code=4),
+            sample_variant("e", -0.3, syntax=2),
+        ],
+    )
+    subgroups = SubgroupsRecord(
+        model="tiny",
+        template=None,
+        subgroups=[
+            sample_subgroup("emotion", "calm", 0.0, 0.3),
+            sample_subgroup("emotion", "calm", 0.0),
+            sample_subgroup("emotion", "tired", -0.36, 0.3),
+            sample_subgroup("emotion", "tired", -0.36),
+            sample_subgroup("technical", "expert", -0.2),
+            sample_subgroup("experience", "senior", -0.02),
+            sample_subgroup("collaboration", "collaboration", -0.07),
+        ],
+        calibration=suite.calibration,
+    )
+    return run_record(
+        [suite, sample_suite("test_fine", verdict="pass", p_adjusted=0.6, elasticity=CURVE)],
+        [task],
+        tool={},
+        started="2026-01-01T00:00:00+00:00",
+        finished="2026-01-01T00:00:01+00:00",
+        invocation=InvocationRecord(directory="sub", options=["--promptse-model", "tiny"]),
+        subgroups=[subgroups],
+        usage=UsageRecord(requests=5, prompt_tokens=10, completion_tokens=20, cost=None, cached=3),
     )

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -212,14 +211,12 @@ def test_a_pause_may_be_asked_for_by_date(server):
 
 
 def test_a_server_that_hangs_is_given_up_after_the_time_out(server):
-    began = time.monotonic()
     with pytest.raises(TransientError, match=r"no answer within 0\.3 s"):
         converse(
             backend_for(server, timeout=0.3),
             ask(),
             before=lambda: server.behaviour.faults.append("hang"),
         )
-    assert time.monotonic() - began < 4
 
 
 def test_a_server_that_is_not_there_is_transient_and_named():

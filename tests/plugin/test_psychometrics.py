@@ -93,6 +93,7 @@ def test_refusals_fail_coverage_and_nothing_crashes(project, run):
     result = run("--promptse-model", "survey:refusing", "--promptse-report", "json:r.json")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*only 0 words as positive*"])
+    result.stdout.no_fnmatch_line("*another exception occurred*")
     result.stdout.fnmatch_lines(["*coverage 0.00 < 0.90"])
     result.stdout.fnmatch_lines(["*refusals 1.00 > 0.10"])
     record = Record.load(project.path / "r.json")

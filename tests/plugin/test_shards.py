@@ -77,7 +77,7 @@ def test_merged_shards_give_the_record_of_a_single_run(
 ) -> None:
     minimum = (
         *("--promptse-min-auc-e", floor, "--promptse-min-task-auc-e", "0.5"),
-        *("--promptse-gate", "point"),
+        *("--promptse-gate", "point", "--promptse-control", "neutral"),
     )
     names = shards(3, *minimum)
     single = run(
@@ -90,6 +90,7 @@ def test_merged_shards_give_the_record_of_a_single_run(
     merged = record(pytester.path / "merged.json")
     assert merged == record(pytester.path / "single.json")
     assert merged["suites"][0]["verdict"] == "pass"
+    assert merged["suites"][0]["control"]["n_measured"] == 2 * len(TASKS)
 
 
 def test_a_gate_fails_after_the_merge_and_not_in_a_shard(

@@ -133,6 +133,32 @@ class TestDouble(unittest.TestCase):
     error_of(run(*MODEL), "unittest.TestCase cannot take 'candidate'")
 
 
+def test_all_bad_marks_of_a_module_are_reported_at_once(run, pytester):
+    pytester.makepyfile(
+        test_bad=f"""
+import pytest
+
+@pytest.mark.promptse({PROMPT}, min_auce=0.5)
+{PLAIN}
+
+class TestMore:
+    @pytest.mark.promptse({PROMPT}, samples=0)
+    def test_none(self, candidate):
+        pass
+
+@pytest.mark.promptse({PROMPT}, min_auc_e=2)
+def test_other(candidate):
+    pass
+"""
+    )
+    result = run(*MODEL)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    out = result.stdout.str()
+    for name in ("test_double", "test_other", "TestMore::test_none"):
+        assert f"test_bad.py::{name}, promptse mark" in out
+    assert "Traceback" not in out
+
+
 def test_each_suite_file_that_cannot_be_used_has_an_error_of_its_own(run, pytester):
     (pytester.path / "key.promptse.yaml").write_text(
         "promptse: 1\ntasks:\n  - id: a\n    promt: Write `f(x)`.\n"

@@ -1,3 +1,3 @@
-from sample_record import record
+from record_builders import record
 
 __all__ = ["record"]

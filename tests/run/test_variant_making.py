@@ -180,6 +180,92 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
         assert made.variant.id == each.variant.id
 
 
+@pytest.mark.parametrize(("perturb", "texts"), [("task", 1), ("template", 1), ("both", 2)])
+def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, texts):
+    (tmp_path / "team.j2").write_text(
+        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
+    )
+    [template] = load_templates(["team.j2"], tmp_path)
+    chosen = settings(
+        variants=1,
+        rewriter="llm:paid:model",
+        template="team.j2",
+        perturb=perturb,
+        control="neutral",
+    )
+    maker = VariantMaker(
+        tmp_path,
+        chosen,
+        create_rewriter=lambda name, library: create_rewriter(
+            name, backend=lambda _: Model(), library=library
+        ),
+        create_backend=lambda _: Model(),
+        store=lambda: None,
+    )
+    planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
+    variants = [each.make() for each in planned if not each.control][1:]
+    controls = [each.make() for each in planned if each.control]
+    assert [each.outline.id for each in planned if each.control] == [
+        each.variant.id for each in controls
+    ]
+    assert [each.variant.id for each in controls] == [
+        f"d{distance:g}-neutral-0" for distance in chosen.distances
+    ]
+    for variant, control in zip(variants, controls, strict=True):
+        # It waits for the same texts as the variant beside it, so they are requested once.
+        assert control.pending.rewrites == variant.pending.rewrites
+        assert len(control.pending.rewrites) == texts
+        written = [
+            replace(rewrite.variant, text=f"What a long day it was! {rewrite.request.task.prompt}")
+            for rewrite in control.pending.rewrites
+        ]
+        made = control.pending.finish(written)
+        assert made.pending is None
+        assert "What a long day" not in made.prompt.user
+        beside = variant.pending.finish(written)
+        words = [len(one.prompt.user.split()) for one in (made, beside)]
+        assert words[0] == pytest.approx(words[1], abs=texts)
+
+
+@pytest.mark.parametrize("perturb", ["task", "template", "both"])
+def test_controls_by_rules_have_the_length_of_the_variants_beside_them(tmp_path, perturb):
+    (tmp_path / "team.j2").write_text(
+        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
+    )
+    [template] = load_templates(["team.j2"], tmp_path)
+    chosen = settings(variants=2, template="team.j2", perturb=perturb, control="neutral")
+
+    def made(store):
+        maker = VariantMaker(
+            tmp_path,
+            chosen,
+            create_rewriter=lambda name, library: create_rewriter(
+                name, backend=None, library=library
+            ),
+            create_backend=lambda _: Model(),
+            store=lambda: store,
+        )
+        planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
+        assert [each.outline.id for each in planned] == [each.make().variant.id for each in planned]
+        return [(each.control, each.make()) for each in planned]
+
+    with closing(Store(tmp_path / ".promptse")) as store:
+        prompts = made(store)
+        assert made(store) == prompts
+    variants = [made for control, made in prompts if not control][1:]
+    controls = [made for control, made in prompts if control]
+    assert len(variants) == len(controls) == 6
+    for variant, control in zip(variants, controls, strict=True):
+        words = [len(one.prompt.user.split()) for one in (variant, control)]
+        assert words[0] == pytest.approx(words[1], abs=3)
+
+
+@pytest.mark.parametrize("rewriter", ["typos", "neutral", "original"])
+def test_a_control_needs_variants_with_emotion_and_persona(tmp_path, rewriter):
+    with pytest.raises(VariantError, match=f"variants by '{rewriter}' have no emotion"):
+        reworded(tmp_path, rewriter=rewriter, control="neutral")
+
+
 class Broken:
     name, version, has_persona, waives = "broken", "1", False, frozenset()
 
@@ -189,7 +275,13 @@ class Broken:
 
 def test_an_error_of_another_packages_rewriter_is_named_and_keeps_its_traceback(tmp_path):
     chosen = settings(variants=2)
-    maker = VariantMaker(tmp_path, chosen, lambda _name, _library: Broken(), lambda: None)
+    maker = VariantMaker(
+        tmp_path,
+        chosen,
+        create_rewriter=lambda _name, _library: Broken(),
+        create_backend=lambda _: Model(),
+        store=lambda: None,
+    )
     planned = maker.variants_of(TASK, chosen)
     with pytest.raises(
         VariantError, match=r"the rewriter broken/1 raised KeyError\(0\.1\)"

@@ -202,9 +202,9 @@ def test_an_endless_loop_ends_at_the_limit(load):
     start = time.monotonic()
     with pytest.raises(ProgramStopped, match="timeout"):
         candidate()
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 30
     assert candidate.failure.cause == "timeout"
-    assert 0.3 <= candidate.seconds < 3
+    assert 0.3 <= candidate.seconds < 30
 
 
 def test_time_is_summed_over_the_turn_and_the_checks_own_does_not_count(load, monkeypatch):

@@ -23,6 +23,14 @@ def test_meeting_the_threshold_passes_even_where_floats_round():
     assert judge_gate("auc-e", 0.85, 0.85).message == "AUC-E 0.85 = 0.85"
 
 
+def test_a_figure_below_one_is_not_shown_as_one_nor_zero_with_a_minus():
+    assert judge_gate("auc-e", 0.999, 0.85).message == "AUC-E 0.999 > 0.85"
+    assert judge_gate("auc-e", 1.0, 0.85).message == "AUC-E 1.00 > 0.85"
+    assert judge_gate("excess", -1e-16, 0.05, direction="at most").message == (
+        "excess sensitivity 0.00 < 0.05"
+    )
+
+
 def test_a_difference_smaller_than_two_decimals_is_still_shown():
     assert judge_gate("auc-e", 0.8496, 0.85).message == "AUC-E 0.8496 < 0.8500"
 

@@ -204,12 +204,21 @@ def test_the_null_of_softexec_does_not_move_with_a_prompts_log_probability_level
     moved = np.where(np.arange(z.size) < m_p, z, z + level)
 
     def gaps(of):
-        row = np.concatenate((centred(of[:m_p]), centred(of[m_p:])))
+        row = np.concatenate(centred([of[:m_p], of[m_p:]], [passed[:m_p], passed[m_p:]]))
         return pair_gaps(row[None], passed[None], m_p, 200, np.random.default_rng(0))
 
     assert gaps(moved) == pytest.approx(gaps(z), abs=1e-6)
 
 
 def test_impossible_samples_stay_impossible_when_centred():
-    assert centred(np.array([-np.inf, -1.0, -3.0])) == pytest.approx([-np.inf, 1.0, -1.0])
-    assert centred(np.array([-np.inf])) == pytest.approx([-np.inf])
+    [own] = centred([np.array([-np.inf, -1.0, -3.0])], [np.array([False, True, True])])
+    assert own == pytest.approx([-np.inf, 1.0, -1.0])
+    [own] = centred([np.array([-np.inf])], [np.array([True])])
+    assert own == pytest.approx([-np.inf])
+
+
+def test_what_passing_is_worth_is_no_part_of_a_prompts_level():
+    """Two prompts of one level, in which passing is worth 2 nats, are not moved apart."""
+    many, few = np.array([True, True, True, False]), np.array([True, False, False, False])
+    levels = [-5.0 + 2.0 * many, -9.0 + 2.0 * few]
+    assert centred(levels, [many, few]) == [pytest.approx(2.0 * many), pytest.approx(2.0 * few)]

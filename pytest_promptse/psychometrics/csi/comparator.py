@@ -35,7 +35,7 @@ class Reliability:
     n_items, n_runs
         What was asked.
     consistency
-        Share of items with one and the same rating in all runs.
+        Share of items with one and the same rating in all runs; None where there are none.
     reluctancy
         Ratings of 3, "neither", as a share of all ratings given; None where there are none.
     coverage
@@ -44,7 +44,7 @@ class Reliability:
 
     n_items: int
     n_runs: int
-    consistency: float
+    consistency: float | None
     reluctancy: float | None
     coverage: float
 
@@ -91,7 +91,7 @@ def reliability(scale: Scale, runs: Sequence[Ratings]) -> Reliability:
     return Reliability(
         n_items=len(scale.items),
         n_runs=len(runs),
-        consistency=same / len(scale.items),
+        consistency=same / len(scale.items) if given else None,
         reluctancy=given.count(_NEITHER) / len(given) if given else None,
         coverage=len(given) / asked if asked else 0.0,
     )

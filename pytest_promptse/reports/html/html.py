@@ -27,6 +27,7 @@ from pytest_promptse.reports.estimates import estimates, scopes
 from pytest_promptse.reports.formatting import cost_unit, per_solved
 from pytest_promptse.reports.html import standalone_page
 from pytest_promptse.reports.html.embedded_data import LIMIT_BYTES, embed
+from pytest_promptse.reports.length_control import control_rows, control_sentence
 from pytest_promptse.scoring.metrics import metric_label
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         worst=worst_change,
         estimates=estimates,
         scopes=scopes,
+        control_sentence=control_sentence,
+        control_rows=control_rows,
         payload=embed(record, limit=limit),
     )
 

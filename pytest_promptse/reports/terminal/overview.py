@@ -141,6 +141,14 @@ def _asked(suite: SuiteRecord) -> str:
 
 def _names(suites: Sequence[SuiteRecord]) -> tuple[str, list[str]]:
     """Return the heading of the name column, and the names."""
+    ids = {suite.id: label(suite) for suite in suites}
+    if len(set(ids.values())) < len(ids):
+        # Functions of the same name in several files.
+        return "", [
+            " ".join(part for part in (suite.template, suite.id) if part)
+            + _name(suite).removeprefix(label(suite))
+            for suite in suites
+        ]
     if len({suite.template for suite in suites}) == 1:
         return "", [_name(suite) for suite in suites]
     if len({suite.id for suite in suites}) == 1:

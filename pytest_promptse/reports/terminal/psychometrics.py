@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, points, shortened
+from pytest_promptse.reports.formatting import ARROWS, NOT_MEASURED, exact, points, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,10 +154,9 @@ def _csi(found: CsiRecord, *, verbose: bool) -> Iterator[Text]:
         yield Text("".join(f"{figure:38}" for figure in figures[first : first + 2]).rstrip())
     if found.comparator is not None:
         other = found.comparator
-        reluctancy = NOT_MEASURED if other.reluctancy is None else f"{other.reluctancy:.3f}"
         yield Text(
-            f"for comparison, {other.scale}: consistency {other.consistency:.3f}, reluctancy "
-            f"{reluctancy}, coverage {other.coverage:.3f}"
+            f"for comparison, {other.scale}: consistency {exact(other.consistency)}, reluctancy "
+            f"{exact(other.reluctancy)}, coverage {exact(other.coverage)}"
         )
     if found.stories is not None:
         stories = found.stories

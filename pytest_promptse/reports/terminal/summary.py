@@ -12,6 +12,7 @@ from pytest_promptse.record.verdicts import verdicts_in_words
 from pytest_promptse.reports.escaping import escaped
 from pytest_promptse.reports.estimates import scopes
 from pytest_promptse.reports.formatting import WIDE, console, label, printed
+from pytest_promptse.reports.length_control import control_lines
 from pytest_promptse.reports.terminal.harmful import SHOWN, harmful
 from pytest_promptse.reports.terminal.heatmap import heatmap
 from pytest_promptse.reports.terminal.overview import (
@@ -102,6 +103,8 @@ def _templates(
             yield from _each(record, several, out, verbose=False)
         return
     yield [title(suites), *overview(suites, width=out.width), *_notes(suites, out.width)]
+    if not verbose:
+        yield (Text(line) for line in control_lines(suites, verbose=False))
     for ranking in record.rankings:
         if ranking.model == several[0].model:
             yield ranking_lines(ranking, width=out.width)
@@ -128,6 +131,7 @@ def _each(
             yield variant_lines(asked(record, one), width=width)
             continue
         yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
+        yield (Text(line) for line in control_lines(suites, verbose=verbose))
         if verbose:
             yield besides(suites, width=width)
             yield further(suites)
@@ -184,7 +188,7 @@ def _few(names: list[str]) -> str:
 def _cost(record: Record) -> Text:
     usage = record.usage
     parts = [
-        f"{usage.requests} requests",
+        f"{usage.requests} request{'' if usage.requests == 1 else 's'}",
         f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
         f"{usage.cached} completions from the store"
         + (f" (oldest: {usage.oldest[:10]})" if usage.oldest is not msgspec.UNSET else ""),

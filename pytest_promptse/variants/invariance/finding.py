@@ -1,4 +1,4 @@
-"""What the judge reports."""
+"""Differences that the judge reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands with what: arguments, outcomes and objects that changed places."""
+"""Arguments, outcomes and objects whose order changed."""
 
 from __future__ import annotations
 

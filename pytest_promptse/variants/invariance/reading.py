@@ -170,7 +170,7 @@ class Sentence:
 
     @property
     def bare(self) -> tuple[str, ...]:
-        """What the sentence says, without case and punctuation."""
+        """The words of the sentence, without case and punctuation."""
         return tuple(
             token.text.lower() if token.kind == "word" else token.text for token in self.tokens
         )

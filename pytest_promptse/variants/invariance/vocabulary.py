@@ -1,4 +1,4 @@
-"""What the judge knows about a language: closed lists of words, read from ``templates/judge``.
+"""The vocabulary of a language: closed lists of words, read from ``templates/judge``.
 
 A language is data: a file ``<code>.yaml`` with the lists that ``en.yaml`` explains. Chinese is
 compared character by character, except for the words that its file lists.
@@ -144,7 +144,7 @@ class Stemmer:
 
 @dataclass(slots=True)
 class VocabularyEntry:
-    """What is known about a word or phrase.
+    """The properties of a word or phrase.
 
     Attributes
     ----------

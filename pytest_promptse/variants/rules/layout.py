@@ -1,4 +1,4 @@
-"""Where the writer's own text goes: around the specification, which stays as it is."""
+"""Layouts that place added text around the specification, which stays unchanged."""
 
 from __future__ import annotations
 

