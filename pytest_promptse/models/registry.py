@@ -107,10 +107,10 @@ _CT2_MODULES = ("ctranslate2", "tokenizers", "jinja2")
 BACKENDS: Mapping[str, BackendKind] = {
     "tiny": BackendKind(make=_tiny, extra="tiny", modules=_CT2_MODULES),
     "openai": BackendKind(make=_openai, name_of="MODEL", extra="openai", modules=("openai",)),
+    "vllm": BackendKind(make=_vllm, name_of="MODEL-OR-PATH", extra="vllm", modules=("vllm",)),
     "litellm": BackendKind(
         make=_litellm, name_of="PROVIDER/MODEL", extra="litellm", modules=("litellm",)
     ),
-    "vllm": BackendKind(make=_vllm, name_of="MODEL-OR-PATH", extra="vllm", modules=("vllm",)),
     "ct2": BackendKind(make=_ct2, name_of="PATH", extra="tiny", modules=_CT2_MODULES),
     "reference": BackendKind(make=_reference),
     "replay": BackendKind(make=_replay, name_of="FILE.jsonl"),
