@@ -137,7 +137,8 @@ def bench(
         script = Path(name) / "bench.py"
         script.write_text(_BENCH)
         command = [sys.executable, str(script), "--model", chosen.model, "--dataset-name", "random"]
-        command += ["--input-len", str(prompt_tokens), "--output-len", str(completion_tokens)]
+        command += ["--random-input-len", str(prompt_tokens)]
+        command += ["--random-output-len", str(completion_tokens)]
         command += ["--num-prompts", str(requests), "--n", str(chosen.samples)]
         command += ["--output-json", str(report), "--enable-prefix-caching"]
         for option, value in arguments.items():

@@ -288,12 +288,12 @@ class Cluster:
     minutes_to_restart: float = 10.0
     cores: int = 64
     judged: float = 300.0
-    store_bytes: float = 500.0
-    shard_base: float = 150.0
-    shard_bytes: float = 1500.0
-    merge_base: float = 110.0
-    merge_bytes: float = 400.0
-    merge_rate: float = 3000.0
+    store_bytes: float = 1600.0
+    shard_base: float = 140.0
+    shard_bytes: float = 1850.0
+    merge_base: float = 130.0
+    merge_bytes: float = 320.0
+    merge_rate: float = 5900.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(self.server.latency)
         prompt = body["messages"][-1]["content"]
         if self.server.refusal is not None and prompt.startswith(self.server.refusal[1]):
-            self._send(self.server.refusal[0], {"error": {"message": "refused by the test"}})
+            self._send(self.server.refusal[0], {"error": {"message": f"refused: {prompt}"}})
             return
         self.server.prompts.append(prompt)
         self._send(200, result_of({"custom_id": "", "body": body})["response"]["body"])

@@ -83,7 +83,7 @@ def test_refused_requests_are_reported_and_sent_again_by_the_next_run(
     driver = promptse(*arguments)
     _, err = driver.communicate(timeout=500)
     assert driver.returncode == 2
-    assert "HTTP 400, refused by the test" in err
+    assert "HTTP 400, refused: prompt 1" in err
     assert len(err.splitlines()) == 1
     # A run that was killed while it wrote leaves a line that is cut off.
     with (folder / RESULTS).open("ab") as file:
