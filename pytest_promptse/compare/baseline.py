@@ -1,7 +1,7 @@
-"""Baselines: records of earlier runs, kept under a name in the project and meant to be committed.
+"""Baselines: records of earlier runs that are stored under a name and committed.
 
-They lie at the project's root whatever the store is set to: a store is a cache, which may well be
-elsewhere on a build server, and a baseline is part of the project's history.
+They are stored at the project's root, independent of the store. The store is a cache and may be
+elsewhere on a build server. A baseline is part of the project's history.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Baselines:
     Parameters
     ----------
     root
-        Folder of the project, in which names are kept under ``.promptse/baselines``.
+        Folder of the project. Baselines are in ``.promptse/baselines`` below it.
     here
-        Folder that paths start from.
+        Folder that paths are relative to.
     """
 
     def __init__(self, root: Path, *, here: Path) -> None:
@@ -43,9 +43,9 @@ class Baselines:
         Raises
         ------
         NoBaselineError
-            If there is none yet, naming the command that makes one.
+            If there is no baseline of this name. The message names the command that makes one.
         RecordError
-            If the file cannot be read, is no record or one of another schema version.
+            If the file cannot be read, is not a record, or has another schema version.
         """
         path = self._path(name_or_path)
         try:
@@ -58,13 +58,13 @@ class Baselines:
             return decode(text, where=str(path))
         except RecordError as error:
             raise RecordError(
-                f"{error}; make it anew with: {baseline_command(name_or_path)}"
+                f"{error}; make it again with: {baseline_command(name_or_path)}"
             ) from None
 
     def save(self, name: str, record: Record) -> Path:
-        """Keep `record` under `name`, in place of an older one, and return its file.
+        """Save `record` under `name`, replacing an older baseline, and return its file.
 
-        The file is either the old or the new one, never half of it.
+        The file is replaced atomically.
 
         Raises
         ------

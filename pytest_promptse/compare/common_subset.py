@@ -1,6 +1,6 @@
-"""The subset on which entries are compared: what all of them have, scored in one way.
+"""The common subset of entries: tasks, distances and variants of all, scored in one mode.
 
-Whatever is not the same for all is either left out or said in a line; nothing is mixed in silence.
+Everything else is left out, and a note says what was left out.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class CommonSubset:
 
     @property
     def title(self) -> str:
-        """How many are side by side."""
+        """The title: how many models or entries are compared."""
         entries, models = len(self.entries), len({entry.model for entry in self.entries})
         if models == entries:
             return f"{entries} models side by side"
         return f"{entries} entries of {_counted(models, 'model')} side by side"
 
     def variants(self, entry: ComparedEntry, key: TaskKey) -> list[VariantRecord]:
-        """Return the variants of a task that take part."""
+        """Return the variants of a task that belong to the subset."""
         ids = self.shared_ids[key]
         return [
             variant
@@ -57,7 +57,7 @@ class CommonSubset:
         ]
 
     def recorded(self, entry: ComparedEntry, key: TaskKey, *, mode: Mode) -> RecordedTask:
-        """Return a task as `mode` scores it."""
+        """Return a task with the scores of `mode`."""
         light = mode == "light"
         variants = {v.id: recorded(v, light=light) for v in self.variants(entry, key)}
         return RecordedTask(
@@ -68,12 +68,12 @@ class CommonSubset:
 
 
 def common_subset_of(entries: Sequence[ComparedEntry]) -> CommonSubset:
-    """Find what all of `entries`, at least two, have in common.
+    """Find the common subset of `entries`, at least two.
 
     Raises
     ------
     RecordError
-        If that is no task, or no distance.
+        If they have no task or no distance in common.
     """
     tasks = [key for key in entries[0].tasks if all(key in other.tasks for other in entries[1:])]
     if not tasks:
@@ -99,7 +99,7 @@ def common_subset_of(entries: Sequence[ComparedEntry]) -> CommonSubset:
 
 
 def _shared(tasks: Sequence[TaskRecord], distances: Sequence[float]) -> frozenset[str] | None:
-    """Return the ids that all have, or None where at some distance that would leave nothing."""
+    """Return the ids that all have, or None if a distance would then have no variant."""
     ids = frozenset.intersection(*(frozenset(v.id for v in task.variants) for task in tasks))
     left = {v.distance for v in tasks[0].variants if v.id in ids}
     measured = set.intersection(*({v.distance for v in task.variants} for task in tasks))
@@ -136,8 +136,8 @@ def _notes(
     anew = sum(ids is None for ids in shared_ids.values())
     if anew:
         yield (
-            f"{_counted(anew, 'task')} worded anew between the records: each entry is scored over "
-            "its own variants"
+            f"{_counted(anew, 'task')} with new variants between the records: each entry is scored "
+            "over its own variants"
         )
     dropped = sum(
         variant.id not in ids
@@ -174,7 +174,7 @@ def _is_edited(entries: Sequence[ComparedEntry], key: TaskKey) -> bool:
 def _differences(
     entries: Sequence[ComparedEntry], tasks: Sequence[TaskKey]
 ) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Yield what figures depend on and is not the same for all: its name and who has what."""
+    """Yield the name of each condition that differs between entries, with the values of each."""
     used = {key[0] for key in tasks}
 
     def setting(name: str) -> Callable[[ComparedEntry], Any]:
@@ -183,7 +183,7 @@ def _differences(
                 {
                     str(suite.settings[name])
                     for id_, suite in entry.suites.items()
-                    # An earlier release may not have known it.
+                    # An earlier release may not have recorded it.
                     if id_ in used and name in suite.settings
                 }
             )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def write(study: Study, folder: Path) -> list[Path]:
-    """Write every table of a study into `folder`, making it if it is missing.
+    """Write every table of a study into `folder` and create the folder if it is missing.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def write(study: Study, folder: Path) -> list[Path]:
 
 
 def write_sections(sections: Sequence[Section], folder: Path) -> list[Path]:
-    """Write every table of `sections` into `folder`, making it if it is missing.
+    """Write every table of `sections` into `folder` and create it if it is missing.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def write_sections(sections: Sequence[Section], folder: Path) -> list[Path]:
 
 
 def lines(table: Table) -> Iterator[list[str]]:
-    """Yield a table's header and rows, figures in full, nothing where there is no figure."""
+    """Yield the header and the rows of a table, with unrounded figures and empty cells for None."""
     yield [name for column in table.columns for name in _names(column)]
     for row in table.rows:
         yield [

@@ -1,4 +1,4 @@
-"""RQ4: what valence and arousal do to correctness, stability and calibration."""
+"""RQ4: the effects of valence and arousal on correctness, stability and calibration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring.regression import Increment
 
 QUADRANTS = ("positive-active", "positive-calm", "negative-active", "negative-calm")
-# What reads like code rather than like prose.
+# Words that look like code.
 _TERM = re.compile(r"[`_(){}\[\]<>=\d]")
 
 
@@ -39,8 +39,8 @@ class EmotionGroup:
     """The variants of one entry in one quadrant or emotion.
 
     ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident``
-    and ``underconfident`` are over all samples that the run had of that mood, not over the common
-    subset alone; None without log-probabilities.
+    and ``underconfident`` are over all samples of the run with that quadrant or emotion, not only
+    over the common subset. They are None without log-probabilities.
     """
 
     entry: ComparedEntry

@@ -36,7 +36,7 @@ SIZES = (("tiny", 3.0), ("small", 10.0), ("medium", 25.0), ("large", float("inf"
 
 _BILLIONS = re.compile(r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 _WORD_BEFORE = re.compile(r"(?<=[a-z])(?=\d+(?:\.\d+)?b(?![a-z0-9]))", re.IGNORECASE)
-# A name's own family before the one it was built on: DeepSeek-R1-Distill-Qwen-7B is called Qwen
+# The family of the architecture comes last in a name: DeepSeek-R1-Distill-Qwen-7B is called Qwen
 # by the paper, which groups by architecture.
 _FAMILIES = ("qwen", "llama", "deepseek", "gpt", "claude", "gemini", "gemma", "mistral", "phi")
 _ALIASES = {"codestral": "mistral", "mixtral": "mistral", "ds-coder": "deepseek"}
@@ -44,7 +44,7 @@ _ALIASES = {"codestral": "mistral", "mixtral": "mistral", "ds-coder": "deepseek"
 
 @dataclass(frozen=True, kw_only=True)
 class NamedRecord:
-    """A record with what it was asked for by, and the name that was given to it, if any."""
+    """A record with the path or name that the user gave, and its label, if any."""
 
     path: str
     record: Record
@@ -53,7 +53,7 @@ class NamedRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedEntry:
-    """One model, through one template, in one run.
+    """One model with one prompt template in one run.
 
     ``size`` is in billions of parameters. It and ``family`` are None if neither the model's name
     nor the user gives them. ``tasks`` are those whose original was measured, and ``originals`` has
@@ -150,14 +150,14 @@ def size_of(model: str) -> float | None:
 
 
 def family_of(model: str) -> str | None:
-    """Read the family from a model's name, such as ``qwen``; None where it has none we know."""
+    """Read the family from a model's name, such as ``qwen``, or None for an unknown one."""
     name = model.lower()
     family = next((family for family in _FAMILIES if family in name), None)
     return family or next((own for alias, own in _ALIASES.items() if alias in name), None)
 
 
 def _labelled(entries: list[ComparedEntry]) -> list[ComparedEntry]:
-    """Label by model and template, and by date, time and file as far as that is needed."""
+    """Label entries by model and template, and if these are equal by date, time and file."""
     plain = [_plain(entry) for entry in entries]
     dates = [entry.source.record.finished for entry in entries]
     longer = [

@@ -1,7 +1,7 @@
-"""Which plots a study shows: from its results to what `plots` draws.
+"""The plots of a study, made from its results.
 
 They follow the paper's figures 1 (performance and stability), 2 (distance, size and family) and 3
-(light against full, mood and calibration).
+(light against full, emotion and calibration).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MODELS_MAPPED = 40
 
 
 class Plot(NamedTuple):
-    """A plot as SVG with its heading; ``keys`` name the series that are not models."""
+    """A plot as SVG with its heading. ``keys`` are the names of series that are not models."""
 
     heading: str
     svg: str
@@ -34,7 +34,7 @@ class Plot(NamedTuple):
 
 
 def numbers_of(study: Study) -> dict[str, int]:
-    """Return the number of each entry's label in all plots: its rank on the leaderboard."""
+    """Return the number that stands for each entry in all plots: its rank on the leaderboard."""
     return {s.entry.label: n for n, s in enumerate(ranked(study.leaderboard), start=1)}
 
 
@@ -169,7 +169,7 @@ def _emotion_groups(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     if rated and len(numbers) <= _MODELS_MAPPED:
         cells = {
             (str(numbers[m.entry.label]), m.value): Cell(
-                # An ECE of one half, no better than a coin, has the darkest colour.
+                # An ECE of 0.5 has the darkest colour.
                 -0.6 * (m.ece or 0.0),
                 text=f"{m.ece:.2f}",
             )

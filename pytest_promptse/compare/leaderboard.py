@@ -40,11 +40,11 @@ QUADRANTS: tuple[Quadrant, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class TaskFigures:
-    """One task of one entry: curves by distance, None where a distance was not measured.
+    """The figures of one task of one entry. Curves are by distance, None if not measured.
 
-    ``changes`` are Pass(d) - Pass(p), with Pass(d) the mean over the variants at d; ``soft`` is
-    the same of SoftExec, empty where there are no log-probabilities. ``passes`` holds (passes,
-    samples) of the original and of each variant.
+    ``changes`` are Pass(d) - Pass(p), with Pass(d) the mean over the variants at d. ``soft`` has
+    the same differences of SoftExec and is empty without log-probabilities. ``passes`` holds
+    (passes, samples) of the original and of each variant.
     """
 
     key: TaskKey
@@ -265,7 +265,7 @@ def _area_gaps(
 
 
 def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
-    # A paired difference is shown as it is, also where all tasks agree.
+    # The interval is not widened, also if all tasks have the same difference.
     widen = bounds == UNIT
     rng = generator(SEED, "study", purpose)
     found = mean_interval(values, bounds=bounds, widen=widen, rng=rng)
@@ -285,7 +285,7 @@ def _means(curves: Sequence[Curve], distances: Sequence[float]) -> Curve:
 
 
 def _wilcoxon(gaps: Floats) -> float | None:
-    """Return Wilcoxon's signed-rank p-value; 1 where no task changed, None for a single task."""
+    """Return Wilcoxon's signed-rank p-value: 1 if no task changed, None for a single task."""
     rounded = np.round(gaps, 9)
     if rounded.size < 2:  # noqa: PLR2004 - one task has no distribution
         return None

@@ -1,4 +1,4 @@
-"""A study as one page that needs nothing beside itself (see `reports.paging`)."""
+"""A study as one HTML file (see `reports.html.standalone_page`)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _FOLDER = Path(__file__).with_name("page")
 
 
 def check_installed() -> None:
-    """Refuse to go on without what the page is made with.
+    """Check that the libraries for the page are installed.
 
     Raises
     ------
     SettingsError
-        Naming the extra to install.
+        If a library is missing. The message names the extra to install.
     """
     standalone_page.check_installed("compare --html")
 
 
 def write(study: Study, path: Path) -> None:
-    """Write a study as a page, making the folder if it is missing.
+    """Write a study as a page and create the folder if it is missing.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def render(study: Study) -> str:
 
 
 def write_sections(sections: Sequence[Section], path: Path, *, title: str) -> None:
-    """Write sections alone as a page, for records without stability suites.
+    """Write sections as a page, for records without stability suites.
 
     Raises
     ------

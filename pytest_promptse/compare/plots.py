@@ -1,4 +1,4 @@
-"""A study's plots, in the manner of the paper's figures, as SVG to be put into its page."""
+"""The plots of a study as SVG, similar to the paper's figures."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 340, 300
 _MARK, _NUMBER = 8.0, 10.0
-# A star looks smaller than it is.
+# Stars are drawn larger, because they look smaller.
 _LARGER = {"*": 13.0}
 _DECADES = tuple(step * 10.0**power for power in range(-2, 4) for step in (1, 2, 5))
-# How far a number may stand from its mark, in points: right, left, above, below, and corners.
+# Possible offsets of a number from its mark, in points: right, left, above, below, corners.
 _NEAR = ((9, -4), (-9, -4), (0, 7), (0, -15), (8, 6), (8, -14), (-8, 6), (-8, -14))
 _SPOTS = tuple((x * far, (y + 4) * far - 4) for far in (1, 2, 3, 4) for x, y in _NEAR)
 
 
 class Point(NamedTuple):
-    """A mark with the number of its series from 1 and, where known, its intervals."""
+    """A mark with the number of its series, from 1, and its intervals if they are known."""
 
     number: int
     x: float
@@ -42,7 +42,7 @@ class Point(NamedTuple):
 
 
 class PlotSeries(NamedTuple):
-    """One series by distance; each point may have a spread above and below it."""
+    """One series by distance. A point may have a spread above and below it."""
 
     number: int
     points: list[tuple[float, float]]
@@ -114,7 +114,7 @@ def scatter(
 
 
 def _within_unit(axes: Axes, *, horizontal: bool) -> None:
-    """Keep axes of figures in [0, 1] to about that, whatever margins would add."""
+    """Limit the axes of figures in [0, 1] to slightly more than that range."""
     room = 0.03
     low, high = axes.get_ylim()
     axes.set_yticks([tick for tick in axes.get_yticks() if max(0.0, low) <= tick <= min(1.0, high)])
@@ -141,7 +141,7 @@ def _look(number: int) -> dict[str, Any]:
 
 
 def _number(axes: Axes, points: Sequence[Point]) -> None:
-    """Write each number beside its mark, where nothing is yet."""
+    """Write each number beside its mark, at a free position."""
     taken = [tuple(axes.transData.transform((point.x, point.y))) for point in points]
     for point in points:
         x, y = axes.transData.transform((point.x, point.y))
@@ -176,13 +176,13 @@ def lines(
     Parameters
     ----------
     series
-        At least one, with a point each.
+        At least one. Each series has at least one point.
     label
         Of the vertical axis.
     zero
         Whether 0 is marked: the figure is a change.
     numbered
-        Whether each line's number stands at its end.
+        Whether the number of each line is written at its end.
     """
     with drawn(_WIDTH, _HEIGHT - 60, name=name, title=title) as (figure, axes, out):
         distances = sorted({x for line in series for x, _ in line.points})
@@ -206,7 +206,7 @@ def lines(
 
 
 def _end(axes: Axes, series: Sequence[PlotSeries]) -> None:
-    """Write each line's number at the right edge, as near to its end as the others allow."""
+    """Write the number of each line at the right edge, near its end and without overlaps."""
     ends = [(axes.transData.transform(line.points[-1])[1], line.number) for line in series]
     low = -_NUMBER
     x = axes.bbox.x1 + 4

@@ -1,8 +1,8 @@
-"""The paper's first three research questions, as far as the given runs can answer them.
+"""The analyses of the paper's first three research questions.
 
 RQ1: do performance and stability trade off? RQ2: what do distance, size and family change? RQ3:
-does PromptSELight stand for PromptSE? (RQ4 is in `emotion`.) What cannot be answered says what is
-missing.
+does PromptSELight agree with PromptSE? (RQ4 is in `emotion`.) If the runs do not allow an
+analysis, its result names what is missing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TradeOff:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Observations of one group at one distance, or at all where that is None.
+    """Observations of one group at one distance, or at all distances if it is None.
 
     An observation is one task of one entry at one distance. ``sensitivity`` is the mean of
     `|ΔPass|` with its standard deviation ``spread`` (None for a single one), ``losses`` the share
@@ -59,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Test:
-    """Whether a factor matters to a figure: the groups together, then by pairs."""
+    """Tests of the effect of a factor on a figure: all groups together, then by pairs."""
 
     factor: str
     figure: str
@@ -79,7 +79,7 @@ class Moderation:
 
 @dataclass(frozen=True, kw_only=True)
 class Approximation:
-    """How well light stands for full over n ``units``: the entries, or the tasks of one."""
+    """Agreement of light with full over n ``units``: entries, or tasks of one entry."""
 
     units: str
     agreement: Agreement
@@ -88,7 +88,7 @@ class Approximation:
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """An entry's ranks by full and light AUC-E, 1 the most stable; equal ones share a rank."""
+    """The ranks of an entry by full and light AUC-E. Rank 1 is most stable; ties share a rank."""
 
     entry: ComparedEntry
     full: float
@@ -107,7 +107,7 @@ class Screening:
 
 
 def trade_off(leaderboard: Sequence[LeaderboardRow]) -> TradeOff:
-    """Answer RQ1."""
+    """Analyse performance and stability (RQ1)."""
     known = [(s.pass_at_1, s.auc_e) for s in leaderboard if s.auc_e is not None]
     found = correlations([rate for rate, _ in known], [auc for _, auc in known], seed=SEED)
     missing = []
@@ -130,7 +130,7 @@ class _Seen:
 
 
 def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Moderation:
-    """Answer RQ2."""
+    """Analyse distance, size and family (RQ2)."""
     seen = [
         _Seen(
             row=row,
@@ -177,7 +177,7 @@ def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> M
 
 
 def screening(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Screening:
-    """Answer RQ3."""
+    """Analyse PromptSELight against PromptSE (RQ3)."""
     if subset.mode == "light":
         said = "PromptSE needs log-probabilities and one weighting in every run compared"
         return Screening(approximations=(), drifts=(), missing=(said,))
@@ -292,7 +292,7 @@ def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
 def _repeated(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Iterator[Test]:
     """Test distances within tasks: the same tasks are measured at each of them.
 
-    A task is one block, averaged over the models: models that share tasks are no further blocks.
+    A task is one block, averaged over the models. Models share tasks, so they add no blocks.
     """
     for figure in ("|ΔPass|", "E(d)"):
         blocks: dict[TaskKey, list[Floats]] = defaultdict(list)

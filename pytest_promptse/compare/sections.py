@@ -23,7 +23,7 @@ _P_ADJUSTED = Column(title="p adjusted", key="p_adjusted", kind="p")
 
 
 def ranked(rows: Iterable[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Return rows by AUC-E, the most stable first, those without one last."""
+    """Return rows sorted by AUC-E, the most stable first. Rows without AUC-E are last."""
     return sorted(rows, key=lambda s: (s.auc_e is None, -(s.auc_e or 0.0), -s.pass_at_1))
 
 
@@ -104,7 +104,7 @@ def quadrants(study: Study) -> Section:
 
 
 def against_first(study: Study) -> Section:
-    """Show what changed against the first entry, by model and by task."""
+    """Show the changes against the first entry, by model and by task."""
     first = study.leaderboard[0].entry.label
     gaps = Table(
         name="changes_by_model",
@@ -170,7 +170,7 @@ def against_first(study: Study) -> Section:
 
 
 def performance(study: Study) -> Section:
-    """Answer RQ1, whether performance and stability trade off."""
+    """Show RQ1: the relation of performance and stability."""
     models = len({row.entry.model for row in study.leaderboard})
     lead = "Do performance and stability trade off? pass@1 against AUC-E over models."
     if models < len(study.leaderboard) and study.trade_off.correlations:
@@ -312,7 +312,8 @@ def distance(study: Study) -> Section:
     lead = (
         "How sensitivity depends on distance, size and family. An observation is one task of one "
         "model at one distance. Kruskal-Wallis and Mann-Whitney take observations as independent; "
-        "Friedman knows that distances share their tasks. Effects are ε² and Kendall's W."
+        "Friedman's test takes into account that distances share their tasks. Effects are ε² and "
+        "Kendall's W."
     )
     return Section(
         name="rq2",
@@ -324,7 +325,7 @@ def distance(study: Study) -> Section:
 
 
 def light(study: Study) -> Section:
-    """Answer RQ3, whether PromptSELight stands for PromptSE."""
+    """Show RQ3: the agreement of PromptSELight and PromptSE."""
     found = study.screening
     agreements = Table(
         name="rq3_agreement",
@@ -378,7 +379,7 @@ def light(study: Study) -> Section:
 
 
 def emotion(study: Study) -> Section:
-    """Answer RQ4, what valence and arousal change."""
+    """Show RQ4: the effects of valence and arousal."""
     return Section(
         name="rq4",
         title="RQ4: valence and arousal",
@@ -503,7 +504,7 @@ def _emotion_tests(study: Study) -> tuple[Table, ...]:
 
 
 def length_control(study: Study) -> Section:
-    """Show what is left of each suite's loss once length is taken away."""
+    """Show the loss of each suite after the effect of length is removed."""
     rows: list[tuple[Cell, ...]] = []
     for one in ranked(study.leaderboard):
         for suite in one.entry.suites.values():
@@ -550,8 +551,8 @@ _SECTIONS = (leaderboard, quadrants, against_first, performance, distance, light
 
 
 def sections_of(study: Study) -> list[Section]:
-    """Return the sections of a study, those too that only say what is missing."""
+    """Return all sections of a study. Some only name what is missing."""
     controls = [length_control(study)]
     found = [*(make(study) for make in _SECTIONS), *study.psychometrics]
-    # Few runs have a control, so its absence is not worth a section.
+    # Few runs have a length control, so its absence is not reported.
     return [*found, *(section for section in controls if filled(section.tables))]

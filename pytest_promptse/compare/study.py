@@ -1,4 +1,4 @@
-"""A study: everything that is said of several records side by side, from them and nothing else."""
+"""A study: the comparison of several records, made from the records alone."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def study_of(
     families: Mapping[str, str] | None = None,
     sizes: Mapping[str, float] | None = None,
 ) -> Study:
-    """Put the models of `runs` side by side.
+    """Compare the models of `runs`.
 
-    The first entry is what the others' changes are measured against.
+    Changes are measured against the first entry.
 
     Parameters
     ----------
     families, sizes
-        Of models whose name does not tell them; sizes in billions of parameters.
+        Values for models whose name does not imply them. Sizes are in billions of parameters.
 
     Raises
     ------

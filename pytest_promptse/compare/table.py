@@ -1,4 +1,4 @@
-"""Tables: the one form in which a study is printed, written as CSV and put on a page."""
+"""Tables: the common form of a study for the terminal, CSV files and the page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WRITERS: Mapping[str, Callable[[float], str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """``key`` names it in CSV; ``brief`` columns are shown in the terminal too."""
+    """A column. ``key`` is its name in CSV. The terminal shows ``brief`` columns only."""
 
     title: str
     key: str
@@ -50,7 +50,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """Tables about one question, with what they mean and what is missing for more."""
+    """Tables about one question, with an explanation and a list of what is missing."""
 
     name: str
     title: str
@@ -70,7 +70,7 @@ def filled(tables: Sequence[Table]) -> tuple[Table, ...]:
 
 
 def written(cell: Cell, kind: Kind) -> str:
-    """Return a cell as people read it."""
+    """Return a cell as text."""
     if cell is None:
         return NOT_MEASURED
     if isinstance(cell, str):
@@ -83,5 +83,5 @@ def written(cell: Cell, kind: Kind) -> str:
 
 
 def sort_value(cell: Cell) -> float | str | None:
-    """Return what a column is sorted by: an interval by its lower end."""
+    """Return the value by which a cell is sorted. An interval is sorted by its lower limit."""
     return cell[0] if isinstance(cell, tuple) else cell

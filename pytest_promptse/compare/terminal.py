@@ -1,4 +1,4 @@
-"""A study in the terminal."""
+"""The text of a study for the terminal."""
 
 from __future__ import annotations
 

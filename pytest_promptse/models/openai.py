@@ -285,7 +285,7 @@ class OpenAIBackend:
         # The typed methods validate request and response, which takes a quarter of the client's
         # time: https://github.com/openai/openai-python#undocumented-endpoints
         try:
-            # The client's own time-outs start anew with each piece of the answer.
+            # The client's own time-outs restart with each piece of the response.
             async with asyncio.timeout(self._timeout):
                 response = await self._client.post(
                     mode.api.path, body=parameters, cast_to=openai.HttpxBinaryResponseContent

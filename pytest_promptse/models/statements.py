@@ -372,7 +372,7 @@ def _scan(nodes: Iterable[ast.AST], parameters: Iterable[str] = ()) -> _Scope:
         elif isinstance(node, ast.ClassDef):
             scope.binds.add(node.name)
             outside = [*node.bases, *(keyword.value for keyword in node.keywords)]
-            # A base class knows its subclasses, and may register them.
+            # A base class may register its subclasses.
             scope.changes |= _roots([*node.decorator_list, *outside])
             pending += [*node.decorator_list, *outside]
             scope.add_block(_scan(node.body))

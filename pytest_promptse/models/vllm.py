@@ -168,7 +168,7 @@ class VllmBackend:
                 self._restarted = True
                 await self.close()
                 await self.start()
-        return TransientError(f"{message}; the engine was started anew")
+        return TransientError(f"{message}; the engine was restarted")
 
     async def close(self) -> None:
         """End the process of the engine. Wait first if it is still loading."""

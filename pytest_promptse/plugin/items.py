@@ -576,7 +576,7 @@ def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
 
 
 def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Add to the report of an item with a target what only this plugin knows.
+    """Add this plugin's data to the report of an item with a target.
 
     The report gets the pass rate or the gate's figure. An item that could not be scored becomes
     an error instead of a failure, with its message instead of a traceback.

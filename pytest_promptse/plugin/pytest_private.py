@@ -25,7 +25,7 @@ def ini_names(config: pytest.Config) -> Iterable[str]:
 def ini_value(config: pytest.Config, name: str) -> Any:
     """Return the raw value of a registered ini option, or None if the file does not set it.
 
-    ``config.getini`` knows one type per option. In TOML files a setting such as a threshold may
+    ``config.getini`` supports one type per option. In TOML files a setting such as a threshold may
     be a string, a number or a table, and pytest 8.2 to 9.1 cannot register such a union.
     """
     given: Any = getattr(config, "_inicfg", {}).get(name)

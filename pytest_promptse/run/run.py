@@ -135,7 +135,7 @@ class PromptseRun:
         self._checked = 0.0
         self._backends: dict[str, Backend] = {}
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
-        # What this process knows of measured variants; the run log has those of all processes.
+        # Variants that this process measured. The run log has those of all processes.
         self._measured: dict[SuiteKey, dict[tuple[str, str], PassCount]] = defaultdict(dict)
         self._suites_with_gates: Collection[SuiteKey] = ()
         self._selected_controls: dict[SuiteKey, list[PlannedVariant]] = defaultdict(list)

@@ -250,7 +250,7 @@ class BatchService:
             try:
                 saved = msgspec.json.decode(path.read_bytes(), type=dict[str, FileState])
             except (OSError, msgspec.DecodeError) as error:
-                raise StoreError(f"{path}: {error}; delete it to read the state anew") from None
+                raise StoreError(f"{path}: {error}; delete it to read the state again") from None
         return {name: saved.get(name, FileState()) for name in names}
 
     def _save(self) -> None:

@@ -107,7 +107,7 @@ class _Pump:
         except BlockingIOError:
             pass
         except OSError:
-            pending.clear()  # nobody reads any more
+            pending.clear()  # the reader has closed the stream
         self.watch(number)
         if not pending and number in self.finished:
             self.end(number)

@@ -75,7 +75,7 @@ class ScriptResult:
 
 
 class _ObjectReference(weakref.ref[Any]):
-    """A weak reference that knows its object's number."""
+    """A weak reference with the number of its object."""
 
     __slots__ = ("number",)
     number: int

@@ -267,7 +267,7 @@ def _resampled(
     resamples: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the figure of one task, up to a constant, with its scores drawn anew, shape (R,)."""
+    """Return the figure of one task, up to a constant, with its scores resampled, shape (R,)."""
     if task.original is None:
         raise ValueError(f"task {task.task_id!r} has no original, so it has no figure")
     if metric == "pass_at_1":

@@ -1,7 +1,7 @@
 """Whether groups of observations differ: Kruskal-Wallis, then Mann-Whitney by pairs; and KS.
 
 These are the paper's tests for RQ2 and RQ4. All take observations as independent; where they are
-not, as the distances of one task, `repeated` is the test that knows it.
+not, as the distances of one task, use `repeated`.
 """
 
 from __future__ import annotations

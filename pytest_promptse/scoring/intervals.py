@@ -7,7 +7,7 @@ them as well would count their noise twice, since it is already part of how task
 and Hinkley, Bootstrap Methods and their Application, 1997, §3.8), and would push differences
 away from 0: two resampled pass rates lie farther apart, on average, than those they came from.
 
-A resample of the tasks seen knows nothing of tasks not seen. If 20 tasks are all stable, up to
+A resample of the measured tasks contains no other tasks. If 20 tasks are all stable, up to
 1 - 0.025^(1/20) = 17 % of the tasks they were drawn from may break completely, and nothing in the
 20 says so. `exact_interval` covers that: its limits hold for every population of tasks.
 """

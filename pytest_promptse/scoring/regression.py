@@ -124,7 +124,7 @@ def increment(
 
 
 def _unit_p_value(outcome: Floats, plain: Floats, further: Floats, units: Sequence[str]) -> float:
-    """Return the p-value of the gain when the further terms are dealt out anew to the units.
+    """Return the p-value of the gain when the further terms are permuted over the units.
 
     By Frisch, Waugh and Lovell, the gain of any assignment follows from the units' indicators
     with the controls projected out: with A = G'G and b = G'y of these, and the terms V of the

@@ -1,6 +1,6 @@
 """Intervals for a suite of one task, where there are no other tasks to resample.
 
-The samples of each prompt are resampled, the figures computed anew, and their spread put around
+The samples of each prompt are resampled, the figures computed again, and their spread put around
 the estimate. The interval says what another run of the same prompts would give. It does not
 speak of other tasks or variants.
 """

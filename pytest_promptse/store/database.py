@@ -180,7 +180,7 @@ class Database:
         found: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if found > SCHEMA_VERSION:
             raise StoreError(
-                f"store {str(self.path)!r} has schema {found}, this version knows "
+                f"store {str(self.path)!r} has schema {found}, this version supports "
                 f"{SCHEMA_VERSION}; upgrade pytest-promptse or name another folder with "
                 "--promptse-store"
             )

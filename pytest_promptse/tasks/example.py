@@ -42,7 +42,7 @@ class Example:
     ----------
     call
         A call of the entry point, as in ``'title_case("a b")'``. Its arguments are any Python
-        expressions over built-ins. They are evaluated outside the sandbox, anew for each
+        expressions over built-ins. They are evaluated outside the sandbox, again for each
         program.
     expect
         What the call must return. Compared by Python's ``==``: ``1``, ``1.0`` and ``True`` are

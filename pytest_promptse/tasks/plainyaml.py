@@ -165,7 +165,7 @@ class YamlNode:
             if not isinstance(key, str):
                 raise self.error(f"the key {key!r} of {what} must be text; quote it", line=line)
             if known is not None and key not in known:
-                hint = nearest(key, known) or f"; it knows {', '.join(known)}"
+                hint = nearest(key, known) or f"; known keys: {', '.join(known)}"
                 raise self.error(f"{what} has no key {key!r}{hint}", line=line)
             if key in found:
                 raise self.error(f"the key {key!r} is given twice", line=line)

@@ -118,7 +118,7 @@ def test_what_was_worded_anew_keeps_its_own_variants_and_is_said():
         [make_run("a", BRITTLE), NamedRecord(path="b", record=replace(again.record, tasks=tasks))]
     )
     assert study.leaderboard[1].auc_e == pytest.approx(0.75)
-    assert any(note.startswith("2 tasks worded anew") for note in study.subset.notes)
+    assert any(note.startswith("2 tasks with new variants") for note in study.subset.notes)
 
 
 def test_what_is_not_the_same_is_said_in_a_line_each():

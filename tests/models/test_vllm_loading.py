@@ -167,7 +167,7 @@ def test_an_engine_that_died_is_started_anew_and_its_requests_are_tried_again(en
     engine.deaths = 1
     _, failures = complete(backend, requests=3)
     assert [type(failure) for failure in failures] == [TransientError] * 3
-    assert "the engine was started anew" in str(failures[0])
+    assert "the engine was restarted" in str(failures[0])
     assert (engine.made, engine.ended) == (2, 2)
 
 

@@ -62,7 +62,7 @@ def suite(pytester) -> None:
 
 @pytest.fixture
 def breaking(pytester) -> Callable[..., str]:
-    """Write the answers of a model that breaks some of the tasks in any voice but the original."""
+    """Write the answers of a model that breaks some tasks in all variants but the original."""
 
     def write(*broken: str) -> str:
         lines = [line for name in TASKS for line in answers(name, breaks=name in broken)]
@@ -76,8 +76,10 @@ def breaking(pytester) -> Callable[..., str]:
 def answers(name: str, *, breaks: bool) -> Iterator[dict]:
     task = Task(id=name, prompt=prompt(name))
     variants = generate(task, distances=(DISTANCE,), per_distance=VARIANTS).variants
-    for variant in ("original", *(variant.id for variant in variants)):
-        text = "def nothing(): pass\n" if breaks and variant != "original" else program(name)
+    controls = [f"d{DISTANCE:g}-neutral-{index}" for index in range(VARIANTS)]
+    for variant in ("original", *(variant.id for variant in variants), *controls):
+        is_broken = breaks and variant not in ("original", *controls)
+        text = "def nothing(): pass\n" if is_broken else program(name)
         for index in range(SAMPLES):
             yield {
                 "task_id": name,
@@ -114,8 +116,9 @@ def test_a_clear_suite_stops_after_the_first_round(run, pytester):
     assert f"{FIRST} requests" in result.stdout.str()
 
 
-def test_the_record_says_where_a_suite_stopped(pytester):
-    [found] = measured(pytester, *REFERENCE)["suites"]
+def test_the_record_says_where_a_suite_stopped_with_its_control(pytester):
+    control = ("--promptse-control", "neutral", "-n", "2")
+    [found] = measured(pytester, *REFERENCE, *control)["suites"]
     assert found["rounds"] == {
         "look": 1,
         "looks": 2,
@@ -125,14 +128,21 @@ def test_the_record_says_where_a_suite_stopped(pytester):
         "most": ALL * SAMPLES,
     }
     assert (found["n_measured"], found["n_wordings"], found["verdict"]) == (FIRST, ALL, "pass")
+    # Only the control variants of the first round are needed.
+    beside = found["control"]
+    assert (beside["n_planned"], beside["n_measured"]) == (len(TASKS) * VARIANTS, len(TASKS))
+    assert beside["levels"][f"{DISTANCE:g}"]["n_tasks"] == len(TASKS)
 
 
 def test_a_suite_that_is_not_clear_goes_on_to_the_end(run, pytester, open_model):
     result = run(*AUTO, "--promptse-model", open_model)
     result.assert_outcomes(passed=ALL + GATES, warnings=0)
     result.stdout.fnmatch_lines([f"*contains the threshold {FLOOR:.2f}*"])
-    [found] = measured(pytester, "--promptse-model", open_model)["suites"]
+    control = ("--promptse-control", "neutral")
+    [found] = measured(pytester, "--promptse-model", open_model, *control)["suites"]
     assert (found["rounds"]["look"], found["rounds"]["decided"]) == (2, False)
+    assert found["control"]["n_measured"] == found["control"]["n_planned"] == len(TASKS) * VARIANTS
+    assert found["control"]["left"]["value"] == pytest.approx(1 / len(TASKS))
     assert found["verdict"] == "inconclusive"
     assert found["n_measured"] == ALL
 

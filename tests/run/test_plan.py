@@ -43,6 +43,19 @@ def test_the_seeds_do_not_depend_on_model_or_template(tmp_path):
     assert not set(seeds(plan(["inc", "dec"], seed=1))) & set(seeds(plain))
 
 
+def test_controls_stand_beside_the_variants_and_no_gate_needs_them():
+    plain, suite = plan(variants=2), plan(variants=2, control="neutral")
+    assert [p.key for p in suite.variants] == [p.key for p in plain.variants]
+    assert [p.job.key for p in suite.variants] == [p.job.key for p in plain.variants]
+    assert len(suite.controls) == len(suite.variants) - 1 == suite.row.n_controls
+    assert (plain.controls, plain.row.n_controls) == ((), 0)
+    for gate in suite.gates:
+        assert not any(planned.control for planned in suite.needed_by(gate))
+    # Their samples are independent of those of the variants beside them.
+    assert not {p.job.seed for p in suite.controls} & {p.job.seed for p in suite.variants}
+    assert {p.n for p in suite.controls} == {suite.settings.samples}
+
+
 def test_completions_of_two_models_have_different_keys():
     def keys(**identity):
         return {planned.job.key for planned in plan(identity=identity).variants}

@@ -174,7 +174,11 @@ def test_values_survive_being_written_as_quoted_yaml(value):
         (task("id: f\nprompt: Write `f(x)`.\nexamples: []\n"), 5, "at least one"),
         (task("id: f\npromt: Write `f(x)`.\n"), 4, "no key 'promt'; did you mean 'prompt'"),
         (task("id: f\nprompt: a\nprompt: b\n"), 5, "'prompt' is given twice"),
-        (task("id: f\nprompt: Write `f(x)`.\nzebra: 1\n"), 5, "it knows id, prompt, entry_point"),
+        (
+            task("id: f\nprompt: Write `f(x)`.\nzebra: 1\n"),
+            5,
+            "known keys: id, prompt, entry_point",
+        ),
         (task("id: f\nprompt: `f(x)`\n"), 4, "cannot start any token"),
         (
             task("id: f\nprompt: Write `f(x)`.\ncheck: |\n  assert candidate(1)\n  assert (\n"),

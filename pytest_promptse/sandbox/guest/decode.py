@@ -1,4 +1,4 @@
-"""Decodes a message in the format of ``wire``, whoever wrote it."""
+"""Decodes messages in the format of ``wire``, also from untrusted senders."""
 
 from __future__ import annotations
 

@@ -403,7 +403,7 @@ def _snapshot(value: Any) -> bytes:
     try:
         # In C. Version 2 looks at values alone, later ones at who else refers to them too.
         return marshal.dumps(value, 2)
-    except ValueError:  # a Decimal, an object: nothing that marshal knows
+    except ValueError:  # marshal does not support the value, such as a Decimal
         return encode(value, _identity)
 
 
