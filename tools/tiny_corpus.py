@@ -82,7 +82,6 @@ _KINDS = """
     low daily weekly free busy fresh known main single double upper lower inner outer
 """.split()  # noqa: SIM905 - a list of words
 _MOST_STATEMENTS = 3
-_OFTEN = 1 / 3
 _FRAMES = (
     "",
     "",
@@ -141,8 +140,8 @@ def families() -> tuple[Family, ...]:
     )
 
 
-def draw(rng: random.Random, *, messages: float = 0.0, often: str = "") -> list[Example]:
-    """Return one variant of one family in each of its behaviours.
+def draw(rng: random.Random, *, messages: float = 0.0) -> list[Example]:
+    """Return one wording of one family in each of its behaviours.
 
     Their prompts differ in nothing but what is asked for, so that a model cannot tell the answers
     apart by anything else.
@@ -151,13 +150,8 @@ def draw(rng: random.Random, *, messages: float = 0.0, often: str = "") -> list[
     ----------
     messages
         The share of requests that stand between other statements, in [0, 1].
-    often
-        Name of a function whose family makes up a third of the draws; empty for equal shares.
     """
-    if often and rng.random() < _OFTEN:
-        family = next(each for each in families() if each.signature.startswith(f"{often}("))
-    else:
-        family = rng.choice(families())
+    family = rng.choice(families())
     first, *others = (_spin(rng.choice(forms), rng) for forms in family.sentences)
     rng.shuffle(others)
     message = messages > 0 and rng.random() < messages

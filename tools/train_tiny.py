@@ -54,7 +54,6 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
     parser.add_argument("--start", type=Path, help="folder of the weights to go on from")
     parser.add_argument("--messages", type=float, default=0.0, help="share inside a message")
-    parser.add_argument("--often", default="", help="function to draw more often than others")
     parser.add_argument("--out", type=Path, default=TARGET)
     options = parser.parse_args()
 
@@ -116,7 +115,7 @@ def train(
     for step in range(steps):
         for group in optimizer.param_groups:
             group["lr"] = options.rate * _schedule(step, steps)
-        tokens, targets = _batch(rng, tokenizer, options)
+        tokens, targets = _batch(rng, tokenizer, options.messages)
         scores = logits(parameters, tokens, shape)
         loss = F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
         optimizer.zero_grad()
@@ -136,15 +135,10 @@ def _schedule(step: int, steps: int) -> float:
     return 0.05 + 0.95 * (1 + math.cos(math.pi * done)) / 2
 
 
-def _batch(
-    rng: random.Random, tokenizer: Tokenizer, options: argparse.Namespace
-) -> tuple[Tensor, Tensor]:
+def _batch(rng: random.Random, tokenizer: Tokenizer, messages: float) -> tuple[Tensor, Tensor]:
     """Return tokens and, one place ahead, the answers' tokens to predict; padded on the right."""
     rows = []
-    drawn = (
-        tiny_corpus.draw(rng, messages=options.messages, often=options.often)
-        for _ in range(REQUESTS)
-    )
+    drawn = (tiny_corpus.draw(rng, messages=messages) for _ in range(REQUESTS))
     for example in (example for examples in drawn for example in examples):
         asked, answered = (
             tokenizer.encode(text).ids for text in chat(example.prompt, example.answer)

@@ -23,7 +23,7 @@ class ModelOptions:
     ----------
     base_url
         Address of an OpenAI-compatible server, for example ``http://localhost:8000/v1``; None for
-        OpenAI. Used by ``openai`` only.
+        OpenAI, or for the provider's own. Used by ``openai`` and ``litellm``.
     api
         The API of the server; None to try all. ``ct2`` and ``tiny`` follow the chat template of
         the model instead.
@@ -79,6 +79,12 @@ def _openai(spec: str, name: str, options: ModelOptions) -> Backend:
     )
 
 
+def _litellm(spec: str, name: str, options: ModelOptions) -> Backend:
+    from pytest_promptse.models.litellm import LitellmBackend
+
+    return LitellmBackend(spec, name, base_url=options.base_url, timeout=options.timeout)
+
+
 def _vllm(spec: str, name: str, options: ModelOptions) -> Backend:
     from pytest_promptse.models.vllm import VllmBackend
 
@@ -102,6 +108,9 @@ BACKENDS: Mapping[str, BackendKind] = {
     "tiny": BackendKind(make=_tiny, extra="tiny", modules=_CT2_MODULES),
     "openai": BackendKind(make=_openai, name_of="MODEL", extra="openai", modules=("openai",)),
     "vllm": BackendKind(make=_vllm, name_of="MODEL-OR-PATH", extra="vllm", modules=("vllm",)),
+    "litellm": BackendKind(
+        make=_litellm, name_of="PROVIDER/MODEL", extra="litellm", modules=("litellm",)
+    ),
     "ct2": BackendKind(make=_ct2, name_of="PATH", extra="tiny", modules=_CT2_MODULES),
     "reference": BackendKind(make=_reference),
     "replay": BackendKind(make=_replay, name_of="FILE.jsonl"),

@@ -116,10 +116,13 @@ def judge_gate(
         text = _confident_message(label, value, threshold, ci95, verdict, narrower=narrower)
         if exact is not None and plain != "inconclusive" and verdict == "inconclusive":
             digits = _digits(value, threshold)
+            remedy = "More tasks would narrow it"
+            if name == "odds-ratio":
+                remedy = "No number of tasks excludes 0: take min_task_auc_e or max_loss for a pass"
             text = (
                 f"{label} {_shown(value, digits)}, 95 % interval {_range(ci95)} for tasks like "
                 f"these; for tasks outside the suite as well, the interval {_range(exact)} "
-                f"contains the threshold {_shown(threshold, digits)}. More tasks would narrow it"
+                f"contains the threshold {_shown(threshold, digits)}. {remedy}"
             )
     return Gate(
         name=name,

@@ -54,16 +54,16 @@ class View:
 
     @classmethod
     def of(cls, template: Template) -> View | None:
-        """Return the view of `template`, None where there is no sentence in it to reword."""
+        """Return the view of `template`, or None if the template has no sentence."""
         body = template.body
-        spoken = [
+        prose = [
             (start, end)
             for start, end in _regions(body)
             if words(read_document(_hide(body[start:end])[0]).prose)
         ]
-        if not spoken:
+        if not prose:
             return None
-        start, end = spoken[0][0], _end(body, *spoken[-1])
+        start, end = prose[0][0], _end(body, *prose[-1])
         text, hidden = _hide(body[start:end])
         return cls(
             template=template, before=body[:start], text=text, after=body[end:], hidden=hidden

@@ -68,8 +68,8 @@ class Variant:
         """The variant's part of an item id: ``original`` or ``d0.1-tired-expert.senior.plan-0``."""
         if self.distance == 0.0:
             return "original"
-        voice = "-".join(part for part in (self.emotion, self.personality) if part)
-        return f"d{self.distance:g}-{voice or self.rewriter.partition('/')[0]}-{self.index}"
+        style = "-".join(part for part in (self.emotion, self.personality) if part)
+        return f"d{self.distance:g}-{style or self.rewriter.partition('/')[0]}-{self.index}"
 
 
 def original(task_id: str, prompt: str) -> Variant:

@@ -21,8 +21,8 @@ from pytest_promptse.config.options import OPTIONS
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 
-def spoken(page) -> set[str]:
-    """Return what stands as code within a page's sentences."""
+def inline_code(page) -> set[str]:
+    """Return the inline code of a page."""
     tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
     within = (child for token in tokens for child in token.children or ())
     return {child.content for child in within if child.type == "code_inline"}
@@ -36,13 +36,13 @@ def test_every_option_that_a_page_names_exists(page):
     text = page.read_text(encoding="utf-8")
     flags = {option.flag for option in OPTIONS.values()}
     assert set(re.findall(r"--promptse-[a-z][a-z-]*[a-z]", text)) <= flags
-    named = {name for code in spoken(page) for name in re.findall(r"^promptse_(\w+) =", code)}
+    named = {name for code in inline_code(page) for name in re.findall(r"^promptse_(\w+) =", code)}
     assert named <= set(OPTIONS)
 
 
 @each_page
 def test_every_command_within_a_sentence_is_one(page):
-    for code in spoken(page):
+    for code in inline_code(page):
         command, *words = shlex.split(code) if code.startswith("promptse ") else [""]
         if command and not names_a_command(words):
             make_parser().parse_args(words)

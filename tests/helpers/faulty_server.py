@@ -217,8 +217,8 @@ def tokens_of(text: str) -> list[float]:
 
 
 def _usage(texts: list[str]) -> dict[str, int]:
-    spoken = sum(len(text.split()) for text in texts)
-    return {"prompt_tokens": 7, "completion_tokens": spoken, "total_tokens": 7 + spoken}
+    n_words = sum(len(text.split()) for text in texts)
+    return {"prompt_tokens": 7, "completion_tokens": n_words, "total_tokens": 7 + n_words}
 
 
 def _chat(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[str, Any]:

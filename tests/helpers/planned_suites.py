@@ -10,6 +10,7 @@ from pytest_promptse.config.settings import resolve
 from pytest_promptse.models.base import Prompt
 from pytest_promptse.run.plan import plan_suite
 from pytest_promptse.run.variant_making import PlannedPrompt, VariantPrompt
+from pytest_promptse.store.run_log import SampleRecord, VariantRow
 from pytest_promptse.tasks.task import Task
 from pytest_promptse.variants.variant import Variant, original
 
@@ -81,3 +82,44 @@ def plan(tasks=("inc",), *, suite_id="test_a.py::test_a", identity=None, **value
         prompts={task.id: prompts_of(task, chosen, make) for task in tasks},
         template=template,
     )
+
+
+def row_of(suite, planned, causes, *, logprob=-2.0, answers=()):
+    """Return the run log's row of a planned variant whose samples end with `causes`."""
+    variant = planned.variant
+    return VariantRow(
+        suite=suite.id,
+        model=suite.model,
+        template=suite.key.template,
+        task=planned.task.id,
+        variant=variant.id,
+        node=f"{suite.id}[{variant.id}]",
+        text=variant.text,
+        distance=variant.distance,
+        index=variant.index,
+        emotion=variant.emotion,
+        personality=variant.personality,
+        measured_distance=variant.measured_distance,
+        rewriter=variant.rewriter,
+        causes=list(causes),
+        logprobs=[logprob] * len(causes),
+        n_tokens=[4] * len(causes),
+        answers=list(answers),
+        details={cause: f"first {cause}" for cause in causes if cause},
+        samples=[
+            SampleRecord(n=causes.count(cause), cause=cause or None, detail="", text=f"key {cause}")
+            for cause in dict.fromkeys(causes)
+        ],
+        texts={f"key {cause}": f"program {cause}" for cause in causes},
+    )
+
+
+def measure(run_log, suite, *, original=("",) * 4, variant=("",) * 4, shuffled=None, **changed):
+    """Log a suite and all of its variants; originals and variants end alike among themselves."""
+    run_log.add(suite.row)
+    order = list(suite.variants)
+    if shuffled is not None:
+        shuffled.shuffle(order)
+    for planned in order:
+        causes = variant if planned.variant.distance else original
+        run_log.add(row_of(suite, planned, causes, **changed))

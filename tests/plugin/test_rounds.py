@@ -62,7 +62,7 @@ def suite(pytester) -> None:
 
 @pytest.fixture
 def breaking(pytester) -> Callable[..., str]:
-    """Write the answers of a model that breaks some of the tasks in any voice but the original."""
+    """Write the answers of a model that breaks some tasks in all variants but the original."""
 
     def write(*broken: str) -> str:
         lines = [line for name in TASKS for line in answers(name, breaks=name in broken)]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planned_suites import plan, settings
+from planned_suites import measure, plan, row_of, settings
 from scripted_backend import ScriptedBackend
 
 from pytest_promptse.models.base import Capabilities, Usage
@@ -24,8 +24,6 @@ from pytest_promptse.store.run_log import (
     LookRow,
     RewriteRow,
     RunLog,
-    SampleRecord,
-    VariantRow,
 )
 from pytest_promptse.tasks.template import Template
 from pytest_promptse.variants.library import Library
@@ -56,46 +54,6 @@ def build(run_log, store, tmp_path):
         return build_record(run_log, Scores(run_log), store, facts, suite_id=suite_id)
 
     return build
-
-
-def row_of(suite, planned, causes, *, logprob=-2.0, answers=()):
-    variant = planned.variant
-    return VariantRow(
-        suite=suite.id,
-        model=suite.model,
-        template=suite.key.template,
-        task=planned.task.id,
-        variant=variant.id,
-        node=f"{suite.id}[{variant.id}]",
-        text=variant.text,
-        distance=variant.distance,
-        index=variant.index,
-        emotion=variant.emotion,
-        personality=variant.personality,
-        measured_distance=variant.measured_distance,
-        rewriter=variant.rewriter,
-        causes=list(causes),
-        logprobs=[logprob] * len(causes),
-        n_tokens=[4] * len(causes),
-        answers=list(answers),
-        details={cause: f"first {cause}" for cause in causes if cause},
-        samples=[
-            SampleRecord(n=causes.count(cause), cause=cause or None, detail="", text=f"key {cause}")
-            for cause in dict.fromkeys(causes)
-        ],
-        texts={f"key {cause}": f"program {cause}" for cause in causes},
-    )
-
-
-def measure(run_log, suite, *, original=("",) * 4, variant=("",) * 4, shuffled=None, **changed):
-    """Log a suite and all of its variants; originals and variants end alike among themselves."""
-    run_log.add(suite.row)
-    order = list(suite.variants)
-    if shuffled is not None:
-        shuffled.shuffle(order)
-    for planned in order:
-        causes = variant if planned.variant.distance else original
-        run_log.add(row_of(suite, planned, causes, **changed))
 
 
 def gate_row(suite, place, verdict):

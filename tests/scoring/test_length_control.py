@@ -84,13 +84,13 @@ def test_what_is_left_has_no_bias_for_any_number_of_samples(v, c, m):
     assert found == pytest.approx(c - v, abs=1e-9)
 
 
-def simulated(rng, *, n, length, voice):
-    """Return tasks of which text of any kind loses `length`, and emotion `voice` on top of it."""
+def simulated(rng, *, n, length, emotion):
+    """Return tasks of which text of any kind loses `length`, and `emotion` on top of it."""
     tasks = []
     for number in range(n):
         able = rng.uniform(0.6, 1.0)
         lost = length * rng.uniform(0.5, 1.5)
-        more = voice * rng.uniform(0.0, 2.0)
+        more = emotion * rng.uniform(0.0, 2.0)
 
         def drawn(rate, k, m=8):
             return [Samples(rng.random(m) < max(rate, 0.0)) for _ in range(k)]
@@ -106,18 +106,18 @@ def simulated(rng, *, n, length, voice):
     return tasks
 
 
-@pytest.mark.parametrize(("length", "voice"), [(0.2, 0.0), (0.0, 0.15), (0.15, 0.15)])
-def test_length_and_voice_are_told_apart_in_simulations(length, voice):
+@pytest.mark.parametrize(("length", "emotion"), [(0.2, 0.0), (0.0, 0.15), (0.15, 0.15)])
+def test_length_and_emotion_are_told_apart_in_simulations(length, emotion):
     """The estimate is right on average, and its interval holds the truth about as often as said."""
     rng = np.random.default_rng(12)
     runs, values, held = 30, [], 0
     for _ in range(runs):
-        tasks = simulated(rng, n=20, length=length, voice=voice)
+        tasks = simulated(rng, n=20, length=length, emotion=emotion)
         found = control_of(tasks, distances=(0.3,))
         values.append(found.left.value)
         low, high = found.left.ci95
-        held += low <= voice <= high
-    assert np.mean(values) == pytest.approx(voice, abs=0.02)
+        held += low <= emotion <= high
+    assert np.mean(values) == pytest.approx(emotion, abs=0.02)
     # Fewer than 26 of 30 have a probability of 2 % at a coverage of 95 %.
     assert held >= 26
 

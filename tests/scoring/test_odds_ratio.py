@@ -52,8 +52,8 @@ def test_it_finds_the_truth_and_its_interval_covers_it():
     rng, truth, missed, found = np.random.default_rng(5), -0.6, 0, []
     for _ in range(60):
         base, own = rng.normal(1.0, 1.2, 15), rng.normal(truth, 0.7, 15)
-        wording = 0.4 * rng.normal(size=(15, 12))
-        rates = expit(np.column_stack([base, (base + own)[:, None] + wording]))
+        effects = 0.4 * rng.normal(size=(15, 12))
+        rates = expit(np.column_stack([base, (base + own)[:, None] + effects]))
         sizes = np.array([32] + [8] * 12)
         passes = rng.binomial(sizes, rates)
         prompts = [list(zip(row, sizes, strict=True)) for row in passes]

@@ -74,7 +74,7 @@ class ManipulationSettings(SuiteSettings, frozen=True, kw_only=True):
     emotions
         The emotions of variants; all of the library by default.
     distances
-        The levels of rewording.
+        The distances of the variants.
     min_recognised
         The share of emotions whose label must be recognised above chance. The other gate is
         ``min_coverage``: the share of responses that can be read in full.

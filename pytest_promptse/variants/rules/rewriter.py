@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _PRONOUN = re.compile(r"I\b")
 _STANDING_IN = 12
-_DOCSTRING_SHARE = 0.2
+_DOCSTRING_SHARE = 0.1
 _T = TypeVar("_T")
 
 VERSION = "2"

@@ -251,9 +251,9 @@ def test_no_snippet_stands_in_more_than_one_per_cent_of_humanevals_variants():
 
 def test_a_neutral_variant_adds_as_much_as_the_one_it_stands_for():
     task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of the numbers in x.")
-    voiced = generate(task, per_distance=10).variants
+    with_emotion = generate(task, per_distance=10).variants
     neutral = generate(task, per_distance=10, rewriter=rewriter_named("neutral")).variants
-    for one, other in zip(voiced, neutral, strict=True):
+    for one, other in zip(with_emotion, neutral, strict=True):
         assert abs(len(words(one.text)) - len(words(other.text))) <= 2
         assert other.operations == (*one.operations, f"stands-for:{one.emotion}-{one.personality}")
         assert other.emotion is other.personality is None
@@ -311,9 +311,9 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
     [manner] = [each for each in language.manners if each.name == name]
     task = Task(id="t", prompt="Your task is to write `f(x)`. It doubles x. It keeps zero.")
     made = generate(task, per_distance=60)
-    spoken = [v for v in made.variants if f"manner:{name}" in v.operations]
-    assert 0.02 < len(spoken) / len(made.variants) < 2 * manner.share
-    for variant in spoken:
+    shown_in = [v for v in made.variants if f"manner:{name}" in v.operations]
+    assert 0.02 < len(shown_in) / len(made.variants) < 2 * manner.share
+    for variant in shown_in:
         assert set(made.snippets[variant.id]) <= set(manner.language.snippets)
 
 

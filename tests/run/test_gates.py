@@ -1,0 +1,48 @@
+"""Gates on the figures of a suite, decided from what the run log holds."""
+
+from __future__ import annotations
+
+import pytest
+from planned_suites import measure, plan
+
+from pytest_promptse.run.gates import Scores
+from pytest_promptse.store.run_log import RunLog
+
+TASKS = [f"t{number}" for number in range(8)]
+HALF = ("",) * 4 + ("wrong_answer",) * 4
+FEW = ("",) + ("wrong_answer",) * 7
+
+
+@pytest.fixture
+def decide(store):
+    """Decide the last gate of a suite whose variants all end with `causes`."""
+
+    def decide(*, original=HALF, variant=HALF, **options):
+        run_log = RunLog(store, "run")
+        suite = plan(TASKS, distances="0.3", variants=2, samples=8, original_samples=8, **options)
+        measure(run_log, suite, original=original, variant=variant)
+        return Scores(run_log).decide(suite.row, suite.gate_row(suite.gates[-1]))
+
+    return decide
+
+
+@pytest.mark.parametrize(("variant", "verdict"), [(HALF, "pass"), (FEW, "fail")])
+def test_the_odds_ratio_has_a_floor(decide, variant, verdict):
+    gate = decide(variant=variant, min_odds_ratio=0.5, gate="point")
+    assert (gate.name, gate.verdict) == ("odds-ratio", verdict)
+    assert gate.message.startswith("odds ratio ")
+
+
+def test_a_confident_gate_on_the_odds_ratio_fails_but_never_passes(decide):
+    assert decide(variant=FEW, min_odds_ratio=0.5, gate="confident").verdict == "fail"
+    gate = decide(min_odds_ratio=0.01, gate="confident")
+    assert gate.verdict == "inconclusive"
+    assert "the interval 0.00 to" in gate.message
+    assert "No number of tasks excludes 0" in gate.message
+
+
+@pytest.mark.parametrize("options", [{"min_odds_ratio": 0.5}, {"min_robust_pass": 0.01}])
+def test_figures_that_a_loss_brings_to_0_can_always_fail(decide, options):
+    """So their gates pass although the originals solve little."""
+    assert decide(original=HALF, variant=HALF, gate="point", **options).verdict == "pass"
+    assert decide(original=HALF, variant=HALF, gate="point", max_loss=0.9).verdict == "inconclusive"
