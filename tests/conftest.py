@@ -69,7 +69,13 @@ def pytester(
     new_interpreter = pytester.popen
 
     def popen(
-        command: Sequence[str], *, stdout: TextIO, stderr: TextIO, stdin: object
+        command: Sequence[str],
+        *,
+        stdout: TextIO,
+        stderr: TextIO,
+        stdin: object,
+        # Old versions of pytest give it; a forked program inherits nothing else.
+        close_fds: bool = True,
     ) -> ForkedProgram | subprocess.Popen[bytes]:
         cwd = str(Path.cwd())
         path = os.pathsep.join(filter(None, [cwd, os.environ.get("PYTHONPATH")]))
