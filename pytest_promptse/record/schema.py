@@ -6,6 +6,7 @@ that was not measured is None, never 0.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence  # noqa: TC003 - msgspec reads it
 from pathlib import Path
 from typing import Any, Literal
@@ -699,4 +700,8 @@ def decode(text: bytes, *, where: str) -> Record:
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a record."""
     schema: dict[str, Any] = msgspec.json.schema(Record)
+    for definition in schema["$defs"].values():
+        # From docstrings, whose indentation Python removes from version 3.13 on.
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

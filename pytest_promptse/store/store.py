@@ -155,9 +155,9 @@ class Store:
                 (usage.requests, usage.prompt_tokens, usage.completion_tokens, variant),
             )
             connection.execute(
-                "UPDATE variant SET batch_cost = coalesce(batch_cost, 0.0) + ?1 "
-                "WHERE id = ?2 AND ?1 IS NOT NULL",
-                (batch_cost, variant),
+                "UPDATE variant SET batch_cost = coalesce(batch_cost, 0.0) + :cost "
+                "WHERE id = :variant AND :cost IS NOT NULL",
+                {"cost": batch_cost, "variant": variant},
             )
             connection.executemany(
                 """
