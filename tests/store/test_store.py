@@ -402,3 +402,4 @@ def test_completions_of_an_older_file_are_as_old_as_their_variant(tmp_path):
         connection.execute("INSERT INTO completion VALUES (1, 0, 'text', 'stop', 2, -1.0)")
         migrations.upgrade(connection)
         assert connection.execute("SELECT sample, created FROM completion").fetchall() == [(0, 7)]
+    connection.close()
