@@ -52,7 +52,7 @@ def project(pytester):
 
 
 def requests(result) -> int:
-    return int(re.search(r"^(\d+) requests", result.stdout.str(), re.MULTILINE)[1])
+    return int(re.search(r"^(\d+) requests?", result.stdout.str(), re.MULTILINE)[1])
 
 
 def test_prompts_stages_and_gates_are_items(project, run):
