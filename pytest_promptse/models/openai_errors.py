@@ -77,9 +77,9 @@ def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelErro
             f"{said}; lower max_tokens by --promptse-max-tokens, shorten the prompt or choose "
             "another model"
         )
-    if status in _REFUSALS and _LENGTH_NAMES.search(f"{error.param} {reason(error)}"):
-        return FatalError(f"{said}; {_LOWER_LENGTH}")
-    return FatalError(f"{said}; {_REMEDIES.get(status, _OTHERWISE)}")
+    is_length = status in _REFUSALS and _LENGTH_NAMES.search(f"{error.param} {reason(error)}")
+    remedy = _LOWER_LENGTH if is_length else _REMEDIES.get(status, _OTHERWISE)
+    return FatalError(f"{said}; {remedy}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
