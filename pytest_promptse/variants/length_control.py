@@ -1,8 +1,8 @@
-"""The length-matched control: neutral text of the length of each variant, asked beside it.
+"""The length-matched control: a neutral variant with as many added words, for every variant.
 
-A variant differs from its original in its emotion and persona, and in having more words. The
-control has the words alone: for every variant a neutral one at the same level, with sentences
-without emotion and persona and as many added words. What it loses is due to the added text.
+A variant differs from its original in two ways: it has an emotion and a persona, and it has more
+words. Its control variant has the same distance and as many added words, but no emotion or
+persona. The loss of the control variants is therefore due to the added text alone.
 """
 
 from __future__ import annotations
