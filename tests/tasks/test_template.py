@@ -86,7 +86,9 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path, load):
     (tmp_path / "windows.j2").write_bytes(b"\xef\xbb\xbf" + source.replace("\n", "\r\n").encode())
     (windows,) = load_templates(["windows.j2"], tmp_path)
     assert (windows.name, windows.source) == (unix.name, unix.source)
-    assert render(windows, TASK, "go") == render(unix, TASK, "go") == ("Be brief.", "- one\n- two\ngo")
+    assert (
+        render(windows, TASK, "go") == render(unix, TASK, "go") == ("Be brief.", "- one\n- two\ngo")
+    )
 
 
 def test_a_template_sees_the_name_that_is_asked_for_and_whether_the_prompt_is_a_stub(load):
