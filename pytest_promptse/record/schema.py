@@ -123,7 +123,7 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of a suite with its intervals.
 
     ``ci95`` is the resampled interval. It covers other tasks that are like those measured.
-    ``exact`` holds for every population of tasks: it assumes nothing about unmeasured tasks.
+    ``exact`` also covers tasks unlike them: it counts unmeasured tasks as the worst possible.
     """
 
     value: float | None
