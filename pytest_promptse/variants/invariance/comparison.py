@@ -226,6 +226,8 @@ class _Comparison:
                 repeated = word and not token.rule and alone
                 if repeated and any(same(token, other) for other in counterpart):
                     continue
+                if word and alone and token.text in _called(counterpart):
+                    continue
                 if token not in heads and not self._is_tolerated(token, others):
                     yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
 
@@ -274,6 +276,12 @@ class _Comparison:
 
 def _is_signature(sentence: Sentence) -> bool:
     return are_names(sentence.tokens, sentence.words)
+
+
+def _called(tokens: Sequence[Token]) -> set[str]:
+    """Return the bare names of the functions that `tokens` show with their arguments."""
+    calls = [token.text.partition("(") for token in tokens if token.kind == "code"]
+    return {name.rpartition(".")[2] for name, bracket, _ in calls if bracket}
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:

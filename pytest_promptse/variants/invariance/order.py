@@ -136,8 +136,21 @@ class _Order:
             outcome = a.kind in ("literal", "number") or a.text in ("True", "False", "None")
             alike = a.condition == b.condition and x.condition == y.condition
             moved = self._moved_along(a) or self._moved_along(b)
+            if self._attribute_behind_in(a, b):
+                continue
             if one_clause or (outcome and alike and not moved):
                 yield a, b
+
+    def _attribute_behind_in(self, a: Token, b: Token) -> bool:
+        """Whether one of two words moved behind "in" or away from it, as in "f in Go".
+
+        If both moved so, they were exchanged.
+        """
+        moved = [
+            ("in" in token.function[-1:]) != ("in" in self._pairs[token].function[-1:])
+            for token in (a, b)
+        ]
+        return a.kind == "code" and moved.count(True) == 1
 
     def _moved_along(self, token: Token) -> bool:
         """Whether the whole clause of a token stands together in the variant, too."""
@@ -246,11 +259,20 @@ class _Order:
                 continue
             expected = self._pairs[right]
             old = self._pairs.get(left) if left is not None else None
+            if token.rule == "negation" and self._is_passive(right, new_right):
+                continue
             moved = new_right is not expected and not right.groups & new_right.groups
             beside = new_right is old or (new_left is not None and new_left in (old, expected))
             one = expected.sentence == partner.sentence
             if moved and not beside and one and self._back[new_right].sentence == token.sentence:
                 yield token, right
+
+    def _is_passive(self, verb: Token, noun: Token) -> bool:
+        """Whether a verb and its object are turned, as in "never raise an error", "no error is raised"."""
+        partner = self._was.right.get(verb)
+        words = verb.kind == noun.kind == "word" and not (verb.rule or noun.rule)
+        turned = self._now.right.get(noun) is self._pairs[verb]
+        return words and turned and self._back[noun] is partner
 
     def stepped(self) -> Iterator[_Pair]:
         """Yield a number behind another preposition, as in "by 5" and "to 5"."""

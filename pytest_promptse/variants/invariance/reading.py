@@ -343,7 +343,11 @@ class _Builder:
                 function = []
             token = self._token(raw[place : place + length], stems[place : place + length], entry)
             if word == "one" and length == 1 and self._counted(raw, stems, place):
-                token = replace(token, kind="number", keys=frozenset({"#1"}), optional=False)
+                single = self._vocabulary.phrases.get((self._vocabulary.stem("single"),))
+                groups = frozenset(single.groups if single else ())
+                token = replace(
+                    token, kind="number", keys=frozenset({"#1"}), groups=groups, optional=False
+                )
             token = replace(
                 token,
                 sentence=self._sentence,
