@@ -44,6 +44,7 @@ _MOVABLE = frozenset({"order", "restriction", "comparison", "quantifier"})
 _ROLES = frozenset({"from", "into", "by", "over"})
 _STEPS = frozenset({"to", "by", "from"})
 _BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
+_TURNING = frozenset({"negation", "restriction"})
 _ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
@@ -259,7 +260,8 @@ class _Order:
                 continue
             expected = self._pairs[right]
             old = self._pairs.get(left) if left is not None else None
-            if token.rule == "negation" and self._is_passive(right, new_right):
+            free = token.rule in _TURNING or token.kind == "number"
+            if free and self._is_turned(right, new_right):
                 continue
             moved = new_right is not expected and not right.groups & new_right.groups
             beside = new_right is old or (new_left is not None and new_left in (old, expected))
@@ -267,12 +269,15 @@ class _Order:
             if moved and not beside and one and self._back[new_right].sentence == token.sentence:
                 yield token, right
 
-    def _is_passive(self, verb: Token, noun: Token) -> bool:
-        """Whether a verb and its object are turned, as in "never raise an error", "no error is raised"."""
-        partner = self._was.right.get(verb)
-        words = verb.kind == noun.kind == "word" and not (verb.rule or noun.rule)
-        turned = self._now.right.get(noun) is self._pairs[verb]
-        return words and turned and self._back[noun] is partner
+    def _is_turned(self, word: Token, noun: Token) -> bool:
+        """Whether a word and the noun behind it changed places, and nothing else did.
+
+        A passive does so ("never raise an error", "no error is raised"), and so does a relative
+        clause ("active users", "users that are active").
+        """
+        words = word.kind == noun.kind == "word" and not (word.rule or noun.rule)
+        turned = self._now.right.get(noun) is self._pairs[word]
+        return words and turned and self._back[noun] is self._was.right.get(word)
 
     def stepped(self) -> Iterator[_Pair]:
         """Yield a number behind another preposition, as in "by 5" and "to 5"."""

@@ -427,7 +427,10 @@ class _Builder:
         vocabulary = self._vocabulary
         for place, token in enumerate(tokens):
             following = tokens[place + 1] if place + 1 < len(tokens) else None
-            if token.text.lower() in _NAMING and following is not None and following.kind == "code":
+            named = following is not None and (
+                following.kind == "code" or following.text[:1].isupper()
+            )
+            if named and token.text.lower() in _NAMING:
                 tokens[place] = replace(token, optional=True)
                 continue
             stem = vocabulary.stem(token.text.lower())
