@@ -49,3 +49,10 @@ def lowest(session: nox.Session) -> None:
         session.install("-e", ".[dev]", "--constraint", str(pins))
     session.run("uv", "pip", "list", external=True)
     session.run(*PYTEST, *session.posargs)
+
+
+@nox.session(python=PYTHONS[0])
+def litellm(session: nox.Session) -> None:
+    """Run the tests of the backend over LiteLLM, which cannot be installed beside openai 3."""
+    session.install("-e", ".[litellm]")
+    session.run("pytest", "tests/models/test_litellm.py", *session.posargs)

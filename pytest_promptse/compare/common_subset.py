@@ -68,12 +68,17 @@ class CommonSubset:
 
 
 def common_subset_of(entries: Sequence[ComparedEntry]) -> CommonSubset:
-    """Find the common subset of `entries`, at least two.
+    """Return the tasks, distances and variants that all `entries` have.
+
+    Parameters
+    ----------
+    entries
+        The records to compare, at least two.
 
     Raises
     ------
     RecordError
-        If they have no task or no distance in common.
+        If the entries have no task or no distance in common.
     """
     tasks = [key for key in entries[0].tasks if all(key in other.tasks for other in entries[1:])]
     if not tasks:

@@ -1,6 +1,7 @@
 """Read the values of settings, from text or from Python objects.
 
-Each function returns the value or raises ValueError with the rest of the sentence "… is …".
+Each parser returns the value, or raises ValueError or TypeError. The message is the end of a
+sentence, such as "not a number"; the caller puts the name of the option before it.
 """
 
 from __future__ import annotations

@@ -17,9 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ChatTemplate:
-    """A Jinja template with the special tokens that it may use, in the format of Hugging Face.
+    """A chat template in the format of Hugging Face.
 
-    ``origin`` is its file, for messages.
+    Attributes
+    ----------
+    source
+        The Jinja source.
+    tokens
+        The special tokens that the template may use, by name.
+    origin
+        The file of the template, for error messages.
     """
 
     source: str

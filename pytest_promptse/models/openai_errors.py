@@ -20,6 +20,7 @@ _TOO_MANY_REQUESTS = 429
 _MOST_SAID = 300
 _UNAVAILABLE = frozenset({503, 529})
 _MAY_PASS = frozenset({408, 409, 423, 425, _TOO_MANY_REQUESTS})
+_REFUSALS = frozenset({400, 422})
 _SERVER_ERRORS = 500
 # Refusals that concern one prompt only, not the model or the key.
 _THIS_PROMPT = re.compile(
@@ -33,6 +34,11 @@ _REMEDIES: Mapping[int, str] = {
     404: "check the model's name and --promptse-base-url",
     413: "request fewer samples or use shorter prompts",
 }
+# Servers describe the limit as "max_tokens is too large", or as "the maximum value for max_tokens".
+_LENGTH_NAMES = re.compile(r"max_tokens|max_completion_tokens|max_output_tokens")
+_LOWER_LENGTH = (
+    "the server does not accept this max_tokens; set a lower one by --promptse-max-tokens"
+)
 _OTHERWISE = "change the setting that the server names; no more requests are sent"
 
 
@@ -67,8 +73,13 @@ def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelErro
             overloaded=status == _TOO_MANY_REQUESTS or status in _UNAVAILABLE,
         )
     if _THIS_PROMPT.search(f"{error.code} {reason(error)}"):
-        return ModelError(f"{said}; shorten the prompt or choose another model")
-    return FatalError(f"{said}; {_REMEDIES.get(status, _OTHERWISE)}")
+        return ModelError(
+            f"{said}; lower max_tokens by --promptse-max-tokens, shorten the prompt or choose "
+            "another model"
+        )
+    is_length = status in _REFUSALS and _LENGTH_NAMES.search(f"{error.param} {reason(error)}")
+    remedy = _LOWER_LENGTH if is_length else _REMEDIES.get(status, _OTHERWISE)
+    return FatalError(f"{said}; {remedy}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from pytest_promptse._redaction import shown
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models.base import (
     Capabilities,
@@ -115,7 +116,7 @@ class VllmBackend:
             self._engine = AsyncLLM.from_engine_args(arguments)
         except (ValueError, RuntimeError, OSError, VLLMError) as error:
             raise FatalError(
-                f"{self._spec}: vLLM cannot load the model ({_first_line(error)}); check the name "
+                f"{self._spec}: vLLM cannot load the model ({_reason(error)}); check the name "
                 "or path, and memory by --promptse-vllm-args (gpu-memory-utilization, "
                 "max-model-len), on a CPU by VLLM_CPU_KVCACHE_SPACE"
             ) from error
@@ -150,7 +151,7 @@ class VllmBackend:
         try:
             return _answer(await self._generate(engine, request), first=request.first)
         except EngineDeadError as error:
-            death = f"{self._spec}: {_first_line(error)}"
+            death = f"{self._spec}: {_reason(error)}"
         except (ValueError, VLLMError) as error:
             failure = self._meaning(error, request)
         # Raised outside of `except`: the engine's traceback would keep the engine alive.
@@ -208,7 +209,7 @@ class VllmBackend:
     def _meaning(self, error: Exception, request: Request) -> ModelError:
         from vllm.exceptions import VLLMServerError
 
-        said = f"{self._spec}: {_first_line(error)}"
+        said = f"{self._spec}: {_reason(error)}"
         if isinstance(error, VLLMServerError):
             return TransientError(said)
         return ModelError(
@@ -283,5 +284,16 @@ def _folder_state(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def _reason(error: BaseException) -> str:
+    """Return the cause in one line: the findings of a validation error, or else the first line."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return shown((str(error).strip() or type(error).__name__).splitlines()[0])
+    # Its first line is only "1 validation error for ModelConfig".
+    findings = error.errors(include_url=False, include_context=False, include_input=False)
+    said = (
+        ": ".join([*map(str, found["loc"]), found["msg"].removeprefix("Value error, ")])
+        for found in findings
+    )
+    return shown("; ".join(" ".join(text.split()) for text in said))

@@ -64,7 +64,8 @@ def _absolute(name: str, level: int, importer: str) -> str:
 
 
 def _read(path: Path) -> tuple[str, tuple[tuple[str, int], ...]]:
-    source = path.read_bytes()
+    # A checkout on Windows may have other line ends, which do not change a verdict.
+    source = path.read_bytes().replace(b"\r\n", b"\n")
     imports: list[tuple[str, int]] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Ranking of prompt templates, from the record alone.
+"""Compute the ranking of prompt templates from a record.
 
 Suites with the same model and templates are pooled, because more tasks make smaller differences
 significant.

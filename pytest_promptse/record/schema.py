@@ -122,7 +122,8 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of a suite with its intervals.
 
-    ``ci95`` covers further tasks like those measured, ``exact`` all tasks, those not seen included.
+    ``ci95`` is the resampled interval. It covers other tasks that are like those measured.
+    ``exact`` also covers tasks unlike them: it counts unmeasured tasks as the worst possible.
     """
 
     value: float | None

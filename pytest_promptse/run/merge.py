@@ -14,6 +14,7 @@ from pytest_promptse.record.schema import UsageRecord
 from pytest_promptse.run.gates import Scores
 from pytest_promptse.run.plan import decided_gate
 from pytest_promptse.run.record_builder import fill_record
+from pytest_promptse.scoring.gate import judge_pass_rate
 from pytest_promptse.store.run_log import (
     ErrorRow,
     OutcomeRow,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         PromptRecord,
         Record,
         RewritingRecord,
+        SuiteRecord,
         TaskRecord,
     )
     from pytest_promptse.store.run_log import GatePlanRow
@@ -80,18 +82,36 @@ def run_failures(record: Record) -> list[str]:
             open_fails = gate.verdict == "inconclusive" and suite.settings["inconclusive"] == "fail"
             if gate.verdict == "fail" or undecided or open_fails:
                 lines.append(f"{suite.id}[{gate.name}]: {gate.message}")
-    floors = {
-        (suite.id, suite.model, suite.template): suite.settings["min_pass_rate"]
-        for suite in record.suites
-    }
-    if any(floor is not None for floor in floors.values()):
-        for task in record.tasks:
-            floor = floors[task.suite, task.model, task.template]
-            for name, prompt in _prompts(task):
-                if floor is not None and prompt.pass_rate < floor:
-                    rate = f"pass rate {prompt.pass_rate:.2f} < {floor:g}"
-                    lines.append(f"{prompt.node or f'{task.suite} {task.id} {name}'}: {rate}")
+        tasks = [task for task in record.tasks if _suite_of(task) == _identity(suite)]
+        lines += _below_floor(suite, tasks)
     return lines
+
+
+def _below_floor(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> Iterator[str]:
+    """Yield the prompts of a suite whose items fail for their pass rates."""
+    floor = suite.settings["min_pass_rate"]
+    if floor is None:
+        return
+    prompts = [(task, *prompt) for task in tasks for prompt in _prompts(task)]
+    for task, name, prompt in prompts:
+        gate = judge_pass_rate(
+            round(prompt.pass_rate * prompt.n),
+            prompt.n,
+            floor,
+            kind=suite.settings["gate"],
+            comparisons=len(prompts),
+        )
+        is_open = gate.verdict == "inconclusive"
+        if gate.verdict == "fail" or (is_open and suite.settings["inconclusive"] == "fail"):
+            yield f"{prompt.node or f'{task.suite} {task.id} {name}'}: {gate.message}"
+
+
+def _identity(suite: SuiteRecord) -> tuple[str, str, str | None]:
+    return suite.id, suite.model, suite.template
+
+
+def _suite_of(task: TaskRecord) -> tuple[str, str, str | None]:
+    return task.suite, task.model, task.template
 
 
 class _Merge:

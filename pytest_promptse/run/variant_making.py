@@ -472,7 +472,8 @@ class VariantMaker:
         for folder in folders:
             for path in sorted(folder.rglob("*")):
                 if path.suffix in (".py", ".yaml", ".yml", ".txt", ".json"):
-                    digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+                    text = path.read_bytes().replace(b"\r\n", b"\n")
+                    digest.update(f"{path.relative_to(folder)}\0".encode() + text)
         return digest.hexdigest()
 
 

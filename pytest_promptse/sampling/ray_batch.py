@@ -140,17 +140,20 @@ class RayReport:
 
 
 class ResultFile:
-    """A file of result lines that a killed run leaves usable. It runs as an actor.
+    """Ray actor that appends result lines to a file.
+
+    The file stays usable if the run is killed. The next run drops an incomplete last line and the
+    failed results, and keeps the rest.
 
     Parameters
     ----------
     folder
-        The folder of the batch. Only one process at a time writes results to it.
+        The folder of the batch. A lock file lets only one process at a time write to it.
 
     Raises
     ------
     StoreError
-        If another run writes results to the folder.
+        If another run is writing results to the folder.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -303,9 +303,9 @@ def _beta(
 
 
 def sample_sizes(pairs: Pairs) -> tuple[int, int] | None:
-    """Return the first two numbers of samples that differ between the runs, None where none do.
+    """Return the sample counts of the first prompt on which the two runs differ.
 
-    Compared prompt by prompt, over what both runs have.
+    Only prompts that both runs have are compared. None means that all their counts are equal.
     """
     for ours, theirs in pairs.tasks:
         prompts = [(ours.original, theirs.original)]

@@ -29,9 +29,14 @@ _TIMES, _PLUS = 2.0, 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class PromptAnswers:
-    """The answers of one prompt: equal ones have equal ``labels``, shape (m,).
+    """The m answers to one prompt.
 
-    ``logprobs`` and ``n_tokens`` are None where the model returns none.
+    Attributes
+    ----------
+    labels
+        Shape (m,). Equal answers have equal labels.
+    logprobs, n_tokens
+        Shape (m,). An item is None if the model did not return it.
     """
 
     labels: Sequence[int]

@@ -1,9 +1,9 @@
 """Figures of a suite as estimates: the mean over tasks with its intervals.
 
-An interval over *tasks* takes the emotions of the variants as given: it covers what other tasks
-would give with the same emotions. All tasks share these emotions, so one emotion that breaks a
-model moves all tasks at once, and an interval over tasks does not show that. The interval over
-*tasks+emotions* takes both as drawn from more of their kind.
+An interval over *tasks* treats tasks as a random sample and emotions as fixed. It covers other
+tasks with the same emotions. All tasks share the emotions, so an emotion that breaks a model
+affects every task. An interval over tasks does not include that variation. An interval over
+*tasks+emotions* treats both as random samples.
 """
 
 from __future__ import annotations

@@ -185,11 +185,19 @@ def majority_flips(original: ArrayLike, variants: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskRobustness:
-    """The figures of one task; a curve has None where a distance was not measured.
+    """Robustness figures of one task.
 
-    ``loss`` and ``squared_sensitivity`` are curves over distances. ``robust_pass`` and ``flips``
-    are over all variants, None where there are none. ``noise`` is the largest difference that
-    sampling alone gives at one of the distances.
+    Attributes
+    ----------
+    noise
+        The largest noise floor of a distance. The noise floor is the mean difference that
+        sampling alone gives between a variant and the original.
+    loss, squared_sensitivity
+        Curves over distances, None at a distance that was not measured.
+    robust_pass
+        The probability that s variants are all solved. None if there are fewer than s variants.
+    flips
+        1 if the majority verdict changes at some distance, else 0. None if nothing was compared.
     """
 
     noise: float

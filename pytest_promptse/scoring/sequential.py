@@ -50,10 +50,11 @@ def planned_looks(variants: int) -> tuple[int, ...]:
 def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
     """Return whether a suite's gates, judged confidently at a look, need no more variants.
 
-    All of them must be decided; a gate without a verdict is not. In mode ``light`` only floors
-    that pass are: that metric averages the variants before it takes the difference, so that with
-    fewer of them elasticity is lower on average, a failure may vanish with more, and excess
-    sensitivity may move either way. The first that is not decided ends the question.
+    All gates must be decided. A gate without a verdict is undecided, and the first undecided gate
+    ends the loop. In mode ``light`` only a gate that passes is decided, and a gate on excess never
+    is. That metric averages the variants before it takes the difference. With fewer variants its
+    elasticity is lower on average, so a failure may vanish when variants are added. Excess may
+    move in either direction.
     """
     any_gate = False
     for gate in gates:

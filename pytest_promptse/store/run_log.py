@@ -167,11 +167,12 @@ class VariantRow(OutcomeRow, frozen=True, kw_only=True):
     tokens
         Mean prompt tokens and completion tokens of one attempt.
     added_share, replaced_share, moved_share, length_ratio
-        What separates the text from the original; None in logs of earlier versions.
+        Differences between the text and the original, as in
+        `pytest_promptse.variants.distance`. None in logs of earlier versions.
     operations
-        What was done to the prompt.
+        The operations that the rewriter applied to the prompt.
     cues
-        The words that show the emotion and each trait, by dimension.
+        The words that express the emotion and each trait, by dimension.
     """
 
     node: str | None
@@ -276,7 +277,10 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The questions to the model of ``--promptse-judge`` about the texts of one variant.
+    """Counts of what the model of ``--promptse-judge`` decided about one variant.
+
+    A rewriter may propose several texts for one variant. The model judges those that break only
+    soft rules of invariance, and may clear their findings.
 
     Attributes
     ----------
@@ -287,9 +291,9 @@ class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
     task, variant
         The task, and id and seed of the variant.
     texts
-        Number of texts with findings of soft kinds only.
+        Number of texts that break only soft rules.
     questions
-        Number of answers that were read.
+        Number of questions that the model answered.
     cleared
         Number of findings that the model cleared.
     """

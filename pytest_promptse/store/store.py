@@ -110,10 +110,11 @@ class Store:
         since: float = 0.0,
         batch_cost: float | None = None,
     ) -> None:
-        """Store the completions of one response. A sample that is stored already is kept.
+        """Store the completions of one response.
 
-        A lone surrogate, as in a completion that is cut inside an emoji, is stored as U+FFFD,
-        because it has no UTF-8 encoding.
+        A sample that is already stored is kept, unless it is older than `since`. A lone surrogate,
+        as in a completion that ends inside an emoji, is stored as U+FFFD. It has no UTF-8
+        encoding.
 
         Parameters
         ----------
@@ -124,11 +125,11 @@ class Store:
         usage
             What the response cost.
         model, prompt, decoding, task_id, variant_id, seed, form, template
-            Describe the variant, for listing and export.
+            Description of the variant, for listing and export.
         since
             Replace samples that were stored earlier than this, in seconds since 1970.
         batch_cost
-            What the response cost in a batch; None if it came another way or has no price.
+            Cost of the response in a batch. None if it is not from a batch or has no price.
         """
         now = time.time()
         with self.database.write() as connection:
@@ -305,7 +306,7 @@ class Store:
         Returns
         -------
         float or None
-            None if the store has none of them.
+            None if the store has no such sample.
         """
         found: list[float] = []
         for batch in _batches(keys, _BATCH):

@@ -1,6 +1,6 @@
-"""Variants of a prompt: library, rewriters and the check that a variant asks for the same.
+"""Variants of a prompt: library, rewriters and the check that a variant keeps the task.
 
-The names listed here are for authors of own rewriters.
+The public names are for authors of custom rewriters.
 """
 
 from __future__ import annotations

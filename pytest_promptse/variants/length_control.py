@@ -1,8 +1,8 @@
-"""The length-matched control: neutral text of the length of each variant, asked beside it.
+"""The length-matched control: a neutral variant with as many added words, for every variant.
 
-A variant differs from its original in its emotion and persona, and in having more words. The
-control has the words alone: for every variant a neutral one at the same level, with sentences
-without emotion and persona and as many added words. What it loses is due to the added text.
+A variant differs from its original in two ways: it has an emotion and a persona, and it has more
+words. Its control variant has the same distance and as many added words, but no emotion or
+persona. The loss of the control variants is therefore due to the added text alone.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def length_matched(
 ) -> tuple[Variant, ...]:
     """Return a neutral variant of `task` for each of `variants`, with as many added words.
 
-    Beside a variant by ``rules`` the neutral one repeats all of its decisions: the form of the
-    request, the block, the places. Beside any other variant the neutral sentences stand before the
-    original. Of several candidates the first is taken that no other control variant equals and
-    whose number of added words differs by at most one. There are few neutral texts of a few words,
-    so beside many light variants a text may repeat: its samples are still its own.
+    If ``rules`` made the variant, its control repeats all decisions: the form of the request, the
+    block and the positions. For any other variant, the neutral sentences precede the original. The
+    first candidate is used that differs from all other control variants and whose number of added
+    words differs by at most one. There are few short neutral texts, so controls of variants with
+    few added words may have the same text. Each still has its own samples.
 
     Parameters
     ----------

@@ -464,8 +464,9 @@ def _template_files(folder: Path) -> Iterator[Path]:
 
 
 def _digest(folder: Path) -> str:
+    # A checkout on Windows may have other line ends, which are read alike.
     parts = (
-        str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes()
+        str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n")
         for path in _template_files(folder)
     )
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:8]

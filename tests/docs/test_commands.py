@@ -7,6 +7,10 @@ import re
 import pytest
 from pages import PAGES, ROOT, blocks
 
+from pytest_promptse.models.base import Usage
+from pytest_promptse.plugin.progress_line import describe
+from pytest_promptse.store.run_log import Progress
+
 # What cannot run here: a part of the command, and why.
 NOT_RUN = {
     "tools/setup": "makes an environment; .ci/run begins with it",
@@ -70,7 +74,7 @@ def test_a_page_does_what_it_says(page, shell, paid_model):
 
 def first_missing(shown: list[str], printed: str) -> str | None:
     """Return the first line that was not printed, in order; measured figures may differ."""
-    lines = iter(printed.splitlines())
+    lines = iter(without_progress(printed).splitlines())
     for line in shown:
         if line.strip() == "...":
             continue
@@ -78,6 +82,23 @@ def first_missing(shown: list[str], printed: str) -> str | None:
         if not any(wanted.fullmatch(masked(found)) for found in lines):
             return line
     return None
+
+
+def without_progress(printed: str) -> str:
+    """Join the rows that progress lines of a slow run split."""
+    return re.sub(r"\n?promptse \d+ of \d+ samples .*\n", "", printed)
+
+
+def test_a_progress_line_in_a_row_of_dots_hides_nothing():
+    progress = Progress(done=40, total=360, cached=0, rate=4.0, eta=80.0, usage=Usage())
+    line = describe(progress, cost=None, width=80)
+    shown = ["test_chunk.py .................          [100%]", "..."]
+    for row in (
+        f"test_chunk.py ....\n{line}\n.............  [100%]\n\n",
+        f"test_chunk.py \n{line}\n{line}\n.................  [100%]\n\n",
+    ):
+        assert first_missing(shown, f"collected 17 items\n\n{row}") is None
+    assert first_missing(shown, f"test_chunk.py ....\n{line}\n....\n") == shown[0]
 
 
 def masked(line: str) -> str:

@@ -306,6 +306,8 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(wanted["env"])
     os.chdir(wanted["cwd"])
+    # A test may write a file twice in a second; the bytecode of the first would be taken for both.
+    sys.dont_write_bytecode = True
     if "COVERAGE_PROCESS_CONFIG" in os.environ:
         # As coverage does in new interpreters.
         importlib.import_module("coverage").process_startup()

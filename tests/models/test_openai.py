@@ -262,11 +262,25 @@ def test_a_used_up_quota_is_fatal_although_it_comes_as_429(server):
 
 
 def test_a_prompt_that_is_too_long_fails_alone(server):
-    with pytest.raises(ModelError, match="shorten the prompt") as caught:
+    with pytest.raises(ModelError, match="lower max_tokens by --promptse-max-tokens") as caught:
         converse(
             backend_for(server), ask(), before=lambda: server.behaviour.faults.append("context")
         )
     assert not isinstance(caught.value, FatalError | TransientError)
+
+
+@pytest.mark.parametrize("names_the_parameter", [True, False])
+def test_a_max_tokens_that_the_server_refuses_is_fatal_with_the_remedy(server, names_the_parameter):
+    said = "max_tokens is too large: 99. This model supports at most 64 completion tokens"
+
+    def limit():
+        server.behaviour.names_the_parameter = names_the_parameter
+        server.behaviour.refuses = {"max_tokens": said}
+
+    with pytest.raises(FatalError) as caught:
+        converse(backend_for(server), ask(), before=limit)
+    assert f"HTTP 400, {said}; " in str(caught.value)
+    assert "set a lower one by --promptse-max-tokens" in str(caught.value)
 
 
 def test_what_the_server_honoured_at_the_start_and_refuses_later_is_fatal(server):

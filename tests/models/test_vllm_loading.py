@@ -8,6 +8,7 @@ import threading
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from pydantic import BaseModel, ValidationError, field_validator
 
 from pytest_promptse.models.base import Decoding, FatalError, Prompt, Request, TransientError
 from pytest_promptse.models.vllm import VllmBackend
@@ -65,6 +66,17 @@ class VLLMError(Exception):
 
 class EngineDeadError(VLLMError):
     pass
+
+
+class ModelConfig(BaseModel):
+    """Refuses a length as vLLM's class of this name does."""
+
+    max_model_len: int
+
+    @field_validator("max_model_len")
+    @classmethod
+    def check(cls, length):
+        raise ValueError(f"{length} is more than the model's 2048 positions;\nlower it")
 
 
 PLATFORM = SimpleNamespace(is_cpu=lambda: False)
@@ -198,3 +210,16 @@ def test_a_request_has_a_seed_where_the_engine_can_take_one(
     capabilities, _ = complete(backend, requests=1)
     assert capabilities.seeded is not is_cpu
     assert engine.seeds == [seed]
+
+
+def test_a_validation_error_says_what_is_wrong_and_not_how_many(engine, backend):
+    with pytest.raises(ValidationError) as wrong:
+        ModelConfig(max_model_len=100000)
+    engine.failure = wrong.value
+    engine.allowed.set()
+    with pytest.raises(FatalError) as caught:
+        asyncio.run(backend.start())
+    said = str(caught.value)
+    assert "max_model_len: 100000 is more than the model's 2048 positions" in said
+    assert "validation error" not in said
+    assert "\n" not in said

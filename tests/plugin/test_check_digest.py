@@ -59,3 +59,10 @@ def test_where_the_project_lies_does_not_count(project):
         ["check_totals"], project / "shop"
     )
     assert source_digest(["unrelated"], project / "shop") == source_digest([], project)
+
+
+def test_windows_line_ends_do_not_count(project):
+    before = source_digest(["check_totals"], project)
+    path = project / "check_totals.py"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert source_digest(["check_totals"], project) == before

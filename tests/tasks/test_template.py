@@ -75,6 +75,22 @@ def test_declared_variables_are_there(load):
     assert render(template, TASK, "go")[1] == "- one\n- two\n3.12 go"
 
 
+def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path, load):
+    source = (
+        "---\nname: house\nvariables:\n  rules: [one, two]\n---\n"
+        "{% block system %}\nBe brief.\n{% endblock %}\n"
+        "{% block user %}\n{% for rule in rules %}\n- {{ rule }}\n{% endfor %}\n"
+        "{{ task.prompt }}\n{% endblock %}\n"
+    )
+    unix = load(source)
+    (tmp_path / "windows.j2").write_bytes(b"\xef\xbb\xbf" + source.replace("\n", "\r\n").encode())
+    (windows,) = load_templates(["windows.j2"], tmp_path)
+    assert (windows.name, windows.source) == (unix.name, unix.source)
+    assert (
+        render(windows, TASK, "go") == render(unix, TASK, "go") == ("Be brief.", "- one\n- two\ngo")
+    )
+
+
 def test_a_template_sees_the_name_that_is_asked_for_and_whether_the_prompt_is_a_stub(load):
     source = "{{ task.id }} {{ task.entry_point }} {{ task.is_stub }} {{ task.prompt }}"
     template = load(source)

@@ -232,13 +232,13 @@ def score_contrasts(
 ) -> tuple[AffectChange, ...]:
     """Return the changes from situations to their positive counterparts.
 
-    The comparison of the paper's Table 6 (section 5.1). Situations that were scored without their
-    counterpart, or the reverse, are left out.
+    The comparison of the paper's Table 6 (section 5.1). A situation without a scored counterpart
+    is left out, and so is a counterpart without a scored situation.
 
     Parameters
     ----------
     situations, counterparts
-        They belong together by factor and situation.
+        Scored runs, paired by factor and situation.
     method
         ``paper`` takes every run as one observation, as `compare` does. ``cluster`` takes the
         difference of each pair as one observation, by the paired t-test.

@@ -59,14 +59,15 @@ def _check(result: int, what: str) -> int:
 
 
 def fork(namespaces: int) -> int:
-    """Fork this single-threaded process, the child in new `namespaces` (0: as `os.fork` does).
+    """Fork this single-threaded process and put the child into new `namespaces`.
 
-    ``unshare`` before ``os.fork`` would do it once only: a process cannot choose a second pid
-    namespace for its children (https://man7.org/linux/man-pages/man7/pid_namespaces.7.html).
+    0 means no new namespaces, and calls `os.fork`. Otherwise this calls ``clone``, which can be
+    repeated. ``unshare`` cannot: it chooses the pid namespace of later children only once
+    (https://man7.org/linux/man-pages/man7/pid_namespaces.7.html).
 
-    The interpreter is not told. What it would do makes locks anew that other threads may hold,
-    of which there are none, and costs every child the copying of fifty pages; the one hook of the
-    library that matters, which seeds ``random``, is left to the caller.
+    ``clone`` does not run Python's fork hooks. They replace locks that other threads may hold, but
+    this process has no other thread. They would make every child copy about fifty pages. The
+    caller must seed ``random``, as the hook of that module does.
     """
     if not namespaces:
         return os.fork()
