@@ -359,10 +359,11 @@ class Execution:
         return self.limits.wall + self._granted - self.seconds
 
     def _grant(self) -> float:
-        """Return more seconds, in place of those in which processes waited for a processor.
+        """Return how many seconds to add to the wall limit.
 
-        A program must not fail because something else on the machine was busy. Seconds in which
-        it had a processor itself are not granted again: its own load is no excuse.
+        A program must not fail because the machine was busy with other work. The seconds in which
+        processes waited for a processor are therefore added. Seconds in which the program itself
+        had a processor are not added.
         """
         elapsed = time.monotonic() - self._ready_at
         stalled = min(watch.stalled() - self._stalled, elapsed - self._meter.measure().cpu)

@@ -30,7 +30,9 @@ def only_soft(findings: Collection[Finding]) -> bool:
 
 
 class EntailmentJudge:
-    """Tells what to ask a model about two texts. The run sends the requests, like all others.
+    """Build the requests that ask a model whether a text and the original entail each other.
+
+    The run sends the requests, like all others.
 
     A text asks for the same thing as the original if each of them entails the other (Dagan et al.
     2006, doi:10.1007/11736790_9).

@@ -42,11 +42,11 @@ def length_matched(
 ) -> tuple[Variant, ...]:
     """Return a neutral variant of `task` for each of `variants`, with as many added words.
 
-    Beside a variant by ``rules`` the neutral one repeats all of its decisions: the form of the
-    request, the block, the places. Beside any other variant the neutral sentences stand before the
-    original. Of several candidates the first is taken that no other control variant equals and
-    whose number of added words differs by at most one. There are few neutral texts of a few words,
-    so beside many light variants a text may repeat: its samples are still its own.
+    If ``rules`` made the variant, its control repeats all decisions: the form of the request, the
+    block and the positions. For any other variant, the neutral sentences precede the original. The
+    first candidate is used that differs from all other control variants and whose number of added
+    words differs by at most one. There are few short neutral texts, so controls of variants with
+    few added words may have the same text. Each still has its own samples.
 
     Parameters
     ----------

@@ -213,7 +213,11 @@ class _Comparison:
         lost = list(self._missing(pairs))
         added = [token for token in now if counts(token) and token not in partners]
         lost, added = self._without_joint(lost, added)
-        heads = self._request_heads(now)
+        lost, added = self._without_regrouped(lost, added)
+        exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
+        free = self._request_heads(now)
+        for text in (self._original, now):
+            free |= _alternatives(text) | self._limited_permissions(text)
         for tokens, others, counterpart, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
@@ -223,10 +227,12 @@ class _Comparison:
                     other is not token and other.clause == token.clause for other in tokens
                 )
                 word = token.kind == "word" and " " not in token.text
-                repeated = word and not token.rule and alone
+                repeated = word and not token.rule and alone and token not in exchanged
                 if repeated and any(same(token, other) for other in counterpart):
                     continue
-                if token not in heads and not self._is_tolerated(token, others):
+                if word and alone and token.text in _called(counterpart):
+                    continue
+                if token not in free and not self._is_tolerated(token, others):
                     yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
 
     def _missing(self, pairs: Mapping[Token, Token]) -> Iterator[Token]:
@@ -251,6 +257,21 @@ class _Comparison:
                     added = [token for token in added if not self._stems([token]) & theirs]
         return lost, added
 
+    def _without_regrouped(
+        self, lost: list[Token], added: list[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Take out the same words, read as a phrase in one text and one by one in the other."""
+        for tokens, others in ((lost, added), (added, lost)):
+            phrases = [t for t in tokens if t.kind == "word" and " " in t.text]
+            for phrase in phrases:
+                words = self._stems([phrase])
+                apart = [t for t in others if t.kind == "word" and self._stems([t]) <= words]
+                if words and words == self._stems(apart):
+                    tokens.remove(phrase)
+                    for token in apart:
+                        others.remove(token)
+        return lost, added
+
     def _stems(self, tokens: Sequence[Token]) -> set[str]:
         return set(map(self._vocabulary.stem, _words(tokens)))
 
@@ -267,13 +288,66 @@ class _Comparison:
         """Whether `token` may come or go; `others` are those that went or came."""
         if token.core:
             return not any(other.core for other in others)
-        if self._stems([token]) & self._vocabulary.soft:
+        stems = self._stems([token])
+        if stems & self._vocabulary.soft and not any(map(self._is_negation, stems)):
             return not token.rule or not any(other.rule for other in others)
         return False
+
+    def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
+        """Return each "can" with an "at most", which says no more than the limit does."""
+        limit = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("at most"))
+        groups = limit.groups if limit else set()
+        limited = {token.clause for token in tokens if token.groups & groups}
+        words = {"can", "may"}
+        return {t for t in tokens if t.text.lower() in words and t.clause in limited}
+
+    def _is_negation(self, stem: str) -> bool:
+        entry = self._vocabulary.phrases.get((stem,))
+        return entry is not None and entry.rule == "negation"
 
 
 def _is_signature(sentence: Sentence) -> bool:
     return are_names(sentence.tokens, sentence.words)
+
+
+def _exchanged(
+    was: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token], unpaired: set[Token]
+) -> set[Token]:
+    """Return the plain words without a partner that stand behind the same word, one for another."""
+
+    def followers(tokens: Sequence[Token]) -> dict[Token, Token]:
+        return {
+            a: b
+            for a, b in pairwise(filter(counts, tokens))
+            if a.sentence == b.sentence and b in unpaired and not b.rule
+        }
+
+    before, after = followers(was), followers(now)
+    return {
+        token
+        for a, lost in before.items()
+        if a in pairs and pairs[a] in after
+        for token in (lost, after[pairs[a]])
+    }
+
+
+def _alternatives(tokens: Sequence[Token]) -> set[Token]:
+    """Return each "or" before a value and its condition, as in "or 0 if there is none"."""
+    content = list(filter(counts, tokens))
+    return {
+        token
+        for token, value, condition in zip(content, content[1:], content[2:], strict=False)
+        if token.text.lower() == "or"
+        and value.kind != "word"
+        and condition.condition
+        and token.sentence == condition.sentence
+    }
+
+
+def _called(tokens: Sequence[Token]) -> set[str]:
+    """Return the bare names of the functions that `tokens` show with their arguments."""
+    calls = [token.text.partition("(") for token in tokens if token.kind == "code"]
+    return {name.rpartition(".")[2] for name, bracket, _ in calls if bracket}
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:

@@ -42,10 +42,10 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
     """
     matcher = _Matcher()
     partners = [(tokens, _partner(tokens, variant)) for tokens in original]
-    for test in (same, _alike):
-        for mine, theirs in partners:
-            matcher.pair_in_order(mine, theirs, test)
-            matcher.pair(mine, theirs, test)
+    for pair in (matcher.pair_in_order, matcher.pair):
+        for test in (same, _alike):
+            for mine, theirs in partners:
+                pair(mine, theirs, test)
     everything = [token for tokens in original for token in tokens]
     others = [token for tokens in variant for token in tokens]
     for test in (same, _alike):

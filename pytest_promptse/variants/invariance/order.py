@@ -44,6 +44,7 @@ _MOVABLE = frozenset({"order", "restriction", "comparison", "quantifier"})
 _ROLES = frozenset({"from", "into", "by", "over"})
 _STEPS = frozenset({"to", "by", "from"})
 _BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
+_TURNING = frozenset({"negation", "restriction"})
 _ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
@@ -136,8 +137,21 @@ class _Order:
             outcome = a.kind in ("literal", "number") or a.text in ("True", "False", "None")
             alike = a.condition == b.condition and x.condition == y.condition
             moved = self._moved_along(a) or self._moved_along(b)
+            if self._attribute_behind_in(a, b):
+                continue
             if one_clause or (outcome and alike and not moved):
                 yield a, b
+
+    def _attribute_behind_in(self, a: Token, b: Token) -> bool:
+        """Whether one of two words moved behind "in" or away from it, as in "f in Go".
+
+        If both moved so, they were exchanged.
+        """
+        moved = [
+            ("in" in token.function[-1:]) != ("in" in self._pairs[token].function[-1:])
+            for token in (a, b)
+        ]
+        return a.kind == "code" and moved.count(True) == 1
 
     def _moved_along(self, token: Token) -> bool:
         """Whether the whole clause of a token stands together in the variant, too."""
@@ -246,11 +260,24 @@ class _Order:
                 continue
             expected = self._pairs[right]
             old = self._pairs.get(left) if left is not None else None
+            free = token.rule in _TURNING or token.kind == "number"
+            if free and self._is_turned(right, new_right):
+                continue
             moved = new_right is not expected and not right.groups & new_right.groups
             beside = new_right is old or (new_left is not None and new_left in (old, expected))
             one = expected.sentence == partner.sentence
             if moved and not beside and one and self._back[new_right].sentence == token.sentence:
                 yield token, right
+
+    def _is_turned(self, word: Token, noun: Token) -> bool:
+        """Whether a word and the noun behind it changed places, and nothing else did.
+
+        A passive does so ("never raise an error", "no error is raised"), and so does a relative
+        clause ("active users", "users that are active").
+        """
+        words = word.kind == noun.kind == "word" and not (word.rule or noun.rule)
+        turned = self._now.right.get(noun) is self._pairs[word]
+        return words and turned and self._back[noun] is self._was.right.get(word)
 
     def stepped(self) -> Iterator[_Pair]:
         """Yield a number behind another preposition, as in "by 5" and "to 5"."""

@@ -343,7 +343,11 @@ class _Builder:
                 function = []
             token = self._token(raw[place : place + length], stems[place : place + length], entry)
             if word == "one" and length == 1 and self._counted(raw, stems, place):
-                token = replace(token, kind="number", keys=frozenset({"#1"}), optional=False)
+                single = self._vocabulary.phrases.get((self._vocabulary.stem("single"),))
+                groups = frozenset(single.groups if single else ())
+                token = replace(
+                    token, kind="number", keys=frozenset({"#1"}), groups=groups, optional=False
+                )
             token = replace(
                 token,
                 sentence=self._sentence,
@@ -423,7 +427,10 @@ class _Builder:
         vocabulary = self._vocabulary
         for place, token in enumerate(tokens):
             following = tokens[place + 1] if place + 1 < len(tokens) else None
-            if token.text.lower() in _NAMING and following is not None and following.kind == "code":
+            named = following is not None and (
+                following.kind == "code" or following.text[:1].isupper()
+            )
+            if named and token.text.lower() in _NAMING:
                 tokens[place] = replace(token, optional=True)
                 continue
             stem = vocabulary.stem(token.text.lower())

@@ -17,7 +17,7 @@ _TIMES = frozenset(
     """am pm o'clock clock hour hours minute minutes day days week weeks month months year years
     night nights morning mornings evening afternoon midnight noon today monday tuesday wednesday
     thursday friday saturday sunday coffee coffees cup cups time times people meeting meetings
-    call calls""".split()  # noqa: SIM905 - a list of words
+    call calls since awake slept""".split()  # noqa: SIM905 - a list of words
 )
 _MOST_NAMES = 2
 _MODALS = frozenset({"could", "can", "would", "will", "might", "may"})

@@ -205,6 +205,46 @@ def test_no_prompt_is_refused(prompt):
     assert Judge(prompt).findings(greeted, waived={"duplicate"}) == ()
 
 
+@pytest.mark.parametrize(
+    ("prompt", "same", "other"),
+    [
+        (
+            "The method never raises an error.",
+            "No error is ever raised by the method.",
+            "The method raises an error.",
+        ),
+        (
+            "Write a Go function sort_ids(ids).",
+            "Write sort_ids(ids) in Go.",
+            "Write sort_ids(ids) in Rust.",
+        ),
+        (
+            "Only active members are listed.",
+            "Only members that are active are listed.",
+            "Active members are listed.",
+        ),
+        (
+            "Show id and name, ordered by name.",
+            "Show id and name, sorted by name.",
+            "Show id and name, ordered by id.",
+        ),
+        (
+            "Print a dash for each id. Do not modify the list.",
+            "Print a dash for each id. Leave the list unmodified.",
+            "Print a dash for each id. Modify the list.",
+        ),
+        (
+            "stop() ends the run; stop returns None. Each id can occur at most once.",
+            "stop() ends the run; it returns None. Each id occurs at most once.",
+            "stop() ends the run; it returns None. Each id occurs at least once.",
+        ),
+    ],
+)
+def test_another_grammar_is_accepted_and_the_change_beside_it_found(prompt, same, other):
+    assert Judge(prompt).findings(same) == ()
+    assert Judge(prompt).findings(other)
+
+
 def test_a_translation_is_another_language():
     german = "Schreibe eine Funktion, die das Quadrat von x zurückgibt und nicht mehr."
     english = "Write a function that returns the square of x and nothing more."
