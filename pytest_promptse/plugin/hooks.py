@@ -17,7 +17,7 @@ from pytest_promptse.config.options import OPTIONS, flag_of, ini_of
 from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError, nearest
 from pytest_promptse.plugin.fixtures import candidate, task
 from pytest_promptse.plugin.invocation import BAD_MARKS, given_settings, names_of
-from pytest_promptse.plugin.pytest_private import ini_names
+from pytest_promptse.plugin.pytest_private import ini_names, warn_of_setting
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -79,7 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         given = given_settings(config)
         for warning in given.deprecations:
-            config.issue_config_time_warning(pytest.PytestDeprecationWarning(warning), stacklevel=2)
+            setting = warning.partition(" ")[0]
+            warn_of_setting(config, pytest.PytestDeprecationWarning(warning), setting)
         if given.any_given:
             _check(config, given.settings)
     except (SettingsError, RecordError, TaskError, pytest.PytestDeprecationWarning) as error:

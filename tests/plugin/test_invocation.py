@@ -24,7 +24,13 @@ def test_an_old_ini_key_still_works_and_says_its_new_name(run, voices, pytester)
     pytester.makeini("[pytest]\npromptse_templates_dir = voices")
     result = run()
     result.assert_outcomes(passed=1, warnings=1)
-    result.stdout.fnmatch_lines(["*promptse_templates_dir is deprecated; use promptse_library*"])
+    result.stdout.fnmatch_lines(
+        [
+            "tox.ini:2",
+            "*tox.ini:2: PytestDeprecationWarning: promptse_templates_dir is deprecated; use *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*hooks.py*")
 
 
 def test_as_an_error_the_warning_is_a_usage_error(run, voices):
