@@ -86,6 +86,18 @@ def test_no_shipped_snippet_says_anything_about_the_task(tmp_path, code):
     assert Library.load(tmp_path).languages[code].snippets
 
 
+def test_windows_line_ends_make_no_other_library(tmp_path):
+    text = (templates_dir() / "emotions.yaml").read_bytes()
+    loaded = []
+    for name, ends in (("unix", b"\n"), ("windows", b"\r\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "emotions.yaml").write_bytes(text.replace(b"\n", ends))
+        loaded.append(Library.load(tmp_path / name))
+    unix, windows = loaded
+    assert windows.digest == unix.digest != ""
+    assert windows.emotions == unix.emotions
+
+
 @pytest.mark.parametrize(
     ("snippet", "tag"),
     [
