@@ -7,7 +7,7 @@ import io
 from collections import deque
 from typing import Any
 
-from pytest_promptse.sandbox.guest.merge import merge
+from pytest_promptse.sandbox.guest.merge import is_array, merge
 
 _UNCHANGING = (int, float, complex, str, bytes, range, type(None))
 
@@ -94,5 +94,4 @@ class Originals:
 def _has_content(value: Any) -> bool:
     if isinstance(value, list | dict | set | deque | bytearray | io.StringIO | io.BytesIO):
         return True
-    is_array = type(value).__name__ == "array" and type(value).__module__ == "array"
-    return is_array or (type(value).__module__ == "numpy" and bool(getattr(value, "shape", ())))
+    return is_array(value) or (type(value).__name__ == type(value).__module__ == "array")

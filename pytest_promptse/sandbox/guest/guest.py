@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
-from pytest_promptse.sandbox.guest.merge import merge
+from pytest_promptse.sandbox.guest.merge import is_array, merge
 from pytest_promptse.sandbox.guest.proxies import ProxyFactory
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Guest:
 
     def share(self, name: str, value: Any) -> Any:
         """Send a container that is an attribute with its number, unless it is large."""
-        if (type(value) not in _SHARED and not _is_array(value)) or name.startswith("__"):
+        if (type(value) not in _SHARED and not is_array(value)) or name.startswith("__"):
             return value
         if len(value) > MAX_SHARED_ITEMS or len(self.shared) >= MAX_SHARED:
             return value
@@ -318,7 +318,7 @@ class Guest:
                 raise _UnbindableError(error) from None
             raise
         else:
-            if track and (type(result) in _SHARED or _is_array(result)):
+            if track and (type(result) in _SHARED or is_array(result)):
                 for place, argument in enumerate(args):
                     if argument is result:
                         return wire.Built(wire.ARGUMENT, (place,))
@@ -405,10 +405,6 @@ def _snapshot(value: Any) -> bytes:
         return marshal.dumps(value, 2)
     except ValueError:  # marshal does not support the value, such as a Decimal
         return encode(value, _identity)
-
-
-def _is_array(value: Any) -> bool:
-    return type(value).__module__ == "numpy" and bool(getattr(value, "shape", ()))
 
 
 def _identity(value: Any) -> wire.Built:

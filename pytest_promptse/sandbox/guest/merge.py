@@ -46,7 +46,10 @@ def merge(ours: Any, theirs: Any) -> Any:  # noqa: C901 - one branch for each ki
     return ours
 
 
+def is_array(value: Any) -> bool:
+    """Return whether `value` is a numpy array with at least one dimension."""
+    return type(value).__module__ == "numpy" and bool(getattr(value, "shape", ()))
+
+
 def _same_shape(ours: Any, theirs: Any) -> bool:
-    if type(ours).__module__ != "numpy" or not getattr(ours, "shape", ()):
-        return False
-    return bool(ours.shape == theirs.shape and ours.dtype == theirs.dtype)
+    return is_array(ours) and bool(ours.shape == theirs.shape and ours.dtype == theirs.dtype)
