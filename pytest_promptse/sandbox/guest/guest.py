@@ -186,11 +186,13 @@ class Guest:
             value = self.objects.get(number)
             try:
                 now = _snapshot(value)
-                if now != before and len(now) <= MAX_SHARED_BYTES:
-                    self.shared[number] = now
-                    changed[number] = value
             except wire.WireError:
-                del self.shared[number]
+                now = None
+            if now is None or len(now) > MAX_SHARED_BYTES:
+                del self.shared[number]  # from now on the check has a copy
+            elif now != before:
+                self.shared[number] = now
+                changed[number] = value
         if changed:
             send(self.channel, encode(("update", changed), self.objects.send_value))
 
@@ -210,7 +212,8 @@ class Guest:
                     self.shared.pop(number, None)
             elif verb == "update":
                 number, value = args
-                self.shared[number] = _snapshot(merge(self.objects.get(number), value))
+                if number in self.shared:
+                    self.shared[number] = _snapshot(merge(self.objects.get(number), value))
             else:
                 self.reply(verb, args)
 
