@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
-from pytest_promptse.scoring.ranking import holm, pareto, rank
+from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
+from pytest_promptse.scoring._ranking import holm, pareto, rank
 
 DISTANCES = (0.1, 0.2, 0.3)
 
