@@ -30,10 +30,11 @@ class Margin(NamedTuple):
     ----------
     metric
         One of `COMPARED`.
-    loss
+    The largest loss that passes, in (0, 1]: in units of the figure, or as a share of the baseline's
+    figure if `relative`.
         In (0, 1], in units of the figure, or as a share of the baseline's figure if `relative`.
     relative
-        Whether the loss is a share.
+        True if `loss` is a share of the baseline's figure.
     """
 
     metric: str

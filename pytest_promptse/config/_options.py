@@ -24,26 +24,26 @@ def ini_of(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """A setting: its flag, its key in the ini file and its keyword on the mark.
+    """A setting: its command-line flag, its key in the ini file and its keyword on the mark.
 
     Attributes
     ----------
     name
         The keyword on the mark. Flag and ini key derive from it.
     parse
-        Checks and converts a raw value; raises ValueError or TypeError.
+        Checks and converts a raw value. Raises ValueError or TypeError.
     default
         The value if none is given.
     help
         One line for ``--help``, with ``%`` written as ``%%``.
     metavar
-        What ``--help`` shows for the value.
+        The placeholder of the value in ``--help``, such as ``SECONDS``.
     marker
-        Whether a mark or suite file may set it.
+        True if a mark or suite file may set the option.
     repeatable
-        Whether the flag may be given several times.
+        True if the flag may be given several times.
     flag_only
-        Whether it has no key in the ini file.
+        True if the option has no key in the ini file.
     old_name
         The name until the previous release. It still works, with a warning.
     """
@@ -70,7 +70,7 @@ class Option:
 
     @property
     def is_switch(self) -> bool:
-        """Whether the flag takes no value."""
+        """True if the flag takes no value."""
         return self.parse is _option_types.switch
 
     def read(self, value: object, where: str) -> Any:
@@ -81,7 +81,7 @@ class Option:
         value
             The raw value.
         where
-            The place that it comes from, for errors.
+            The place of the value, such as ``pytest.ini``, for the error message.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Option:
 
 
 def _joined(reason: str) -> str:
-    """Make a reason that is a clause of its own follow the word "is"."""
+    """Return a form of `reason` that can follow the word "is" in the error message."""
     clauses = ("names ", "the ", "'")
     return f"unusable: {reason}" if reason.startswith(clauses) else reason
 

@@ -1,6 +1,6 @@
 """The settings of a run. A mark overrides the command line, the ini file and the preset.
 
-A value that cannot be used is an error before collection, which names the place of the value.
+A value that cannot be used is an error before collection. The message names the place of the value.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Settings:
     dry_run: bool
 
     def floor(self, distance: float) -> float | None:
-        """Return the minimum elasticity at `distance`, or None if there is none."""
+        """Return the minimum elasticity in [0, 1] at `distance`, or None if there is none."""
         floors = self.min_elasticity or {}
         return floors.get(distance, floors.get(None))
 
@@ -194,7 +194,8 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
             f"{origin['perturb']}: there is no template to reword; "
             "add --promptse-template 'prompts/*.j2'"
         )
-    # An ini file may hold margins for runs that compare; on the command line they need a baseline.
+    # An ini file may set margins for those runs that compare. On the command line, margins need a
+    # baseline in the same command.
     if values["compare"] is None and origin.get("compare_fail") == OPTIONS["compare_fail"].flag:
         raise SettingsError(
             f"{origin['compare_fail']}: there is nothing to compare with; "
@@ -226,14 +227,14 @@ def check_names(names: Sequence[str], *, marker: bool, where: str) -> None:
     names
         The names to check.
     marker
-        Whether they stand on a mark or in a suite file, which take fewer settings.
+        True if the names are on a mark or in a suite file, where fewer settings are allowed.
     where
-        Their place, for errors.
+        The place of the names, for the error message.
 
     Raises
     ------
     SettingsError
-        If a name is no setting, or no setting of a mark.
+        If a name is not a setting, or if it is a setting that a mark cannot change.
     """
     known = [name for name, option in OPTIONS.items() if option.marker or not marker]
     for name in names:

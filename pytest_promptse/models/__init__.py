@@ -1,6 +1,6 @@
 """Backends that return completions, and the extraction of programs from completions.
 
-The names listed here are for authors of own backends.
+The names in ``__all__`` are for authors of their own backends.
 """
 
 from pytest_promptse.models._base import (

@@ -23,9 +23,9 @@ class TransientError(ModelError):
     Parameters
     ----------
     retry_after
-        The pause that the server asked for, in seconds; None without one.
+        The pause in seconds that the server requested, at least 0; None if it requested none.
     overloaded
-        Whether the server refused the request because of too many requests (429 or 503). The
+        True if the server refused the request because of too many requests (HTTP 429 or 503). The
         sampler then sends fewer requests concurrently.
     """
 
@@ -109,7 +109,7 @@ def token_cost(price: tuple[float, float], prompt_tokens: float, completion_toke
     Parameters
     ----------
     price
-        Of one million prompt tokens and of one million completion tokens.
+        Prices of one million prompt tokens and of one million completion tokens.
     prompt_tokens, completion_tokens
         Numbers of tokens, at least 0.
     """
@@ -123,14 +123,14 @@ class Request:
     Attributes
     ----------
     prompt, decoding
-        What to send.
+        The prompt and the decoding parameters to send.
     n, first
-        How many samples, and the number of the first one.
+        The number of samples, at least 1, and the index of the first one, at least 0.
     seed
         Seed of this request, in [0, 2³¹).
     task_id, variant_id, template
-        Identify the variant, for backends that look completions up. ``template`` is the name of
-        the prompt template, None without one.
+        Identify the variant, for backends that look completions up. ``template`` is the name of the
+        prompt template, or None without a template.
     reference
         The reference solution of the task, for the ``reference`` backend only.
     """
@@ -167,7 +167,7 @@ class Capabilities:
         The distribution of the log-probabilities: ``raw`` (of the model), ``processed`` (after
         temperature and top-p), ``unknown``, or None without log-probabilities.
     seeded
-        Whether the model uses the seed of a request.
+        True if the model uses the seed of a request.
     refused
         Decoding fields that the server does not accept.
     details
@@ -190,7 +190,10 @@ class Backend(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Distinguishes this model from others. It is part of the key of each completion."""
+        """Values that distinguish this model from others.
+
+        They are part of the key of each completion.
+        """
 
     @property
     def concurrency(self) -> int:
@@ -206,10 +209,10 @@ class Backend(Protocol):
         """
 
     async def complete(self, request: Request) -> Response:
-        """Answer one request, without retries of its own.
+        """Answer one request. The sampler retries failed requests, so a backend does not.
 
-        A response with at least one but fewer than ``request.n`` completions says that the rest
-        must be requested one by one.
+        If a response has fewer than ``request.n`` completions, the sampler requests the others one
+        by one. A response has at least one completion.
 
         Raises
         ------
@@ -220,7 +223,7 @@ class Backend(Protocol):
         FatalError
             If no further request to this model can succeed.
         ModelError
-            If this request alone cannot be answered.
+            If this request alone cannot be answered; other requests may succeed.
         """
 
     async def close(self) -> None:
@@ -240,7 +243,10 @@ class RequestUsage:
 
 
 BudgetGuard: TypeAlias = "Callable[[Request], AbstractAsyncContextManager[RequestUsage]]"
-"""Wraps one request: raises BudgetError if it exceeds the budget, and books its usage."""
+"""A context manager around each request.
+
+It raises BudgetError if the request exceeds the budget, and adds its usage to the totals.
+"""
 
 
 @asynccontextmanager
@@ -251,7 +257,7 @@ async def unlimited(_request: Request) -> AsyncIterator[RequestUsage]:
 
 @runtime_checkable
 class Remote(Protocol):
-    """Further methods of a backend whose model is on a server and costs requests to start."""
+    """Further methods of a backend whose model is on a server, so that a start costs requests."""
 
     def check(self) -> None:
         """Raise SettingsError if the settings prevent every request, for example a missing key."""

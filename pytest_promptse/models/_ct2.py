@@ -32,11 +32,12 @@ _MODEL_FILES = (
     "chat_template.jinja",
     "generation_config.json",
 )
-# Samples generated together. More need memory for keys and values and are not faster.
+# The number of samples generated together. A larger number needs more memory for keys and values
+# and is not faster.
 _ROWS = 32
-# CTranslate2 keeps one random generator per thread, seeded from a setting of the whole process
-# when the thread first draws. Only one request may run between the two.
-# https://opennmt.net/CTranslate2/python/ctranslate2.set_random_seed.html
+# CTranslate2 keeps one random generator per thread. The thread takes its seed from a setting of the
+# whole process when it first draws. Only one request may run between setting the seed and that
+# draw. https://opennmt.net/CTranslate2/python/ctranslate2.set_random_seed.html
 _SEEDING = Lock()
 
 
@@ -123,8 +124,8 @@ class Ct2Backend:
     async def complete(self, request: Request) -> Response:
         """Answer one request.
 
-        A completion's ``logprob`` and ``n_tokens`` count every generated token, the end token
-        included where the model wrote one, as vLLM's cumulative log-probability does.
+        ``logprob`` and ``n_tokens`` of a completion count every generated token, including the end
+        token if the model generated one. vLLM's cumulative log-probability counts the same tokens.
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._worker, self._complete, request)
@@ -245,7 +246,8 @@ class Ct2Backend:
     ) -> list[tuple[list[int], float]]:
         """Return token ids and raw log-probability of each sample, in random order.
 
-        CTranslate2 sorts samples by score, so the first few would be a biased selection.
+        CTranslate2 sorts samples by score. In that order, the first few would be a biased
+        selection.
         """
         import ctranslate2
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Extraction:
-    """A program, or why there is none; exactly one of the two fields is None."""
+    """A program, or the reason why there is none. Exactly one of the two fields is None."""
 
     program: str | None
     cause: Literal["no_code", "truncated"] | None
@@ -50,35 +50,35 @@ def extract(
     text : str
         The model's answer.
     prompt : str
-        The variant that was sent. If it holds a code stub, its imports and helpers are added
-        where the answer lacks them, and its signature where the answer is only a body.
+        The variant that was sent. If it contains a code stub, the stub's imports and helpers are
+        added where the answer lacks them. If the answer is only a body, the stub's signature is
+        added too.
     entry_point : str
         The name that the program must define.
     form : {"chat", "completion"}
         ``completion`` if `text` continues `prompt`, ``chat`` if it stands alone.
     finish_reason : FinishReason
-        Why the model stopped. Only after ``length`` can an answer be ``truncated``.
+        Why the model stopped. An answer can be ``truncated`` only after ``length``.
 
     Returns
     -------
     Extraction
-        A program is returned even if it has a syntax error or defines other names than
-        `entry_point`: that is the model's answer, and the judge decides about it. ``no_code``
-        means that there is nothing to judge, ``truncated`` that the token limit came before the
-        entry point was complete.
+        A program is returned even if it has a syntax error or does not define `entry_point`; the
+        judge decides about such programs. ``no_code`` means that there is nothing to judge.
+        ``truncated`` means that the token limit came before the entry point was complete.
 
     Notes
     -----
-    The program can be imported and run. Imported, it executes what the entry point needs and no
-    demonstrations: bare assertions, calls of ``print``, statements that read standard input or
-    call the entry point. These are kept below ``if __name__ == "__main__"`` for a run as a
-    script, unless the prompt is a stub whose function has parameters. Functions that nothing
-    uses are left out.
+    The program can be imported and run. On import it executes what the entry point needs and no
+    demonstrations. Demonstrations are bare assertions, calls of ``print``, and statements that read
+    standard input or call the entry point. They are kept below ``if __name__ == "__main__"`` for a
+    run as a script, unless the prompt is a stub whose function has parameters. Functions that
+    nothing uses are left out.
 
-    Of several definitions of the entry point the last complete one counts in a chat, where
-    models correct themselves, and the first one in a completion, which continues past its end.
-    Time is linear in the length of `text`; an answer of more than `MAX_SOURCE` characters is not
-    parsed, and its longest block is the program.
+    If the entry point is defined several times, a chat answer counts by its last complete
+    definition, since models correct themselves. A completion counts by the first one, since it may
+    continue past its end. The time is linear in the length of `text`. An answer of more than
+    `MAX_SOURCE` characters is not parsed; its longest block is the program.
     """
     answer = _answer_in(text)
     if len(answer) > MAX_SOURCE:
@@ -116,8 +116,8 @@ def _unparsed(answer: str, finish_reason: FinishReason) -> Extraction:
 class _Found:
     """A possible program.
 
-    ``whole``: it is Python and defines the entry point; ``closed``: it is a script in a fence
-    that was closed.
+    ``whole`` is True if the program is Python and defines the entry point. ``closed`` is True if it
+    is a script in a fence that was closed.
     """
 
     source: str
@@ -126,7 +126,7 @@ class _Found:
     closed: bool = False
 
     def runs_to_the_end_of(self, answer: str) -> bool:
-        """Whether the answer stops inside the entry point, which might have gone on."""
+        """Return whether `answer` ends inside the entry point, so that it may be cut off."""
         if self.entry is None or self.entry.finished:
             return False
         last = self.entry.source.rpartition("\n")[2].strip()
@@ -137,22 +137,22 @@ class _Found:
 class _Stub:
     """Code in the prompt: its statements, and the signature of the entry point.
 
-    ``asked_for``: the words of the prompt that it does not define itself, among them the names
-    that it asks for. ``is_function``: the prompt shows the head of a function with parameters,
-    so it asks for no script.
+    ``requested`` has the words of the prompt that the prompt does not define itself. The names that
+    it requests are among them. ``is_function`` is True if the prompt shows the head of a function
+    with parameters, so that it does not request a script.
     """
 
     statements: Sequence[Statement]
     header: str | None
-    asked_for: frozenset[str]
+    requested: frozenset[str]
     is_function: bool
 
     def repeated_by(self, statement: Statement) -> bool:
-        """Whether the prompt holds `statement` already, so that it is no answer."""
+        """Return whether the prompt contains `statement` already, so that it is no answer."""
         return any(statement.source == own.source for own in self.statements)
 
 
-# Chat templates that a server did not strip.
+# Special tokens of chat templates that a server did not remove.
 _END_OF_ANSWER = (
     "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "<|end|>", "<|return|>",
     "<end_of_turn>", "<|eom_id|>",
@@ -170,7 +170,7 @@ _THOUGHTS = (
 
 
 def _answer_in(text: str) -> str:
-    """Return `text` with plain line ends, without thoughts and whatever follows the answer."""
+    """Return the answer in `text`: no reasoning before it, no tokens after it, plain line ends."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
     text = text.rpartition(_FINAL_CHANNEL)[2]
     for opening, closing in _THOUGHTS:
@@ -212,7 +212,7 @@ _FENCED_OBJECT = re.compile(r"`{3,}\w*\n(\{.*\})\s*`{3,}", re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """A fenced block of code; ``refused`` if the line above it says that it is wrong."""
+    """A fenced block of code. ``refused`` is True if the line above the block calls it wrong."""
 
     language: str
     code: str
@@ -224,48 +224,51 @@ def _blocks_of(text: str) -> tuple[list[_Block], str]:
     blocks: list[_Block] = []
     around: list[str] = []
     code: list[str] | None = None
-    fence = language = said = ""
+    fence = language = above = ""
     margin = 0
     for line in text.split("\n"):
         opening = _FENCE.match(line.rstrip())
         if code is None:
             if opening is None:
                 around.append(line)
-                said = line if line.strip() else said
+                above = line if line.strip() else above
                 continue
             fence, info = opening["fence"], opening["info"].strip()
             margin = len(opening["margin"])
             if info.endswith(fence):
                 language, _, inline = info.removesuffix(fence).partition(" ")
-                blocks.append(_block(language.lower(), inline, blocks, said))
+                blocks.append(_block(language.lower(), inline, blocks, above))
             else:
                 language, _, rest = info.strip("{.}").partition(" ")
                 language, code = language.lower(), [rest] if _STARTS_CODE.match(rest) else []
         elif opening is not None and _closes(opening, fence, margin):
-            blocks.append(_block(language, "\n".join(code), blocks, said))
-            code, said = None, ""
+            blocks.append(_block(language, "\n".join(code), blocks, above))
+            code, above = None, ""
         else:
             inside = line[margin:] if not line[:margin].strip(" \t>") else line
             if inside.endswith(fence) and opening is None:
                 last = inside.removesuffix(fence)
-                blocks.append(_block(language, "\n".join([*code, last]), blocks, said))
-                code, said = None, ""
+                blocks.append(_block(language, "\n".join([*code, last]), blocks, above))
+                code, above = None, ""
             else:
                 code.append(inside)
     if code is not None:
-        blocks.append(_block(language, "\n".join(code), blocks, said))
+        blocks.append(_block(language, "\n".join(code), blocks, above))
     return blocks, "\n".join(around)
 
 
-def _block(language: str, code: str, earlier: Sequence[_Block], said: str) -> _Block:
-    """Return the block of `code` below the line `said`; a patch is applied to the block before."""
+def _block(language: str, code: str, earlier: Sequence[_Block], above: str) -> _Block:
+    """Return a block with `code`. A patch is applied to the block before it.
+
+    `above` is the line above the block.
+    """
     if language in _DIFFS or _IS_DIFF.match(code):
         code = _patched(earlier[-1].code if earlier else "", code)
         language = "python"
     return _Block(
         language=language,
         code=_without_prompts(_with_plain_spaces(code)),
-        refused=_REFUSES.search(said) is not None and not _CORRECTS.search(said),
+        refused=_REFUSES.search(above) is not None and not _CORRECTS.search(above),
     )
 
 
@@ -280,7 +283,7 @@ _CONTINUATION_PROMPT = re.compile(r"(?:\.\.\.| +\.\.\.:)(?: |$)")
 
 
 def _with_plain_spaces(code: str) -> str:
-    """Return `code` with spaces where it is no Python because of other ones."""
+    """Return `code` with plain spaces in place of other spaces, if it is not Python otherwise."""
     if not _OTHER_SPACES.search(code) or parse(code) is not None:
         return code
     return _OTHER_SPACES.sub(" ", code.replace("\u200b", ""))
@@ -290,7 +293,7 @@ _OTHER_SPACES = re.compile("[\u00a0\u2002\u2003\u2009\u200b\u202f\u3000]")
 
 
 def _without_prompts(code: str) -> str:
-    """Return what was typed in a transcript of an interactive session; other code unchanged."""
+    """Return the input lines of `code` if it is the transcript of an interactive session."""
     if not _SHELL_PROMPT.match(code.lstrip("\n")):
         return code
     typed = []
@@ -302,7 +305,7 @@ def _without_prompts(code: str) -> str:
 
 
 def _patched(code: str, patch: str) -> str:
-    """Return `code` after `patch`; what the patch adds where its context is not in `code`."""
+    """Return `code` with `patch` applied, or the added lines if the context is not in `code`."""
     hunks: list[list[str]] = [[]]
     for line in patch.split("\n"):
         if line.startswith("@@"):
@@ -321,7 +324,7 @@ def _patched(code: str, patch: str) -> str:
 
 
 def _closes(closing: re.Match[str], fence: str, margin: int) -> bool:
-    """Whether a line ends a block; one that is indented further lies in a docstring."""
+    """Return whether a line ends a block. A fence that is indented further is in a docstring."""
     is_plain = closing["fence"].startswith(fence) and not closing["info"]
     return is_plain and len(closing["margin"]) <= margin + _MOST_INDENTATION
 
@@ -334,7 +337,7 @@ _UNNAMED = frozenset({"", "code", "plaintext", "text", "txt"})
 
 
 def _indented_blocks(text: str) -> list[str]:
-    """Return Markdown's other blocks of code: indented lines after a blank one."""
+    """Return Markdown's indented blocks of code: indented lines after a blank line."""
     runs: list[list[str]] = [[]]
     for line in text.split("\n"):
         if line.strip() and line[0] not in " \t":
@@ -372,7 +375,7 @@ def _read_stub(prompt: str, entry_point: str) -> _Stub:
     return _Stub(
         statements=known,
         header=next((head for head in heads if head), None),
-        asked_for=frozenset(_WORD.findall(prompt)) - {name for s in known for name in s.binds},
+        requested=frozenset(_WORD.findall(prompt)) - {name for s in known for name in s.binds},
         is_function=any(s.kind == "function" and has_parameters(s.source) for s in stubs),
     )
 
@@ -391,7 +394,7 @@ def _continued(prompt: str, text: str, stub: _Stub, entry_point: str) -> list[_F
             program = assemble(
                 [_first_of_each(good)],
                 entry_point,
-                asked_for=stub.asked_for,
+                requested=stub.requested,
                 keep_script=not stub.is_function,
             )
             return [_Found(source=program, whole=True, entry=entry)]
@@ -401,7 +404,7 @@ def _continued(prompt: str, text: str, stub: _Stub, entry_point: str) -> list[_F
 
 
 def _first_of_each(parts: Iterable[Statement]) -> list[Statement]:
-    """Leave out functions and classes that an earlier one of the same name makes superfluous."""
+    """Leave out functions and classes that an earlier one of the same name replaces."""
     seen: set[str] = set()
     first: list[Statement] = []
     for part in parts:
@@ -444,8 +447,9 @@ _TAGS = re.compile(r"</?(?:code|answer|solution|python|pre)>")
 def _script_of(scripts: Sequence[str], stub: _Stub, entry_point: str) -> str:
     """Return the script in blocks of which none defines the entry point.
 
-    The last block of at least half the size of the largest one counts; the others lend what it
-    lacks. A block that is no Python is the answer all the same, for the judge to refuse.
+    The last block with at least half the size of the largest one is the script. The other blocks
+    add what it lacks. A block that is not Python is returned as well, and the judge then rejects
+    it.
     """
     size = max(map(len, scripts)) / 2
     number = max(index for index, script in enumerate(scripts) if len(script) >= size)
@@ -460,7 +464,7 @@ def _script_of(scripts: Sequence[str], stub: _Stub, entry_point: str) -> str:
 
 
 def _one_module(layers: Sequence[Sequence[Statement]]) -> Sequence[Sequence[Statement]]:
-    """Leave out imports of what other blocks define: an answer of several files becomes one."""
+    """Leave out imports of names that other blocks define, so that files form one program."""
     defined = {
         name for layer in layers for part in layer if part.kind != "import" for name in part.binds
     }
@@ -477,7 +481,10 @@ def _is_of(defined: set[str], part: Statement) -> bool:
 def _with_following_actions(
     layers: Sequence[Sequence[Statement]], number: int
 ) -> Sequence[Statement]:
-    """Return a layer; if it only defines, with the actions of the next layer that has some."""
+    """Return a layer.
+
+    If it has only definitions, add the actions of the next layer with actions.
+    """
     own = layers[number]
     if any(part.kind == "action" and (part.calls or part.is_main_guard) for part in own):
         return own
@@ -489,7 +496,7 @@ def _with_following_actions(
 
 
 def _is_code(block: _Block, stub: _Stub) -> bool:
-    """Whether a block is an answer, be it the wrong one, rather than output or a repetition."""
+    """Return whether a block is code, and not output or a repetition of the prompt."""
     good, broken = statements(_at_margin(block.code))
     if any((part.binds or part.calls) and not stub.repeated_by(part) for part in good):
         return True
@@ -500,7 +507,7 @@ _STARTS_CODE = re.compile(r"(?:async\s+def|def|class|import|from)\s")
 
 
 def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Found]:
-    """Return the programs in code that stands by itself, the likeliest first."""
+    """Return the programs in code that is complete by itself, the likeliest first."""
     parts = [statements(_at_margin(source)) for source in sources]
     layers = _one_module([good for good, _ in parts])
     entries = [
@@ -514,7 +521,8 @@ def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Fo
     if any(body.whole for body in bodies):
         return [body for body in bodies if body.whole]
     found: list[_Found] = []
-    # Only the very last one can have been cut off, so the one before it is spare enough.
+    # Only the last definition can have been cut off, so one complete definition before it is
+    # enough.
     for number, entry in reversed((solid or entries)[-2:]):
         # An assignment such as `f = cache(f)` builds on the definition before it.
         layer = [
@@ -526,7 +534,7 @@ def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Fo
         program = assemble(
             [stub.statements, *others, layer],
             entry_point,
-            asked_for=stub.asked_for,
+            requested=stub.requested,
             keep_script=not stub.is_function,
         )
         found.append(_Found(source=program, whole=True, entry=entry))
@@ -540,7 +548,7 @@ def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Fo
 
 
 def _bodies(sources: Iterable[str], stub: _Stub, entry_point: str) -> list[_Found]:
-    """Return the functions made of the stub's signature and each of `sources` that is a body."""
+    """Return the functions made of the stub's signature and each body in `sources`."""
     if stub.header is None:
         return []
     found: list[_Found] = []
@@ -560,7 +568,7 @@ def _bodies(sources: Iterable[str], stub: _Stub, entry_point: str) -> list[_Foun
 
 
 def _as_body(source: str) -> str | None:
-    """Return `source` indented as a function's body, or None where it is something else."""
+    """Return `source` indented as the body of a function, or None if it is not a body."""
     lines = source.strip("\n").rstrip().split("\n")
     margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
     if lines[0][:1] in (" ", "\t"):
@@ -570,7 +578,7 @@ def _as_body(source: str) -> str | None:
     if has_return("\n".join(lines)):
         return indent("\n".join(lines), "    ")
     if margins and min(margins) > 0:
-        # The server stripped the answer, and with it the first line's indentation.
+        # The server stripped the answer, so the first line has lost its indentation.
         shifted = " " * min(margins) + "\n".join(lines)
         return shifted if has_return(textwrap.dedent(shifted)) else None
     return None

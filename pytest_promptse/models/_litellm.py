@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models._base import BudgetGuard, FinishReason, Request
 
-# Without it the library looks for a newer table of prices on the network when it is imported.
+# Otherwise the library requests a newer table of prices from the network on import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import litellm
 import openai
 
-# It would print advice about providers into pytest's output.
+# Otherwise the library prints advice about providers into pytest's output.
 litellm.suppress_debug_info = True
 _OPTIONAL = ("temperature", "top_p", "seed", "n")
 _FINISHED: Mapping[str, FinishReason] = {
@@ -43,9 +43,9 @@ _SERVER_ERROR = 500
 
 
 class LitellmBackend:
-    """A model that LiteLLM knows, for example ``anthropic/claude-sonnet-4-5``.
+    """A model of a provider that LiteLLM supports, for example ``anthropic/claude-sonnet-4-5``.
 
-    Retries, concurrency and budgets are those of the run; the library's own are switched off.
+    The run controls retries, concurrency and budgets; those of the library are switched off.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class LitellmBackend:
     name
         ``PROVIDER/MODEL``, as LiteLLM names it.
     base_url
-        Address of the server; None for that of the provider.
+        Address of the server, or None for that of the provider.
     timeout
         Time limit of one request, in seconds.
     """
@@ -91,11 +91,11 @@ class LitellmBackend:
             raise SettingsError(f"{self.spec}: {', '.join(missing)} is not set; set it to your key")
 
     async def reach(self, _guard: BudgetGuard) -> Capabilities:
-        """Return what LiteLLM says of the model. No request is needed."""
+        """Return the capabilities that LiteLLM lists for the model. No request is needed."""
         return await self.start()
 
     async def start(self) -> Capabilities:
-        """Return what LiteLLM says of the model."""
+        """Return the capabilities that LiteLLM lists for the model."""
         self._supported = frozenset(litellm.get_supported_openai_params(model=self._name) or ())
         return Capabilities(
             form="chat",
@@ -110,7 +110,7 @@ class LitellmBackend:
         Raises
         ------
         TransientError, FatalError, ModelError
-            As `Backend.complete` says.
+            As in `Backend.complete`.
         """
         try:
             async with asyncio.timeout(self._timeout):

@@ -242,7 +242,7 @@ class OpenAIBackend:
             self._client = None
 
     async def _probe(self, guard: BudgetGuard) -> tuple[_RequestMode, Reply]:
-        """Return how to request, and the answer to having done so once."""
+        """Return the request mode that the server accepts, and its reply to the probe."""
         names: list[ApiName] = [self._given_api] if self._given_api else list(APIS)
         objection: ModelError | None = None
         for name in names:
@@ -306,7 +306,7 @@ class OpenAIBackend:
 
 
 def _basic_authentication(userinfo: str) -> dict[str, str] | None:
-    """Return the header for ``user:password@`` in an address, which replaces that of the key."""
+    """Return the header for ``user:password@`` in an address, which is sent instead of the key."""
     if not userinfo:
         return None
     encoded = base64.b64encode(unquote(userinfo).encode()).decode()
@@ -316,9 +316,9 @@ def _basic_authentication(userinfo: str) -> dict[str, str] | None:
 def _bounded_client(timeout: float) -> Any:
     """Return an HTTP client that reads at most `_MAX_ANSWER` bytes of an answer.
 
-    It is aiohttp's, which takes half the time of the default one.
+    The client uses aiohttp, which takes half the time of the default HTTP library.
     """
-    # Other encodings expand a single piece of an answer to gigabytes.
+    # Other encodings can expand one piece of an answer to gigabytes.
     client = openai.DefaultAioHttpClient(
         timeout=timeout, headers={"Accept-Encoding": "gzip, deflate"}
     )
@@ -333,7 +333,7 @@ def _bounded_client(timeout: float) -> Any:
             if len(pieces) > _MAX_ANSWER:
                 await response.aclose()
                 raise ValueError(f"the answer is over {_MAX_ANSWER >> 20} MiB")
-        # The part of the body that the client has read and does not read again.
+        # This attribute has the body once the client has read it, so nothing reads it again.
         response._content = bytes(pieces)  # noqa: SLF001
 
     client.event_hooks = {"response": [read]}
@@ -341,7 +341,7 @@ def _bounded_client(timeout: float) -> Any:
 
 
 def _is_about(name: str, error: openai.APIStatusError) -> bool:
-    """Return whether a refusal is about the parameter `name`, by its ``param`` or its message."""
+    """Return whether `error` is about the parameter `name`, by its ``param`` or its message."""
     if error.param:
         return name == error.param
     quoted = rf"[`'\"]{name}[`'\"]"

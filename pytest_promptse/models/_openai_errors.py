@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _TOO_MANY_REQUESTS = 429
-_MOST_SAID = 300
+_LONGEST_REASON = 300
 _UNAVAILABLE = frozenset({503, 529})
 _MAY_PASS = frozenset({408, 409, 423, 425, _TOO_MANY_REQUESTS})
 _REFUSALS = frozenset({400, 422})
@@ -60,26 +60,26 @@ def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelErro
         if any(isinstance(cause, TimeoutError) for cause in causes):
             return TransientError(no_answer(where, timeout))
         detail = str(causes[-1]) if causes else error.message
-        detail = redact(" ".join(detail.split()))[:_MOST_SAID]
+        detail = redact(" ".join(detail.split()))[:_LONGEST_REASON]
         return TransientError(f"{where}: {detail}; is the server up at that address?")
     status = error.status_code
-    said = f"{where}: HTTP {status}, {reason(error)}"
+    message = f"{where}: HTTP {status}, {reason(error)}"
     if status == _TOO_MANY_REQUESTS and error.code == "insufficient_quota":
-        return FatalError(f"{said}; the account has no credit left")
+        return FatalError(f"{message}; the account has no credit left")
     if status in _MAY_PASS or status >= _SERVER_ERRORS:
         return TransientError(
-            said,
+            message,
             retry_after=retry_after(error.response.headers),
             overloaded=status == _TOO_MANY_REQUESTS or status in _UNAVAILABLE,
         )
     if _THIS_PROMPT.search(f"{error.code} {reason(error)}"):
         return ModelError(
-            f"{said}; lower max_tokens by --promptse-max-tokens, shorten the prompt or choose "
+            f"{message}; lower max_tokens by --promptse-max-tokens, shorten the prompt or choose "
             "another model"
         )
     is_length = status in _REFUSALS and _LENGTH_NAMES.search(f"{error.param} {reason(error)}")
     remedy = _LOWER_LENGTH if is_length else _REMEDIES.get(status, _OTHERWISE)
-    return FatalError(f"{said}; {remedy}")
+    return FatalError(f"{message}; {remedy}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -91,9 +91,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def reason(error: openai.APIStatusError) -> str:
     """Return the message of the server in one line, without secrets and not too long."""
     body = error.body
-    said = body.get("message") if isinstance(body, dict) else body
-    # Redacted before it is cut, since a part of a key is a secret as well.
-    return redact(" ".join(str(said or error.message).split()))[:_MOST_SAID]
+    message = body.get("message") if isinstance(body, dict) else body
+    # Redacted before the message is cut, since a part of a key is a secret as well.
+    return redact(" ".join(str(message or error.message).split()))[:_LONGEST_REASON]
 
 
 def no_answer(where: str, timeout: float) -> str:
@@ -102,7 +102,7 @@ def no_answer(where: str, timeout: float) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the pause in seconds that a server asks for, or None without one.
+    """Return the pause in seconds that a server requests, or None if it requests none.
 
     The header contains seconds or a date (RFC 9110, section 10.2.3). OpenAI also sends
     ``retry-after-ms``.

@@ -326,10 +326,10 @@ def _decode(body: bytes, shape: type[_T]) -> _T:
 
 def _text(message: _Message, finish_reason: str | None) -> str:
     """Return the text. An empty message is valid only with a reason such as the token limit."""
-    said = message.refusal if message.content is None else message.content
-    if said is None and finish_reason not in ("length", "content_filter", "max_output_tokens"):
+    content = message.refusal if message.content is None else message.content
+    if content is None and finish_reason not in ("length", "content_filter", "max_output_tokens"):
         raise TransientError("the response has no content")
-    return said or ""
+    return content or ""
 
 
 def _logprobs(tokens: list[_Token] | None) -> tuple[float, ...] | None:

@@ -1,4 +1,4 @@
-"""Which statements of a program its entry point needs, and which only demonstrate it."""
+"""Keep the statements of a program that its entry point needs; drop mere demonstrations."""
 
 from __future__ import annotations
 
@@ -21,29 +21,31 @@ def assemble(
     layers: Sequence[Sequence[Statement]],
     entry_point: str,
     *,
-    asked_for: Collection[str] = (),
+    requested: Collection[str] = (),
     keep_script: bool,
 ) -> str:
     """Return the source of a program that defines `entry_point`.
 
-    Imported as a module, the program executes what the entry point needs and no demonstration.
-    Run as a script, it executes all that the last layer executes.
+    When the program is imported as a module, it executes only what the entry point needs. When it
+    is run as a script, it executes everything that the last layer executes.
 
     Parameters
     ----------
     layers : sequence of sequences of Statement
-        Sources of the program. A later layer outranks the earlier ones, which only lend what it
-        leaves out.
+        Sources of the program. A later layer takes precedence; an earlier one only adds what the
+        later ones lack.
     entry_point : str
-        The name that the check calls. Where no statement binds it, all but demonstrations stays.
-    asked_for : collection of str
-        Names of functions and classes that stay although the entry point does not need them,
-        since a check can use them as well.
+        The name that the check calls. If no statement binds it, everything except demonstrations is
+        kept.
+    requested : collection of str
+        Names of functions and classes to keep although the entry point does not need them, since a
+        check can use them as well.
     keep_script : bool
-        Keep the demonstrations below ``if __name__ == "__main__"``. Otherwise they are left out.
+        True to keep the demonstrations below ``if __name__ == "__main__"``; False to leave them
+        out.
     """
     candidates = _outrank(layers)
-    needed = _Needs([each.statement for each in candidates]).of(entry_point, asked_for)
+    needed = _Needs([each.statement for each in candidates]).of(entry_point, requested)
     script = _script(candidates, needed, len(layers) - 1) if keep_script else set()
     bound = {name for number in needed for name in candidates[number].statement.binds}
     sources: list[str] = []
@@ -91,17 +93,17 @@ def _outrank(layers: Sequence[Sequence[Statement]]) -> list[_Candidate]:
 
 
 def _is_harmless(statement: Statement, bound: Iterable[str]) -> bool:
-    """Return whether a module may execute a statement of the script: it has no effect there."""
+    """Return whether a statement of the script has no effect in a module."""
     if statement.is_main_guard:
         return True
     return statement.kind == "function" and not statement.hooked and statement.reads <= {*bound}
 
 
 class _Needs:
-    """Finds the statements that a name needs, in time linear in the number of names.
+    """Find the statements that a name needs, in time linear in the number of names.
 
-    A statement is needed if it binds a needed name, or if it may change the object of one and
-    neither calls the entry point nor reads standard input.
+    A statement is needed if it binds a needed name. It is also needed if it may change a needed
+    object, does not call the entry point and does not read standard input.
     """
 
     def __init__(self, parts: Sequence[Statement]) -> None:
@@ -127,15 +129,17 @@ class _Needs:
         self.affecting: set[str] = set()
         self.pending: list[int] = []
 
-    def of(self, entry_point: str, asked_for: Collection[str]) -> set[int]:
-        """Return the numbers of the statements that `entry_point` and `asked_for` need."""
+    def of(self, entry_point: str, requested: Collection[str]) -> set[int]:
+        """Return the numbers of the statements that `entry_point` and `requested` need."""
         self.entry_point = entry_point
         self.users = self._callers({entry_point}) - {entry_point}
-        asking = {n for p in self.parts if "asks" in p.later_marks and p.defines for n in p.binds}
-        self.asking = self._callers(asking)
+        reads_input = {
+            n for p in self.parts if "reads_input" in p.later_marks and p.defines for n in p.binds
+        }
+        self.input_readers = self._callers(reads_input)
         self._need_name(entry_point)
         for number, part in enumerate(self.parts):
-            if part.always or (part.defines and not part.binds.isdisjoint(asked_for)):
+            if part.always or (part.defines and not part.binds.isdisjoint(requested)):
                 self._need(number)
         self._follow()
         for number, part in enumerate(self.parts):
@@ -150,7 +154,7 @@ class _Needs:
         return self.needed
 
     def _callers(self, names: set[str]) -> set[str]:
-        """Return `names` and the functions and classes whose bodies lead to one of them."""
+        """Return `names` and what calls one of them, directly or not: functions and classes."""
         found = {*names}
         pending = [*names]
         while pending:
@@ -180,12 +184,13 @@ class _Needs:
             return
         self.names.add(name)
         for number in self.makers.get(name, ()):
-            if self.parts[number].kind != "action" or not self._asks(self.parts[number]):
+            if self.parts[number].kind != "action" or not self._reads_input(self.parts[number]):
                 self._need(number)
         if name in self.imported:
-            return  # what a call does to a module is `_configures`' concern
+            return  # `_configures` checks what a call does to a module
         for number in self.changers.get(name, ()):
-            # A call that receives the entry point tries it. Any other call may fill its arguments.
+            # A call with the entry point as an argument is a trial of it. Any other call may change
+            # its arguments.
             if name != self.entry_point or name in self.parts[number].changes:
                 self._consider(number)
         for number in self.later_changers.get(name, ()):
@@ -206,29 +211,29 @@ class _Needs:
                 pending += self.parts[number].binds
 
     def _consider(self, number: int) -> None:
-        """Need a statement that may change something needed, unless it is a demonstration."""
+        """Add a statement that may change something needed, unless it is a demonstration."""
         part = self.parts[number]
         if part.kind == "import" or part.shows or part.is_main_guard:
             return
         if part.defines:
             if part.hooked:
                 self._need(number)
-        elif not self._calls_entry_point(part) and not self._asks(part):
+        elif not self._calls_entry_point(part) and not self._reads_input(part):
             self._need(number)
 
     def _calls_entry_point(self, part: Statement) -> bool:
         return self.entry_point in part.calls or not part.reads.isdisjoint(self.users)
 
-    def _asks(self, part: Statement) -> bool:
-        return "asks" in part.marks or not part.calls.isdisjoint(self.asking)
+    def _reads_input(self, part: Statement) -> bool:
+        return "reads_input" in part.marks or not part.calls.isdisjoint(self.input_readers)
 
     def _is_silent(self, part: Statement) -> bool:
-        """Return whether a module can execute a statement without showing or asking anything."""
+        """Return whether a statement neither writes output nor reads input in a module."""
         if part.shows or part.is_main_guard or "leaves" in part.marks:
             return False
         if part.kind == "import":
             return is_standard(part)
-        return part.defines or not (self._calls_entry_point(part) or self._asks(part))
+        return part.defines or not (self._calls_entry_point(part) or self._reads_input(part))
 
     def _configures(self, part: Statement) -> bool:
         """Return whether a statement sets up a module for the whole process."""
@@ -255,7 +260,7 @@ def is_standard(part: Statement) -> bool:
 
 
 def _script(candidates: Sequence[_Candidate], needed: set[int], last: int) -> set[int]:
-    """Return the statements beside the `needed` ones that a run as a script executes."""
+    """Return the statements besides `needed` that are executed in a run as a script."""
     found = {
         number
         for number, candidate in enumerate(candidates)

@@ -1,4 +1,4 @@
-"""The ``reference`` backend, which answers with the reference solution of the task."""
+"""The ``reference`` backend, which returns the reference solution of the task."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class ReferenceBackend:
-    """Answers every variant of a task with the reference solution.
+    """Return the reference solution for every variant of a task.
 
-    If a suite does not pass completely with this model, a check or a reference is wrong. The
-    completion passes through extraction and the sandbox like that of any model.
+    Every suite should pass completely with this model; otherwise a check or a reference is wrong.
+    The completion passes through extraction and the sandbox like that of any model.
     """
 
     spec = "reference"
@@ -25,7 +25,7 @@ class ReferenceBackend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """The backend alone; the reference is part of each request."""
+        """The backend alone, since the reference solution is part of each request."""
         return {"backend": "reference"}
 
     async def start(self) -> Capabilities:
@@ -33,7 +33,7 @@ class ReferenceBackend:
         return Capabilities(form="chat")
 
     async def complete(self, request: Request) -> Response:
-        """Return the reference ``request.n`` times, in a code fence as a chat model would."""
+        """Return the reference solution ``request.n`` times, in a code fence like a chat model."""
         if request.reference is None:
             raise ModelError(
                 f"task {request.task_id!r} has no reference to answer with; "

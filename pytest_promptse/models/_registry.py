@@ -22,11 +22,11 @@ class ModelOptions:
     Parameters
     ----------
     base_url
-        Address of an OpenAI-compatible server, for example ``http://localhost:8000/v1``; None for
-        OpenAI, or for the provider's own. Used by ``openai`` and ``litellm``.
+        Address of an OpenAI-compatible server, for example ``http://localhost:8000/v1``. None means
+        OpenAI, or the provider's own address. Used by ``openai`` and ``litellm``.
     api
-        The API of the server; None to try all. ``ct2`` and ``tiny`` follow the chat template of
-        the model instead.
+        The API of the server; None to try all. ``ct2`` and ``tiny`` ignore it and follow the chat
+        template of the model.
     timeout
         Time limit of one request to a server, in seconds.
     vllm_args
@@ -46,9 +46,9 @@ class BackendKind:
     Attributes
     ----------
     make
-        Creates the backend from spec, name and options.
+        Function that creates the backend from spec, name and options.
     name_of
-        What follows the colon, for example ``MODEL``; empty if nothing does.
+        The placeholder for the part after the colon, for example ``MODEL``. Empty if there is none.
     extra, modules
         The optional dependency and the modules that it installs.
     """

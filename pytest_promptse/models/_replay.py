@@ -31,14 +31,14 @@ class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes
     ----------
     text, completion
-        The completion. Exactly one of both is given: ``text`` in files of this package,
-        ``completion`` (text that continues the prompt) in the format of HumanEval's samples.
+        The completion; exactly one of the two is given. Files of this package have ``text``.
+        HumanEval's samples have ``completion``, a text that continues the prompt.
     index
         Number of the sample within its variant; by default its position in the file.
     template
         Name of the prompt template.
     prompt_sha256
-        SHA-256 of the user message. If given, the line answers this prompt only.
+        SHA-256 of the user message. If given, the line is used for this prompt only.
     """
 
     task_id: str
@@ -68,17 +68,17 @@ class _Samples:
 
 
 class ReplayBackend:
-    """Answers with the completions in a file.
+    """Return the completions that a file contains.
 
-    Only the offset of each line is held in memory, so the file may have any size. If the file has
-    too few completions of a variant, the variant is an error.
+    Only the offset of each line is kept in memory, so the file may have any size. A variant with
+    too few completions in the file is an error.
 
     Parameters
     ----------
     spec
-        What the user wrote: ``replay:FILE.jsonl``.
+        The specification as the user wrote it: ``replay:FILE.jsonl``.
     path
-        The file; ``.gz`` is unpacked into a temporary file.
+        The file. A ``.gz`` file is decompressed into a temporary file.
     """
 
     concurrency = 8

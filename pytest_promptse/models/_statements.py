@@ -1,4 +1,4 @@
-"""Python source in pieces: its top-level statements and the names that each of them concerns."""
+"""Split Python source into top-level statements, and find the names that each one uses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 MAX_SOURCE = 2**18
 """Longest source in characters that is parsed.
 
-A syntax tree takes up to 500 bytes for each character of its source (a list of one-digit
-numbers), so this bounds the memory of one parse to about 130 MB.
+A syntax tree takes up to 500 bytes for each character of its source, for example for a list of
+one-digit numbers. The limit therefore bounds the memory of one parse to about 130 MB.
 """
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _PRINTING = frozenset({"print", "pprint", "pp", "display"})
 _LEAVING = frozenset({"exit", "quit"})
-# Methods that change nothing, so that a call of them says nothing about its object.
+# Methods that do not modify their object. A call of another method counts as a possible change.
 _READING = frozenset(
     """capitalize copy count decode encode endswith find format get index intersection issubset
     items join keys lower lstrip most_common replace rstrip split splitlines startswith strip
@@ -35,47 +35,53 @@ _SETS_A_MODULE_UP = re.compile(
 )
 _LOOKS_UP = frozenset({"globals", "eval", "exec", "__import__"})
 
-Mark = Literal["asks", "leaves", "looks_up", "sets_up"]
-"""``asks``: reads standard input or arguments; ``leaves``: ends the process or starts a test
-runner; ``looks_up``: finds names that are not in the source; ``sets_up``: configures a module."""
+Mark = Literal["reads_input", "leaves", "looks_up", "sets_up"]
+"""Effects of a statement.
+
+``reads_input``: reads standard input or arguments. ``leaves``: ends the process or starts a test
+runner. ``looks_up``: finds names that are not in the source. ``sets_up``: configures a module.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A statement at the top level of a module.
+    """One statement at the top level of a module, with the effects that `prune` needs to know.
 
     Attributes
     ----------
     source : str
-        Its text.
+        The source text of the statement.
     kind : {"function", "class", "import", "action"}
-        An action is everything that is no definition and no import.
+        An action is any statement that is neither a definition nor an import.
     binds : frozenset of str
-        Names that it binds at module level.
+        Names that the statement binds at module level.
     reads, changes, calls : frozenset of str
-        Names that it mentions, whose objects it may change, and that it calls, when it is
-        executed. For a function these come from its decorators, defaults and annotations.
+        Names that the statement mentions, names whose objects it may change, and names that it
+        calls, when it is executed. For a function these come from its decorators, defaults and
+        annotations.
     passes : frozenset of str
-        Names whose objects it passes to functions, which may change them.
+        Names whose objects the statement passes to functions, which may change them.
     later_reads, later_changes : frozenset of str
-        The same for the bodies of the functions in it, which are executed when they are called.
+        The same for the bodies of the functions in the statement, which are executed when called.
     quoted : frozenset of str
-        String constants that look like names: annotations in quotes and the like.
+        String constants that look like names, such as quoted annotations.
     marks, later_marks : frozenset of Mark
-        What it does, and what its functions do.
+        Effects of the statement, and effects of calling its functions.
     hooked : bool
-        It is a definition with decorators, base classes or a metaclass, which may register it.
+        True for a definition with decorators, base classes or a metaclass, which may register it.
     shows : bool
-        It only demonstrates: an assertion, a call of ``print``, or an expression without a call.
+        True if the statement only demonstrates: an assertion, a call of ``print``, or an expression
+        without a call.
     is_main_guard : bool
-        It is ``if __name__ == "__main__"``.
+        True for ``if __name__ == "__main__"``.
     hollow : bool
-        It defines functions or classes without a body of their own (docstring, imports, ``pass``,
-        ``...``).
+        True for a definition of functions or classes whose body is empty: only a docstring,
+        imports, ``pass`` or ``...``.
     finished : bool
-        Control cannot run off its end.
+        True if control cannot reach the end of the function without a ``return`` or ``raise``.
     always : bool
-        It matters although no name refers to it: a future import or a star import.
+        True if the statement is needed although no name refers to it: a future import or a star
+        import.
     """
 
     source: str
@@ -99,16 +105,16 @@ class Statement:
 
     @property
     def defines(self) -> bool:
-        """Whether it is a function or a class."""
+        """True for a function or a class."""
         return self.kind in ("function", "class")
 
 
 def parse(source: str) -> ast.Module | None:
-    """Return the syntax tree of `source`, or None where it is not Python or too long."""
+    """Return the syntax tree of `source`, or None if it is too long or not Python."""
     if len(source) > MAX_SOURCE:
         return None
     with warnings.catch_warnings():
-        # An invalid escape in a model's string is no business of the user's warning filters.
+        # The user's warning filters must not apply to an invalid escape in a model's string.
         warnings.simplefilter("ignore")
         try:
             return ast.parse(source)
@@ -118,7 +124,7 @@ def parse(source: str) -> ast.Module | None:
 
 @lru_cache(maxsize=16)
 def statements(source: str) -> tuple[Sequence[Statement], Sequence[str]]:
-    """Return the top-level statements of `source`, and those parts of it that are not Python."""
+    """Return the top-level statements of `source`, and the parts of it that are not Python."""
     described = _read(source)
     if described is not None:
         return described, ()
@@ -155,9 +161,9 @@ def join_sources(sources: Iterable[str]) -> str:
 
 
 def header(source: str) -> str | None:
-    """Return a stub's definition up to what is to be written, or None where there is no function.
+    """Return a stub's definition down to its body, or None if there is no function.
 
-    The docstring is left out, so that a body in another indentation fits.
+    The docstring is left out, so that a body with other indentation fits.
     """
     tree = parse(source)
     node = tree.body[-1] if tree is not None and tree.body else None
@@ -181,7 +187,7 @@ def has_parameters(source: str) -> bool:
 
 
 def has_return(source: str) -> bool:
-    """Whether `source` returns or yields outside any function: a body without its head."""
+    """Return whether `source` returns or yields outside any function, so that it is only a body."""
     tree = parse(source)
     leaves = (ast.Return, ast.Yield, ast.YieldFrom)
     return tree is not None and any(isinstance(node, leaves) for node in _own_scope(tree))
@@ -218,8 +224,8 @@ _STARTS_DEFINITION = re.compile(r"(?:async\s+def|def|class)\b")
 def chunks(source: str) -> list[str]:
     """Cut `source` before every line that begins at the margin and starts something new.
 
-    Unlike a parser it never fails: each sentence of prose is a chunk, and so is each function.
-    Time is linear in the length of `source`.
+    Unlike a parser, this never fails: each sentence of prose and each function is one chunk. The
+    time is linear in the length of `source`.
     """
     cut: list[list[str]] = [[]]
     quotes: str | None = None
@@ -255,7 +261,7 @@ def _open_string(line: str, quotes: str | None) -> str | None:
 
 
 def _own_scope(root: ast.AST) -> Iterator[ast.AST]:
-    """Walk `root` without entering the scopes inside it; `root` itself comes first."""
+    """Walk `root` without entering the scopes inside it, beginning with `root` itself."""
     pending: list[ast.AST] = [root]
     inner = (*_Definition.__args__, ast.Lambda, ast.comprehension)
     while pending:
@@ -317,7 +323,10 @@ def _first_line(node: ast.stmt) -> int:
 
 @dataclass(slots=True)
 class _Scope:
-    """Names of one scope; what concerns functions inside it is kept apart as ``later_``."""
+    """The names that one scope uses.
+
+    Names of the functions inside it have the prefix ``later_``.
+    """
 
     binds: set[str] = field(default_factory=set)
     reads: set[str] = field(default_factory=set)
@@ -332,7 +341,7 @@ class _Scope:
     declared_global: set[str] = field(default_factory=set)
 
     def add_function(self, inner: _Scope) -> None:
-        """Add what a function does when it is called; its local names are not seen outside."""
+        """Add what a function does when it is called, except for its local names."""
         local = inner.binds - inner.declared_global
         self.later_reads |= (inner.reads | inner.later_reads) - local
         self.later_changes |= (inner.changes | inner.passes | inner.later_changes) - local
@@ -356,7 +365,7 @@ class _Scope:
 
 
 def _scan(nodes: Iterable[ast.AST], parameters: Iterable[str] = ()) -> _Scope:
-    """Return the names that `nodes` concern, which share one scope."""
+    """Return the names that `nodes`, which share one scope, use."""
     scope = _Scope(binds={*parameters})
     pending: list[ast.AST] = [*nodes]
     while pending:
@@ -406,7 +415,7 @@ def _parameters(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _note(node: ast.AST, scope: _Scope) -> None:
-    """Add to `scope` what `node` itself says, without its children."""
+    """Add what `node` does to `scope`, without its children."""
     if isinstance(node, ast.Name):
         (scope.reads if isinstance(node.ctx, ast.Load) else scope.binds).add(node.id)
     elif isinstance(node, ast.Attribute | ast.Subscript):
@@ -419,7 +428,7 @@ def _note(node: ast.AST, scope: _Scope) -> None:
     elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         scope.reads.add(node.target.id)
     elif isinstance(node, ast.For) and _mentions(node.iter, "stdin"):
-        scope.marks.add("asks")
+        scope.marks.add("reads_input")
     else:
         _note_binding(node, scope)
 
@@ -444,7 +453,7 @@ def _note_access(node: ast.Attribute | ast.Subscript, scope: _Scope) -> None:
     if isinstance(node, ast.Attribute) and node.attr in ("modules", "__dict__"):
         scope.marks.add("looks_up")
     if isinstance(node, ast.Subscript) and _mentions(node.value, "argv"):
-        scope.marks.add("asks")
+        scope.marks.add("reads_input")
 
 
 def _note_call(node: ast.Call, scope: _Scope) -> None:
@@ -459,7 +468,7 @@ def _note_call(node: ast.Call, scope: _Scope) -> None:
 
 def _note_function_call(node: ast.Call, called: str, scope: _Scope) -> None:
     if called == "input":
-        scope.marks.add("asks")
+        scope.marks.add("reads_input")
     if called in _LEAVING:
         scope.marks.add("leaves")
     if called in _LOOKS_UP or (called in ("vars", "locals") and not node.args):
@@ -470,7 +479,7 @@ def _note_function_call(node: ast.Call, called: str, scope: _Scope) -> None:
 
 def _note_method_call(called: ast.Attribute, root: str | None, scope: _Scope) -> None:
     if _mentions(called.value, "stdin"):
-        scope.marks.add("asks")
+        scope.marks.add("reads_input")
     if root is None:
         return
     if called.attr not in _READING:
@@ -558,7 +567,7 @@ def _leaves(body: list[ast.stmt]) -> bool:
         return bool(last.orelse) and _leaves(last.body) and _leaves(last.orelse)
     if isinstance(last, ast.With | ast.AsyncWith):
         return _leaves(last.body)
-    # A bare `return` at the end of a text may have lost its value.
+    # A bare `return` at the end of a cut-off text may have lost its value.
     return isinstance(last, ast.Raise) or (isinstance(last, ast.Return) and last.value is not None)
 
 

@@ -43,8 +43,8 @@ class VllmBackend:
     model
         Name of the model on the Hugging Face hub, or its folder.
     api
-        ``chat`` applies the chat template of the tokenizer, ``completions`` does not; None
-        applies it if there is one.
+        ``chat`` applies the chat template of the tokenizer and ``completions`` does not. None
+        applies the template if there is one.
     engine_args
         Options of ``vllm serve`` without the dashes; an empty value stands for a flag.
     """
@@ -68,7 +68,7 @@ class VllmBackend:
         self._tokenizer: Any = None
         self._is_chat = False
         self._takes_seeds = True
-        self._asked = 0
+        self._n_requests = 0
         self._restart = asyncio.Lock()
         self._restarted = False
 
@@ -79,7 +79,10 @@ class VllmBackend:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Model, engine arguments and API. A folder is identified by its files, sizes and times."""
+        """Model, engine arguments and API.
+
+        A folder is identified by the names, sizes and times of its files.
+        """
         return {
             "backend": "vllm",
             "model": _folder_state(Path(self._model)) or self._model,
@@ -93,8 +96,8 @@ class VllmBackend:
         Raises
         ------
         FatalError
-            If the engine arguments are wrong, the model cannot be loaded, or ``chat`` is asked
-            for without a chat template.
+            If the engine arguments are wrong, the model cannot be loaded, or ``chat`` is given for
+            a model without a chat template.
         """
         if self._loading is None:
             self._loading = asyncio.ensure_future(asyncio.to_thread(self._load))
@@ -102,7 +105,7 @@ class VllmBackend:
         return await asyncio.shield(self._loading)
 
     def _load(self) -> Capabilities:
-        """Load the model. Runs in a thread, so that the event loop can serve other models."""
+        """Load the model. This runs in a thread, so that the event loop can serve other models."""
         # vLLM reads its environment when it is first imported.
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
@@ -127,7 +130,7 @@ class VllmBackend:
                 f"{self._spec}: its tokenizer has no chat template; use --promptse-api completions"
             )
         self._is_chat = has_template and self._api != "completions"
-        # On a CPU a seeded request whose prefill is cut at the token budget ends the engine: vLLM
+        # On a CPU, a seeded request ends the engine if the token budget cuts its prefill. vLLM then
         # resets the offset of the request's generator, which torch refuses for CPU generators.
         self._takes_seeds = not current_platform.is_cpu()
         return Capabilities(
@@ -140,8 +143,8 @@ class VllmBackend:
     async def complete(self, request: Request) -> Response:
         """Answer one request.
 
-        A completion's ``logprob`` and ``n_tokens`` count every generated token, the end token
-        included where the model wrote one.
+        ``logprob`` and ``n_tokens`` of a completion count every generated token, including the end
+        token if the model generated one.
         """
         from vllm.exceptions import VLLMError
         from vllm.v1.engine.exceptions import EngineDeadError
@@ -154,11 +157,11 @@ class VllmBackend:
             death = f"{self._spec}: {_reason(error)}"
         except (ValueError, VLLMError) as error:
             failure = self._meaning(error, request)
-        # Raised outside of `except`: the engine's traceback would keep the engine alive.
+        # Raised outside of `except`, because the engine's traceback would keep the engine alive.
         raise await self._start_again(engine, death) if death else failure
 
     async def _start_again(self, dead: Any, message: str) -> ModelError:
-        """Replace an engine that died, once, and return what its requests fail with."""
+        """Replace an engine that died, once, and return the error for its requests."""
         async with self._restart:
             if self._engine is dead:
                 if self._restarted:
@@ -201,19 +204,19 @@ class VllmBackend:
             logprobs=0,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
-        self._asked += 1
+        self._n_requests += 1
         prompt = {"prompt_token_ids": self._encode(request.prompt)}
-        results = engine.generate(prompt, parameters, f"promptse-{self._asked}")
+        results = engine.generate(prompt, parameters, f"promptse-{self._n_requests}")
         return [result async for result in results][-1]
 
     def _meaning(self, error: Exception, request: Request) -> ModelError:
         from vllm.exceptions import VLLMServerError
 
-        said = f"{self._spec}: {_reason(error)}"
+        message = f"{self._spec}: {_reason(error)}"
         if isinstance(error, VLLMServerError):
-            return TransientError(said)
+            return TransientError(message)
         return ModelError(
-            f"{said} (asking {request.task_id}[{request.variant_id}]); shorten the prompt or lower "
+            f"{message} (for {request.task_id}[{request.variant_id}]); shorten the prompt or lower "
             "max_tokens"
         )
 
@@ -292,8 +295,8 @@ def _reason(error: BaseException) -> str:
         return shown((str(error).strip() or type(error).__name__).splitlines()[0])
     # Its first line is only "1 validation error for ModelConfig".
     findings = error.errors(include_url=False, include_context=False, include_input=False)
-    said = (
+    texts = (
         ": ".join([*map(str, found["loc"]), found["msg"].removeprefix("Value error, ")])
         for found in findings
     )
-    return shown("; ".join(" ".join(text.split()) for text in said))
+    return shown("; ".join(" ".join(text.split()) for text in texts))

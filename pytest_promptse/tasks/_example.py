@@ -1,4 +1,4 @@
-"""Examples: a call of a program with its expected result, checked outside the sandbox."""
+"""Examples: calls of the program with their expected results, compared outside the sandbox."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Unset(Enum):
 
 
 UNSET: Final = _Unset.UNSET
-"""The value of a field that is not given, since a call may return None."""
+"""The value of a field that was not given. None cannot be used, since a call may return None."""
 
 _MAX_PRINTED_INT_BITS = 1_000
 
@@ -45,19 +45,20 @@ class Example:
         expressions over built-ins. They are evaluated outside the sandbox, again for each
         program.
     expect
-        What the call must return. Compared by Python's ``==``: ``1``, ``1.0`` and ``True`` are
-        equal, a list equals no tuple.
+        The value that the call must return. Python's ``==`` compares them: ``1``, ``1.0`` and
+        ``True`` are equal, but a list never equals a tuple.
     raises
         Name of the built-in exception that the call must raise, itself or a subclass.
     approx
-        Tolerance for numbers, relative and absolute alike, at any depth of lists, tuples and
-        dictionary values; in (0, 1). Without it floats must be equal.
+        Relative and absolute tolerance for numbers, in (0, 1). It applies at any depth of lists,
+        tuples and dictionary values. Without it floats must be equal.
 
     Raises
     ------
     TaskError
-        If `call` is not a call whose arguments can be evaluated, if not exactly one of `expect`
-        and `raises` is given, if `expect` holds a NaN, or if `raises` or `approx` cannot be used.
+        If `call` is not a call whose arguments can be evaluated, or if not exactly one of `expect`
+        and `raises` is given. Also if `expect` contains a NaN, or if `raises` or `approx` has an
+        invalid value.
     """
 
     call: str
@@ -111,8 +112,8 @@ class Example:
                 "for anything else use a check"
             )
         name = node.func.id
-        # The arguments are collected apart from the call, so that an error in them is never
-        # taken for an error of the program.
+        # The arguments are evaluated before the call, so an error in them is never taken for an
+        # error of the program.
         node.func.id = "__collect__"
         return name, compile(ast.Expression(node), f"<example {self.call}>", "eval")
 
@@ -159,10 +160,10 @@ def _arguments(code: CodeType) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def equal(got: Any, expected: Any, *, tolerance: float | None = None) -> bool:
-    """Whether `got` equals `expected`, numbers within `tolerance` where one is given.
+    """Return whether `got` equals `expected`, with numbers compared within `tolerance` if given.
 
-    The tolerance reaches into lists, tuples and dictionary values; containers must be of the
-    same type and length, dictionaries of the same keys.
+    The tolerance applies to the elements of lists, tuples and dictionary values. Containers must
+    have the same type and length, and dictionaries the same keys.
     """
     if tolerance is None:
         return bool(got == expected)
@@ -209,7 +210,7 @@ def _canonical(value: Any) -> str:
 
 
 class _Printer(reprlib.Repr):
-    """A repr of bounded length, whatever a program answers."""
+    """A `repr` of bounded length, for values that a program returns."""
 
     def __init__(self) -> None:
         super().__init__()

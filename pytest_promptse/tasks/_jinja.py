@@ -26,7 +26,10 @@ _SEEN = ("prompt", "id", "entry_point", "is_stub")
 
 @dataclass
 class TaskView:
-    """The fields of a task that a template can use; ``_used`` says whether it used the text."""
+    """The fields of a task that a template can use.
+
+    ``_used`` becomes True when the template reads the prompt.
+    """
 
     id: str
     entry_point: str
@@ -67,7 +70,7 @@ class Parts:
         Raises
         ------
         TaskError
-            If the body is invalid; names file and line.
+            If the body is invalid. The message names the file and line.
         """
         _ = self._compiled  # finds unknown filters and tests
         tree = self._tree
@@ -97,7 +100,7 @@ class Parts:
         Raises
         ------
         TaskError
-            If it has not; names file and line.
+            If the tags or expressions differ. The message names the file and line.
         """
         for ours, theirs in zip_longest(self._code, changed._code):
             if ours is None or theirs is None or ours[1:] != theirs[1:]:

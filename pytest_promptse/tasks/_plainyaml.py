@@ -1,8 +1,8 @@
 """Read YAML 1.2: plain values by its core schema, no duplicate keys, line numbers in errors.
 
-PyYAML reads YAML 1.1, where ``no`` is a boolean, ``12:30`` a number, ``1e-6`` a string and
-``2024-01-01`` a date, and where the last of two equal keys wins. Files that people write by hand
-follow the core schema of YAML 1.2 instead: https://yaml.org/spec/1.2.2/#103-core-schema.
+PyYAML reads YAML 1.1. There ``no`` is a boolean, ``12:30`` a number, ``1e-6`` a string and
+``2024-01-01`` a date, and the last of two equal keys wins. Files that people write by hand follow
+the core schema of YAML 1.2 instead: https://yaml.org/spec/1.2.2/#103-core-schema.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# libyaml, which is part of PyYAML's wheels, reads the library ten times as fast.
+# libyaml, which is part of PyYAML's wheels, parses the library of emotions ten times as fast.
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -99,7 +99,8 @@ class YamlNode:
         Raises
         ------
         TaskError
-            For a key given twice, a tag that is not plain data, or a value inside itself.
+            For a key that is given twice, a tag other than plain data, or a value that contains
+            itself.
         """
         loader = _Loader("")
         try:
@@ -217,7 +218,7 @@ _MOST_NODES = 1_000_000
 def _check_size(text: str) -> None:
     """Refuse nesting that overflows the stack, and aliases that stand for too many values.
 
-    The events of the parser say so before anything is built.
+    The check reads the parser's events, before any value is built.
     """
     # Each open collection, with its anchor and the number of nodes in it so far.
     open_: list[tuple[str | None, int]] = [(None, 0)]
@@ -252,7 +253,7 @@ def _check_size(text: str) -> None:
 
 
 def _mark(event: yaml.Event) -> Any:
-    return event.start_mark  # of libyaml's own class, which the stubs do not accept as a mark
+    return event.start_mark  # an object of libyaml, which the type stubs do not accept as a mark
 
 
 def _located(path: Path, error: yaml.MarkedYAMLError) -> TaskError:

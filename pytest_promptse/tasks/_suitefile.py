@@ -80,7 +80,8 @@ def load_suite(path: Path) -> SuiteFile:
     Raises
     ------
     TaskError
-        If the file cannot be read or does not follow the format; names file and line.
+        If the file cannot be read or does not follow the format. The message names the file and
+        line.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -195,7 +196,7 @@ def _approx(fields: Mapping[str, YamlNode]) -> float | None:
 
 
 def _literal(place: YamlNode) -> Any:
-    # Most unquoted literals are YAML values too; the source text is what counts.
+    # Most unquoted literals are valid YAML values of another type, so the source text is read.
     node = place.node
     source = node.value if isinstance(getattr(node, "value", None), str) else None
     if source is None:

@@ -1,4 +1,4 @@
-"""The task: an original prompt with what is needed to judge a program that answers it."""
+"""The task: an original prompt, and the checks that judge a program written for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.tasks._example import Example
 
-# What no pytest id, no row of the store and no file can hold.
+# Control characters and lone surrogates, which pytest ids, the store and files cannot contain.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -38,12 +38,12 @@ class Task:
         The original prompt: an instruction in English (plain or Markdown), or a code stub for
         the model to complete, as in HumanEval.
     entry_point
-        The name that the check calls. By default the name that the examples call, or else one
-        from the prompt: the last ``def`` or ``class`` of a stub, or the first name written like
-        ``name(...)`` in inline code or in a code fence.
+        The name that the check calls. The default is the name that the examples call. Without
+        examples it comes from the prompt: the last ``def`` or ``class`` of a stub, or the first
+        name written like ``name(...)`` in inline code or in a code fence.
     reference
-        A complete program that solves the task. The ``reference`` model returns it, and the time
-        that it takes sets the limits. It never runs in one sandbox with a model's program.
+        A complete program that solves the task. The ``reference`` model returns it, and its running
+        time sets the time limits. It never runs in the same sandbox as a model's program.
     tests
         Python source that defines ``check(candidate)``, which raises if a program is wrong. It
         runs outside the sandbox, in a new namespace for each program. The name of the entry
@@ -59,8 +59,8 @@ class Task:
     Raises
     ------
     TaskError
-        If the prompt is empty, if no entry point is given and none can be read from the prompt,
-        if an example calls another name, or if there are both `tests` and `examples`.
+        If the prompt is empty, or if no entry point is given and the prompt names none. Also if an
+        example calls another name, or if both `tests` and `examples` are given.
     """
 
     id: str
@@ -109,7 +109,7 @@ class Task:
 
     @cached_property
     def is_stub(self) -> bool:
-        """Whether the prompt is Python source to complete, not an instruction."""
+        """True if the prompt is Python source to complete, and not an instruction."""
         return parse_stub(self.prompt) is not None
 
     @cached_property
@@ -137,12 +137,12 @@ class Task:
         Raises
         ------
         AssertionError
-            If an answer is wrong; names the call or the failing line of the check.
+            If an answer is wrong. The message names the call or the failing line of the check.
         TaskError
             If the task has neither tests nor examples, or executing `setup` and `tests` raises
             or leaves no ``check``.
         Exception
-            Whatever else calling `candidate` raises.
+            Any other exception that calling `candidate` raises.
         """
         if self.examples:
             for example in self.examples:
@@ -208,13 +208,13 @@ def _repeatable_random() -> Iterator[None]:
         random.setstate(state)
 
 
-# The rewriter, the invariance check and each sample ask about the same few prompts.
+# The rewriter, the invariance check and the judge parse the same few prompts again and again.
 @lru_cache(maxsize=64)
 def parse_stub(prompt: str) -> ast.Module | None:
     """Return the syntax tree of a code stub, or None where `prompt` is not Python source.
 
-    A stub parses as it stands and holds a function or class: a docstring is body enough. The tree
-    is to be read only.
+    A stub must parse as it is and contain a function or class; a docstring alone is enough as a
+    body. Callers must not modify the tree, since it is cached.
     """
     try:
         tree = ast.parse(prompt.rstrip() + "\n")
@@ -229,7 +229,7 @@ _CALLED = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w*)\(")
 
 
 def find_entry_point(prompt: str) -> str | None:
-    """Return the name that `prompt` asks for, or None where it names none."""
+    """Return the name of the function or class that `prompt` requests, or None if it names none."""
     stub = parse_stub(prompt)
     if stub is not None:
         names = [

@@ -102,7 +102,7 @@ class Template:
         Raises
         ------
         TaskError
-            If something other than text differs; names file and line.
+            If something other than text differs. The message names the file and line.
         """
         changed = replace(self, source=self.header + body)
         changed._parts.validate()  # noqa: SLF001 - of the same class
@@ -144,9 +144,9 @@ def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
     Raises
     ------
     TaskError
-        If a pattern matches no file, two templates have the same name, Jinja2 is missing, or a
-        template is invalid: not UTF-8, not Jinja2, undeclared names, or no use of
-        ``task.prompt``. Names file and line.
+        If a pattern matches no file, two templates have the same name, or Jinja2 is missing. Also
+        if a template is not UTF-8, is not valid Jinja2, uses undeclared names, or never uses
+        ``task.prompt``. The message names the file and line.
     """
     paths = {path: place for pattern in patterns for path, place in _matches(pattern, root)}
     found: dict[str, Template] = {}
@@ -162,7 +162,7 @@ def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
 
 
 def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
-    """Return the system message, or None, and the user message of a template around a text.
+    """Render a template for a task. Return the system message, or None, and the user message.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
     task
         The task of the prompt.
     text
-        The text of the original or variant, which the template has as ``task.prompt``.
+        The text of the original or variant, available in the template as ``task.prompt``.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
 
 
 def _matches(pattern: str, root: Path) -> list[tuple[Path, str]]:
-    """Return each file that matches, with a pattern that names it alone."""
+    """Return each matching file with a pattern that matches only this file."""
     folder, wanted = root, pattern
     if pattern.startswith(SHIPPED):
         folder, wanted = templates_dir() / "team", f"{pattern.removeprefix(SHIPPED)}.j2"
