@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.models import Backend, ModelOptions
-    from pytest_promptse.record.schema import Record
+    from pytest_promptse.record._schema import Record
     from pytest_promptse.variants import Rewriter
 
 __all__ = [

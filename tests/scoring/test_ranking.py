@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
-from pytest_promptse.scoring.ranking import holm, pareto, rank
+from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
+from pytest_promptse.scoring._ranking import holm, pareto, rank
 
 DISTANCES = (0.1, 0.2, 0.3)
 
@@ -88,7 +88,7 @@ def test_so_many_tasks_are_needed_before_anything_is_real(n, real):
     # Two templates: three differences, of which two are none.
     found = ranking({"a": run([1.0] * n), "b": run([0.0] * n)})
     assert found.fewest == 7
-    assert any(one.real for one in found.differences) is real
+    assert any(one.significant for one in found.differences) is real
 
 
 def test_one_task_has_an_interval_and_no_test():
@@ -96,7 +96,7 @@ def test_one_task_has_an_interval_and_no_test():
     one = difference(found, "pass_at_1", "a", "b")
     assert one.ci95 is not None
     assert one.p_value is None
-    assert not one.real
+    assert not one.significant
 
 
 def test_only_what_all_have_is_compared():
