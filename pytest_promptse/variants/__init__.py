@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_promptse.variants._rewriter import Rewriter, RewriteRequest
     from pytest_promptse.variants.invariance import Finding
-    from pytest_promptse.variants.rewriter import Rewriter, RewriteRequest
 
 __all__ = ["Finding", "RewriteRequest", "Rewriter"]
 
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> object:
 
         return Finding
     if name in ("RewriteRequest", "Rewriter"):
-        from pytest_promptse.variants import rewriter
+        from pytest_promptse.variants import _rewriter
 
-        return getattr(rewriter, name)
+        return getattr(_rewriter, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

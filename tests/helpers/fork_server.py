@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 PRELOADED = (
     *("http.client", "pyseccomp", "snowballstemmer", "sqlite3", "unittest.mock"),
     *("urllib.request", "xml.etree.ElementTree"),
-    *("pytest_promptse.cli.main", "pytest_promptse.config.settings"),
-    *("pytest_promptse.models.reference", "pytest_promptse.models.replay"),
-    *("pytest_promptse.plugin.collection", "pytest_promptse.plugin.psychometrics"),
-    *("pytest_promptse.plugin.session", "pytest_promptse.psychometrics.files"),
-    *("pytest_promptse.reports.terminal.summary", "pytest_promptse.run.gates"),
-    *("pytest_promptse.run.record_builder",),
+    *("pytest_promptse.cli._main", "pytest_promptse.config._settings"),
+    *("pytest_promptse.models._reference", "pytest_promptse.models._replay"),
+    *("pytest_promptse.plugin._collection", "pytest_promptse.plugin._psychometrics"),
+    *("pytest_promptse.plugin._session", "pytest_promptse.psychometrics._files"),
+    *("pytest_promptse.reports.terminal._summary", "pytest_promptse.run._gates"),
+    *("pytest_promptse.run._record_builder",),
 )
 # The same for what needs a library that not every environment of the tests has.
 PRELOADED_IF_INSTALLED = {
     "coverage": ("coverage",),
     "httpcore2": ("httpcore2",),
-    "jinja2": ("jinja2.sandbox", "pytest_promptse.tasks.jinja"),
-    "openai": ("pytest_promptse.models.openai",),
-    "xdist": ("pytest_promptse.plugin.xdist", "xdist.dsession", "xdist.remote"),
+    "jinja2": ("jinja2.sandbox", "pytest_promptse.tasks._jinja"),
+    "openai": ("pytest_promptse.models._openai",),
+    "xdist": ("pytest_promptse.plugin._xdist", "xdist.dsession", "xdist.remote"),
 }
 
 
@@ -278,7 +278,7 @@ class _Importer:
         for name in (*PRELOADED, *installed):
             importlib.import_module(name)
         # The shipped library is read once for all children; it is the same for all.
-        importlib.import_module("pytest_promptse.variants.library").Library.load()
+        importlib.import_module("pytest_promptse.variants._library").Library.load()
         return True
 
 
