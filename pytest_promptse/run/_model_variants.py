@@ -19,7 +19,7 @@ from pytest_promptse.variants._entailment import only_soft
 from pytest_promptse.variants._generate import requests_for, variant_of
 from pytest_promptse.variants._llm import DECODING, MOST_RETRIES
 from pytest_promptse.variants._rewriter import Draft
-from pytest_promptse.variants.invariance import Judge
+from pytest_promptse.variants.invariance._judge import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants._llm import LlmRewriter
     from pytest_promptse.variants._rewriter import RewriteRequest
     from pytest_promptse.variants._variant import Variant
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 __all__ = [
     "DoubtedText",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._generate import Rewriter
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 
 _WITHOUT_EMOTION = frozenset(REWRITERS) - {"rules"}
