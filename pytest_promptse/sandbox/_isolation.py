@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import SandboxError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox._bubblewrap import bubblewrap_command, python_command
 from pytest_promptse.sandbox._container import container_command, default_image, find_engine
 from pytest_promptse.sandbox._mounts import PACKAGES, build_mounts

@@ -18,7 +18,7 @@ from pytest_promptse.variants._document import read_document
 from pytest_promptse.variants._generate import can_be_made_again, generate, rewriter_named
 from pytest_promptse.variants._language import main_language
 from pytest_promptse.variants._library import DIMENSIONS, Library
-from pytest_promptse.variants.invariance import Judge
+from pytest_promptse.variants.invariance._judge import Judge
 from pytest_promptse.variants.rules import _layout
 from pytest_promptse.variants.rules._requests import find_request, put
 
