@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -16,7 +16,7 @@ from pytest_promptse.cli import _extensions
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._audit import audit
 from pytest_promptse.variants._files import template_folder, write
-from pytest_promptse.variants._generate import VariantSet, generate
+from pytest_promptse.variants._generate import Selection, VariantSet, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._registry import REWRITERS
@@ -204,21 +204,18 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     """Yield tasks and templates with the variants that the arguments request."""
     library = Library.load(chosen.library_dir)
     rewriter = _extensions.rewriter(chosen.rewriter, library=library)
-    drawn = {
-        "distances": chosen.distances,
-        "per_distance": chosen.per_distance,
-        "emotions": chosen.emotions,
-        "personalities": chosen.personalities,
-        "seed": chosen.seed,
-        "library": library,
-    }
-    subjects = list(_reworded(chosen))
+    selection = Selection(
+        distances=chosen.distances,
+        per_distance=chosen.per_distance,
+        emotions=chosen.emotions,
+        personalities=chosen.personalities,
+        seed=chosen.seed,
+        library=library,
+    )
+    subjects = [(one, replace(selection, within=one.within)) for one in _reworded(chosen)]
     if not isinstance(rewriter, LlmRewriter):
-        for one in subjects:
-            made = generate(
-                one.task, rewriter=rewriter, within=one.within, also=one.findings, **drawn
-            )
-            yield one, made
+        for one, own in subjects:
+            yield one, generate(one.task, own, rewriter=rewriter, also=one.findings)
         return
     from pytest_promptse.run._model_variants import (  # noqa: PLC0415 - only a model needs a store
         rewrites,
@@ -226,19 +223,18 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     )
 
     wanted = [
-        rewrites(one.task, rewriter, within=one.within, also=one.findings, **drawn)
-        for one in subjects
+        rewrites(one.task, own, rewriter=rewriter, also=one.findings) for one, own in subjects
     ]
-    everything = [each for own in wanted for each in own]
+    everything = [text for texts in wanted for text in texts]
     written = write_all(everything, partial(_extensions.backend, rewriter.spec), folder=_STORE)
     sys.stdout.write(
         f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "
         f"in, {written.usage.completion_tokens} out; {len(everything)} of {written.n_texts} texts "
         "accepted\n"
     )
-    for one, own in zip(subjects, wanted, strict=True):
-        variants = tuple(written.variants[each] for each in own)
-        rules = Counter(rule for each in own for rule in written.rejected[each])
+    for (one, _), texts in zip(subjects, wanted, strict=True):
+        variants = tuple(written.variants[text] for text in texts)
+        rules = Counter(rule for text in texts for rule in written.rejected[text])
         yield one, VariantSet(variants=variants, rejected=rules, snippets={})
 
 
