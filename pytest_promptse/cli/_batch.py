@@ -23,7 +23,7 @@ _BATCH_PRICE = 0.5
 
 
 def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # no public name exists
 ) -> None:
     """Add the ``batch`` commands. Each sets ``func``, which returns the exit code."""
     batch = subparsers.add_parser(
@@ -167,7 +167,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 class _PlanReader:
-    """A pytest plugin that takes the plan of a dry run."""
+    """A pytest plugin that keeps the plan of a dry run."""
 
     def __init__(self) -> None:
         self.session: Any = None

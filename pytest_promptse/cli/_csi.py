@@ -20,9 +20,9 @@ _HUMANEVAL = "humaneval"
 
 
 def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # no public name exists
 ) -> None:
-    """Add the ``csi`` commands, each of which sets ``func``; that returns the exit code."""
+    """Add the ``csi`` commands. Each sets ``func``, which returns the exit code."""
     csi = subparsers.add_parser(
         "csi", help="build word lists of the Core Sentiment Inventory, and score responses"
     )

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # no public name exists
 ) -> None:
-    """Add the ``merge`` command, which sets ``func``; that returns the exit code."""
+    """Add the ``merge`` command, which sets ``func``. ``func`` returns the exit code."""
     merge = subparsers.add_parser(
         "merge",
         help="join the records of all shards of a run",
@@ -36,7 +36,7 @@ def add_parser(
 
 
 def add_merge_options(merge: argparse.ArgumentParser) -> None:
-    """Add the options that say what becomes of the merged record."""
+    """Add the options for the merged record: reports, comparison, baseline and verbosity."""
     merge.add_argument(
         "--report",
         action="append",

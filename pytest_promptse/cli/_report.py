@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # no public name exists
 ) -> None:
-    """Add the ``report`` command, which sets ``func``; that returns the exit code."""
+    """Add the ``report`` command, which sets ``func``. ``func`` returns the exit code."""
     report = subparsers.add_parser(
         "report",
         help="show a saved record, or write it as another report",
@@ -63,7 +63,7 @@ def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     SettingsError
-        If a target is malformed or its kind unknown.
+        If a target is malformed or its kind is unknown.
     """
     from pytest_promptse.reports._writers import WRITERS  # noqa: PLC0415 - `--help` is quick
 

@@ -14,12 +14,12 @@ from pytest_promptse.errors import SettingsError
 if TYPE_CHECKING:
     import argparse
 
-# Not sent to the cluster, besides what `.gitignore` names.
+# Files that are not sent to the cluster, in addition to those in `.gitignore`.
 _EXCLUDED = (".git", ".promptse", ".venv", "__pycache__", "node_modules")
 
 
 def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # no public name exists
 ) -> None:
     """Add the ``shard`` commands. Each sets ``func``, which returns the exit code."""
     shard = subparsers.add_parser("shard", help="run the shards of a test run on a Ray cluster")

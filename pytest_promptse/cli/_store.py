@@ -19,9 +19,9 @@ _DEFAULT_FOLDER = Path(".promptse")
 
 
 def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # no public name exists
 ) -> None:
-    """Add the ``store`` commands; each sets ``func``, which returns the exit code."""
+    """Add the ``store`` commands. Each sets ``func``, which returns the exit code."""
     store = subparsers.add_parser(
         "store", help="show, prune, export or import completions and verdicts"
     )
