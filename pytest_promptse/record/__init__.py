@@ -3,8 +3,8 @@
 The names listed here are for readers of records and authors of own reports.
 """
 
-from pytest_promptse.record.files import encode
-from pytest_promptse.record.schema import Record
-from pytest_promptse.record.tables import frame, rows
+from pytest_promptse.record._files import encode
+from pytest_promptse.record._schema import Record
+from pytest_promptse.record._tables import frame, rows
 
 __all__ = ["Record", "encode", "frame", "rows"]

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 # What a run of the plugin and the command line import, beside pytest and its plugins.
 PRELOADED = (
     *("http.client", "pyseccomp", "sqlite3", "unittest.mock", "xml.etree.ElementTree"),
-    *("pytest_promptse.cli.main", "pytest_promptse.config.settings"),
-    *("pytest_promptse.models.reference", "pytest_promptse.plugin.collection"),
-    *("pytest_promptse.plugin.session", "pytest_promptse.reports.terminal.summary"),
-    *("pytest_promptse.run.gates", "pytest_promptse.run.record_builder"),
+    *("pytest_promptse.cli._main", "pytest_promptse.config._settings"),
+    *("pytest_promptse.models._reference", "pytest_promptse.plugin._collection"),
+    *("pytest_promptse.plugin._session", "pytest_promptse.reports.terminal._summary"),
+    *("pytest_promptse.run._gates", "pytest_promptse.run._record_builder"),
 )
 
 
@@ -261,7 +261,7 @@ class _Importer:
         for name in PRELOADED:
             importlib.import_module(name)
         # The shipped library is read once for all children; it is the same for all.
-        importlib.import_module("pytest_promptse.variants.library").Library.load()
+        importlib.import_module("pytest_promptse.variants._library").Library.load()
         if importlib.util.find_spec("coverage"):
             importlib.import_module("coverage")
         return True

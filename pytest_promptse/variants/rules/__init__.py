@@ -1,5 +1,5 @@
 """The offline rewriter: restyles the request, adds sentences and keeps the specification."""
 
-from pytest_promptse.variants.rules.rewriter import STANDS_FOR, VERSION, RulesRewriter
+from pytest_promptse.variants.rules._rewriter import STANDS_FOR, VERSION, RulesRewriter
 
 __all__ = ["STANDS_FOR", "VERSION", "RulesRewriter"]
