@@ -16,6 +16,19 @@ from pytest_promptse.variants._lint import expansions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+FACTS_OF_PROMPTS = frozenset(
+    """
+    chat mail one-liner own-voice passed-on prose stub tagged trouble
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""What the document model tells of a prompt, besides what patterns find in it."""
+KINDS = frozenset(
+    """
+    ask closing cue form greeting intro remark role scene sentence
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""The kinds of phrases, which are facts too."""
+
 _NO_FACTS: frozenset[str] = frozenset()
 _SENTENCE_END = re.compile(r"(?<=[.!?])[.!?]*\s+")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")

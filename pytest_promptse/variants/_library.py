@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_promptse.config._data_files import templates_dir
 from pytest_promptse.errors import TaskError, VariantError, nearest
 from pytest_promptse.tasks._plainyaml import YamlNode, parse
-from pytest_promptse.variants._coherence import Coherence
+from pytest_promptse.variants._coherence import FACTS_OF_PROMPTS, KINDS, Coherence
 from pytest_promptse.variants._language import NAMES
 from pytest_promptse.variants._lint import Lint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 DIMENSIONS = ("technical", "experience", "collaboration")
@@ -408,7 +408,7 @@ class _Draft:
     marks: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, re.Pattern[str]] = field(default_factory=dict)
     prompts: dict[str, re.Pattern[str]] = field(default_factory=dict)
-    pairs: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    pairs: dict[str, list[tuple[YamlNode, str, str]]] = field(default_factory=dict)
     lint: Lint | None = None
     feelings: dict[str, Feeling] = field(default_factory=dict)
     controls: dict[str, Feeling] = field(default_factory=dict)
@@ -448,12 +448,13 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
         for inner in sorted(path for path in folder.iterdir() if _is_language(path)):
             draft = languages.setdefault(inner.name, _Draft(inner.name))
             _read_language(inner, draft, check=folder is extra)
+    writers = {*emotions, *(slug for dimension in traits.values() for slug in dimension)}
     return Library(
         emotions=emotions,
         traits=traits,
         levels=tuple(levels[distance] for distance in sorted(levels)),
         contexts=contexts,
-        languages={code: _language(draft) for code, draft in languages.items()},
+        languages={code: _language(draft, writers) for code, draft in languages.items()},
         instruction=instruction,
         digest=_digest(extra) if extra else "",
     )
@@ -607,15 +608,10 @@ def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
         if draft.marks
         else _needed(entry, name, needed, optional)
     )
-    if "blank" in fields:
-        draft.marks["blank"] = str(fields["blank"].value())
-    if "stop" in fields:
-        draft.marks["stop"] = fields["stop"].text("stop")
-    if "words_each" in fields:
-        draft.marks["words_each"] = _number(fields["words_each"], "words_each", 0.1, 10)
-    if "repeatable" in fields or "repeatable" not in draft.marks:
-        light = fields["repeatable"].items("repeatable") if "repeatable" in fields else ()
-        draft.marks["repeatable"] = frozenset(item.text("a word") for item in light)
+    draft.marks.setdefault("repeatable", frozenset())
+    for field_name, read in _MARKS.items():
+        if field_name in fields:
+            draft.marks[field_name] = read(fields[field_name])
     if "forbidden" in fields:
         draft.lint = Lint.of(fields["forbidden"])
     for section, known in (("facts", draft.facts), ("prompts", draft.prompts)):
@@ -627,6 +623,14 @@ def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
             draft.pairs.setdefault(section, []).extend(_pairs(fields[section], section))
 
 
+_MARKS: dict[str, Any] = {
+    "blank": lambda entry: str(entry.value()),
+    "stop": lambda entry: entry.text("stop"),
+    "words_each": lambda entry: _number(entry, "words_each", 0.1, 10),
+    "repeatable": lambda entry: frozenset(
+        item.text("a word") for item in entry.items("repeatable")
+    ),
+}
 _PAIRS = ("clashes", "apart", "needs")
 """The sections of ``language.yaml`` that list pairs of facts."""
 
@@ -637,18 +641,24 @@ def _any_of(entry: YamlNode, fact: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
 
 
-def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[str, str]]:
+def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[YamlNode, str, str]]:
     for place in entry.items(section):
         names = [item.text("a fact") for item in place.items("a pair of facts")]
         if len(names) != len(("first", "second")):
             raise place.error(f"{section!r} lists pairs of facts, not {len(names)} of them")
-        yield names[0], names[1]
+        yield place, names[0], names[1]
 
 
-def _coherence(draft: _Draft) -> Coherence:
+def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
+    """Return the facts of a language; `writers` are the facts that emotions and traits tell."""
+    known = {*draft.facts, *draft.prompts, *draft.manners, *writers, *FACTS_OF_PROMPTS, *KINDS}
+
     def mapped(section: str, *, both_ways: bool) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
-        for first, second in draft.pairs.get(section, ()):
+        for place, first, second in draft.pairs.get(section, ()):
+            for name in (first, second):
+                if name not in known:
+                    raise place.error(f"{name!r} is no fact{nearest(name, known)}")
             found.setdefault(first, set()).add(second)
             if both_ways:
                 found.setdefault(second, set()).add(first)
@@ -663,7 +673,7 @@ def _coherence(draft: _Draft) -> Coherence:
     )
 
 
-def _language(draft: _Draft) -> Language:
+def _language(draft: _Draft, writers: Iterable[str]) -> Language:
     for name, where in (("language.yaml", draft.marks), ("requests.yaml", draft.requests)):
         if not where:
             raise VariantError(f"{draft.code}/{name}: missing; a language needs one")
@@ -677,7 +687,7 @@ def _language(draft: _Draft) -> Language:
         roles=draft.roles,
         collaboration=draft.collaboration,
         requests=Requests(**draft.requests),
-        coherence=_coherence(draft),
+        coherence=_coherence(draft, writers),
         **draft.marks,
     )
     manners = tuple(_manner(name, entry, plain) for name, entry in draft.manners.items())

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import derive_seed
@@ -50,6 +50,7 @@ STANDS_FOR = "stands-for:"
 """Begins the operation that names the emotion and persona that a neutral variant stands for."""
 
 _CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
+_INTRODUCED, _BRIEF_INTRO_WORDS = 6, 4
 _LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
 
 
@@ -193,7 +194,7 @@ class RulesRewriter:
         language, setting = source.language, source.setting
         emotion, personality = request.emotion, request.personality
         level = self.library.level(request.distance)
-        passes_on = level.operation == "transform" and setting.frame == "mail"
+        passes_on = level.operation == "transform" and setting.is_passed_on
         given = setting.passed_on if passes_on else setting.facts
         neutral = None
         manner = None
@@ -308,6 +309,17 @@ class _Message:
         return (*self.before, *self.after)
 
 
+class _Parts(NamedTuple):
+    """The sentences of a transformation, by what they do."""
+
+    opening: list[Said]
+    feel: list[Said]
+    persona: list[Said]
+    own: list[Said]
+    intro: list[Said]
+    closing: list[Said]
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Composer:
     """Composes one message; everything left to chance comes from the writer's draws."""
@@ -376,12 +388,14 @@ class _Composer:
             words = self._words(_CUE_WORDS)
             said = writer.closing(words, said=asked) or [writer.feel(words, said=asked)]
             place = "after"
-        elif frame in ("mail", "tagged"):
+        elif frame == "mail":
             said = [writer.feel(self._words(_CUE_WORDS), said=asked, scene=False)]
             place = "before"
         else:
-            said = [writer.cue(self._words(_CUE_WORDS))]
+            said = [writer.cue(self._words(_INTRODUCED if frame == "tagged" else _CUE_WORDS))]
             place = "comment" if frame == "stub" else "before"
+        if frame == "tagged":
+            said += writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said)
         left = self._budget - _cost([*asked, *said])
         wanted = draws.random() < 0.15 and left >= self._words(7)  # noqa: PLR2004
         if wanted and frame in ("prose", "stub") and self.manner != "terse":
@@ -409,16 +423,22 @@ class _Composer:
         if form is None and (late or draws.random() < 0.6):  # noqa: PLR2004
             own = writer.ask(self._words(_ASK_WORDS), said=said)
             operations += ["request:own"] if own else []
+        intro: list[Said] = []
+        if self.source.setting.frame == "tagged" and form is None:
+            words = self._words(_BRIEF_INTRO_WORDS)
+            intro = writer.intro(words, bullets=False, said=[*said, *own])
+            said += intro
         while _cost([*said, *own]) < self._words(self.level.fewest):
             more = writer.feel(self._words(_FEEL_WORDS), said=[*said, *own], scene=False)
             feel.append(more)
             said.append(more)
         if late and (own or len(feel) > 1):
             return self._framed(persona, [*feel, *own], edits, operations, form=asked)
-        if draws.random() < 0.7:  # noqa: PLR2004 - how they feel comes first
-            before = [*feel[:1], *persona, *feel[1:], *own]
+        greets = self.source.document.salutation is not None
+        if draws.random() < 0.7 or greets:  # noqa: PLR2004 - how they feel comes first
+            before = [*feel[:1], *persona, *feel[1:], *own, *intro]
         else:
-            before = [*persona, *feel, *own]
+            before = [*persona, *feel, *own, *intro]
         if self.source.document.salutation is not None and self._follows_message:
             return self._framed(before[:1], before[1:], edits, operations, form=asked)
         if self._ends_message:
@@ -450,7 +470,8 @@ class _Composer:
             said += intro
         # After a block that is set apart words can stand, and after prose.
         apart = block in ("rule", "quote")
-        ends = setting.frame == "stub" or self._ends_message or apart or setting.follows
+        goes_on = setting.frame == "stub" or (setting.frame == "chat" and self._follows_message)
+        ends = goes_on or apart or setting.follows
         closing: list[Said] = []
         if ends and draws.random() < 0.5:  # noqa: PLR2004
             closing = writer.closing(self._words(6), said=said)
@@ -458,24 +479,34 @@ class _Composer:
         while len(feel) < self.feelings or _cost(said) < self._words(self.level.fewest):
             feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), said=said, scene=False))
             said.append(feel[-1])
+        parts = _Parts(opening, feel, persona, own, intro, closing)
+        return (
+            self._retold(parts, block, operations)
+            if ends
+            else self._around(
+                block, [*opening, *feel[:1], *persona, *feel[1:], *own, *intro], [], operations
+            )
+        )
+
+    def _retold(
+        self, parts: _Parts, block: _layout.Block | None, operations: Sequence[str]
+    ) -> _Message:
+        """Return a transformation of a prompt that words can follow."""
+        opening, feel, persona, own, intro, closing = parts
         first, more = feel[:1], feel[1:]
-        if setting.frame == "stub":
+        if block is None:
             before = [*opening, *first, *persona, *more, *own, *closing]
             return self._framed(before, [], [], operations)
-        if setting.frame == "chat":
+        if self.source.setting.frame == "chat":
             talk = [*first, *persona, *more, *own, *closing]
-            split = 1 if document.salutation is not None and self._follows_message else 0
-            if self._follows_message:
-                return self._framed(talk[:split], talk[split:], [], operations)
-            return self._framed(talk, [], [], operations)
-        if not ends:
-            before = [*opening, *first, *persona, *more, *own, *intro]
-            return self._around(block, before, [], operations)
-        if draws.random() < 0.6 or (closing and not more):  # noqa: PLR2004 - asked after the block
+            split = 1 if self.source.document.salutation is not None else 0
+            return self._framed(talk[:split], talk[split:], [], operations)
+        late = self.writer.draws.random() < 0.6  # noqa: PLR2004 - asked after the block
+        if late or (closing and not more):
             before, after = [*opening, *first, *persona, *intro], [*more, *own, *closing]
         else:
             before, after = [*opening, *persona, *first, *own, *intro], [*more, *closing]
-        if len(after) == 1 and after != own:
+        if len(after) == 1 and after != own:  # too little for a paragraph of its own
             before, after = [*before[: len(before) - len(intro)], *after, *intro], []
         return self._around(block, before, after, operations)
 

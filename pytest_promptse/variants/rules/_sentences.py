@@ -123,7 +123,9 @@ class SentenceGenerator:
             any_opening=joins,
             remark=clauses,
         )
-        joints = [joint for joint in self.style.joints if "{1}" in joint]
+        # Those of the emotion, so that a neutral variant takes the same decisions.
+        style = Style() if self.raised else self.feeling.style
+        joints = [joint for joint in style.joints if "{1}" in joint]
         if not (joins and joints and self.language.coherence.are_joined(role.facts, remark.facts)):
             return [
                 self._alone(role, "technical", "experience"),

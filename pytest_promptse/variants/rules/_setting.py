@@ -46,10 +46,19 @@ class Setting:
     follows: bool
     listable: bool
 
+    @property
+    def is_passed_on(self) -> bool:
+        """Whether the whole prompt is set apart as somebody else's text at the strongest level.
+
+        That holds for a mail, and for a text that says where its writer works, since the persona of
+        the variant works elsewhere.
+        """
+        return self.frame == "mail" or (self.frame == "prose" and "own-place" in self.facts)
+
     def blocks(self, document: Document) -> tuple[Block, ...]:
         """Return the ways in which the whole prompt can be set apart."""
         known = _layout.blocks(document)
-        if self.frame == "mail":
+        if self.is_passed_on:
             apart: tuple[Block, ...] = tuple(b for b in known if b in ("rule", "quote"))
             return apart or known
         if self.frame != "prose":
