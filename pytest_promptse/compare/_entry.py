@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record._queries import asked, series_of
+from pytest_promptse.record._queries import series_of, tasks_of
 from pytest_promptse.reports._escaping import escaped
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def entries_of(
         own = []
         for series in series_of(record):
             model, template = series
-            tasks = {(t.suite, t.id): t for t in asked(record, series) if t.original is not None}
+            tasks = {(t.suite, t.id): t for t in tasks_of(record, series) if t.original is not None}
             if not tasks:
                 continue
             originals = {(t.suite, t.id): t.original for t in tasks.values() if t.original}

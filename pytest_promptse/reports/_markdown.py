@@ -231,8 +231,8 @@ def _gates(record: Record) -> Iterator[str]:
     ]
     for suite, gate in missed:
         where = code(f"{suite.id} · {gate.task}" if gate.task else suite.id)
-        asked = f" {_model(suite)}" if several else ""
-        yield f"- {_verdict(gate.verdict)}: {where}{asked}: {code(gate.message)}"
+        of_model = f" {_model(suite)}" if several else ""
+        yield f"- {_verdict(gate.verdict)}: {where}{of_model}: {code(gate.message)}"
     if missed:
         yield ""
 

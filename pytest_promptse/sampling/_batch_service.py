@@ -1,7 +1,7 @@
 """Batches on a service with the OpenAI Batch API: submit, follow, fetch and cancel.
 
-The state of a batch is in ``state.json`` in its folder, so that every step can be repeated after a
-kill: https://platform.openai.com/docs/api-reference/batch
+The state of a batch is in ``state.json`` in its folder, so that every step can be repeated after
+the process was killed: https://platform.openai.com/docs/api-reference/batch
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STATE = "state.json"
 _TIMEOUT = 600.0
 _Endpoint = Literal["/v1/responses", "/v1/chat/completions", "/v1/completions"]
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-# A batch in one of these states will answer no more requests, so its file is submitted again.
+# A batch in one of these states answers no more requests, so its file is submitted again.
 _LOST = frozenset({"failed", "expired", "cancelling", "cancelled"})
 
 
@@ -47,7 +47,7 @@ class FileState(msgspec.Struct, kw_only=True):
     completed, failed, total
         Numbers of requests.
     problem
-        Why the service refused the file; empty if it did not.
+        The reason why the service refused the file, or empty.
     results
         Downloaded result files.
     """
@@ -63,7 +63,7 @@ class FileState(msgspec.Struct, kw_only=True):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the service does no more work on it."""
+        """True if the service does no more work on the file."""
         return self.status in _ENDED
 
 
@@ -75,7 +75,7 @@ class BatchService:
     folder
         The folder of ``promptse batch export``.
     base_url
-        The service; by default OPENAI_BASE_URL, else OpenAI.
+        Address of the service. The default is OPENAI_BASE_URL, or else OpenAI.
 
     Raises
     ------
@@ -97,12 +97,12 @@ class BatchService:
     def submit(self) -> list[str]:
         """Upload the request files that have no batch yet, and start a batch for each.
 
-        A batch that exists on the service already, because an earlier call was killed, is adopted.
+        A batch that an earlier, killed call already created on the service is used.
 
         Returns
         -------
         list of str
-            The names of the files.
+            The names of the submitted files.
 
         Raises
         ------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import VariantError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._controls import (
     CASE_ALONE,
     EditControl,

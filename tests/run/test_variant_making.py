@@ -17,7 +17,7 @@ from pytest_promptse.store._store import Store
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.tasks._template import load_templates
 from pytest_promptse.variants._files import folder_of, write
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._registry import REWRITERS, create_rewriter, rewriter_named
 
 TASK = Task(
@@ -55,7 +55,7 @@ def reworded(tmp_path, **values):
 
 
 def test_rules_make_them_by_default(tmp_path):
-    assert reworded(tmp_path) == generate(TASK, per_distance=2).variants
+    assert reworded(tmp_path) == generate(TASK, Selection(per_distance=2)).variants
 
 
 def test_variants_by_rules_are_made_once(tmp_path, monkeypatch):
@@ -78,7 +78,10 @@ def test_a_plan_has_the_ids_and_makes_no_text(tmp_path, monkeypatch, rewriter):
 @pytest.mark.parametrize("rewriter", REWRITERS)
 def test_every_rewriter_makes_the_variants_that_were_planned(tmp_path, rewriter):
     made = reworded(tmp_path, rewriter=rewriter)
-    assert made == generate(TASK, per_distance=2, rewriter=rewriter_named(rewriter)).variants
+    assert (
+        made
+        == generate(TASK, Selection(per_distance=2), rewriter=rewriter_named(rewriter)).variants
+    )
     assert reworded(tmp_path, rewriter=rewriter) == made
 
 
@@ -102,20 +105,20 @@ def test_an_aa_run_asks_the_original_again(tmp_path):
 
 
 def test_frozen_ones_are_taken_as_they_are(tmp_path):
-    frozen = generate(TASK, per_distance=3, seed=7).variants
+    frozen = generate(TASK, Selection(per_distance=3, seed=7)).variants
     write(tmp_path / "frozen", TASK, frozen)
     taken = reworded(tmp_path, variants_dir="frozen")
     assert taken == tuple(variant for variant in frozen if variant.index < 2)
 
 
 def test_too_few_frozen_ones_are_refused_by_name(tmp_path):
-    write(tmp_path / "frozen", TASK, generate(TASK, per_distance=1).variants)
+    write(tmp_path / "frozen", TASK, generate(TASK, Selection(per_distance=1)).variants)
     with pytest.raises(VariantError, match=r"'add'.* holds 1 variants at distance 0\.1 and 2 are"):
         reworded(tmp_path, variants_dir="frozen")
 
 
 def test_a_frozen_one_that_became_another_task_is_refused(tmp_path):
-    write(tmp_path / "frozen", TASK, generate(TASK, per_distance=2).variants)
+    write(tmp_path / "frozen", TASK, generate(TASK, Selection(per_distance=2)).variants)
     path = folder_of(tmp_path / "frozen", "add") / "d0.2.jsonl"
     first, *rest = path.read_text().splitlines()
     line = json.loads(first)

@@ -10,7 +10,7 @@ from pytest_promptse.config._data_files import templates_dir
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._plainyaml import parse
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._lint import Lint
 from pytest_promptse.variants.rules._rewriter import RulesRewriter
@@ -132,9 +132,15 @@ def test_a_team_can_add_an_emotion_and_reads_it(folder):
     library = Library.load(folder)
     assert len(library.emotions) == 9
     made = generate(
-        TASK, library=library, rewriter=RulesRewriter(library=library), emotions=["cheerful"],
-        personalities=["expert.senior.plan"], distances=(0.2,),
-    )  # fmt: skip
+        TASK,
+        Selection(
+            library=library,
+            emotions=["cheerful"],
+            personalities=["expert.senior.plan"],
+            distances=(0.2,),
+        ),
+        rewriter=RulesRewriter(library=library),
+    )
     sailor = ("Ahoy", "wind", "sail", "crew", "Fair winds")
     assert all(any(word in variant.text for word in sailor) for variant in made.variants)
     assert all(variant.rewriter.startswith("rules/3+") for variant in made.variants)
@@ -159,9 +165,10 @@ def test_a_team_adds_facts_and_clashes_of_its_own(folder):
     assert coherence.clash(frozenset({"on-land"}), frozenset({"at-sea"}))
     assert "new-here" in coherence.facts
     made = generate(
-        TASK, library=library, rewriter=RulesRewriter(library=library), emotions=["cheerful"],
-        per_distance=12, distances=(0.2,),
-    )  # fmt: skip
+        TASK,
+        Selection(library=library, emotions=["cheerful"], per_distance=12, distances=(0.2,)),
+        rewriter=RulesRewriter(library=library),
+    )
     at_sea = {"We sail at dawn.", "The crew is singing."}
     assert all(len(at_sea.intersection(s)) <= 1 for s in made.snippets.values())
 
@@ -189,9 +196,8 @@ def test_an_emotion_without_phrases_is_refused_with_the_place_to_add_them(folder
     with pytest.raises(VariantError, match="'cheerful' has no phrases in en/"):
         generate(
             TASK,
-            library=library,
+            Selection(library=library, emotions=["cheerful"]),
             rewriter=RulesRewriter(library=library),
-            emotions=["cheerful"],
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.record._queries import Series, asked, by_personality, left_out_without_cue
+from pytest_promptse.record._queries import Series, by_personality, left_out_without_cue, tasks_of
 from pytest_promptse.reports.html import _plots
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _one_model(record: Record, subgroups: SubgroupsRecord, *, name: str) -> Subg
         )
         drawings.append(Drawing(heading, svg))
     if traits:
-        own = asked(record, Series(subgroups.model, subgroups.template))
+        own = tasks_of(record, Series(subgroups.model, subgroups.template))
         drawings.append(_profiles(own, name=f"{name}-profile", label=label))
     return SubgroupFigures(label, drawings, left_out_without_cue(subgroups.subgroups))
 

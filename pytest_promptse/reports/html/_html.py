@@ -9,7 +9,6 @@ import msgspec
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.record._queries import (
     FIGURES,
-    asked,
     causes,
     compared,
     gap,
@@ -17,6 +16,7 @@ from pytest_promptse.record._queries import (
     overall,
     remarks,
     series_of,
+    tasks_of,
     unscored,
     victories,
     worst_change,
@@ -122,7 +122,7 @@ def _ranking(ranking: RankingRecord) -> dict[str, Any]:
 def _causes(record: Record) -> list[dict[str, Any]]:
     tables = []
     for one in series_of(record):
-        rows = causes(asked(record, one))
+        rows = causes(tasks_of(record, one))
         names = sorted({cause for row in rows for cause in row.counts})
         if names:
             tables.append({"label": one.label, "rows": rows, "names": names})

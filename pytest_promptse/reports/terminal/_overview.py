@@ -126,10 +126,10 @@ def saved(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
     ends = [suite.rounds for suite in suites if suite.rounds]
     if not ends:
         return
-    asked, most = sum(end.completions for end in ends), sum(end.most for end in ends)
+    completions, most = sum(end.completions for end in ends), sum(end.most for end in ends)
     early = sum(end.look < end.looks for end in ends)
     yield Text(
-        f"in rounds: {asked} of at most {most} completions, "
+        f"in rounds: {completions} of at most {most} completions, "
         f"{early} of {len(ends)} suites decided early",
         "dim",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pytest_promptse.record._queries import asked, losses, series_of
+from pytest_promptse.record._queries import losses, series_of, tasks_of
 from pytest_promptse.record._verdicts import verdicts_in_words
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import scopes
@@ -110,7 +110,7 @@ def _templates(
             yield ranking_lines(ranking, width=out.width)
     if not verbose:
         yield harmful(
-            losses(asked(record, *several), most=SHOWN).worst,
+            losses(tasks_of(record, *several), most=SHOWN).worst,
             console=out,
             whole=False,
             name_template=True,
@@ -128,7 +128,7 @@ def _each(
         if all(suite.pass_at_1 is None for suite in suites):
             # Single variants were selected. Without originals there are no metrics to show.
             yield [title(suites)]
-            yield variant_lines(asked(record, one), width=width)
+            yield variant_lines(tasks_of(record, one), width=width)
             continue
         yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
         yield (Text(line) for line in control_lines(suites, verbose=verbose))
@@ -137,13 +137,13 @@ def _each(
             yield further(suites)
             for own in subgroups:
                 yield calibration(own.calibration or {})
-            yield variant_lines(asked(record, one), width=width)
+            yield variant_lines(tasks_of(record, one), width=width)
         yield loss_by_cause(suites)
         brief = len(suites) >= _MANY_SUITES and not verbose
         for own in subgroups:
             yield heatmap(own.subgroups, most=_SUBGROUPS_SHOWN if brief else None)
         yield harmful(
-            losses(asked(record, one), most=SHOWN).worst,
+            losses(tasks_of(record, one), most=SHOWN).worst,
             console=out,
             whole=verbose,
             brief=brief,

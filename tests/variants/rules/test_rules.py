@@ -16,7 +16,12 @@ from pytest_promptse.tasks._task import Task, parse_stub
 from pytest_promptse.variants._coherence import openings
 from pytest_promptse.variants._distance import added_words, words
 from pytest_promptse.variants._document import read_document
-from pytest_promptse.variants._generate import can_be_made_again, generate, rewriter_named
+from pytest_promptse.variants._generate import (
+    Selection,
+    can_be_made_again,
+    generate,
+    rewriter_named,
+)
 from pytest_promptse.variants._language import main_language
 from pytest_promptse.variants._library import DIMENSIONS, Library
 from pytest_promptse.variants.invariance._judge import Judge
@@ -41,7 +46,9 @@ QUOTES = re.compile(r"\"{3}|'{3}")
 
 @cache
 def made_of(prompt):
-    return generate(Task(id="t", prompt=prompt, entry_point="f"), per_distance=PER_DISTANCE)
+    return generate(
+        Task(id="t", prompt=prompt, entry_point="f"), Selection(per_distance=PER_DISTANCE)
+    )
 
 
 def all_variants(task):
@@ -281,7 +288,7 @@ def test_no_snippet_stands_in_more_than_one_per_cent_of_humanevals_variants():
         task = Task(
             id=problem["task_id"], prompt=problem["prompt"], entry_point=problem["entry_point"]
         )
-        made = generate(task, per_distance=30)
+        made = generate(task, Selection(per_distance=30))
         for variant in made.variants:
             used.update(set(made.snippets[variant.id]))
             measured.setdefault(variant.distance, []).append(variant.measured_distance)
@@ -294,8 +301,10 @@ def test_no_snippet_stands_in_more_than_one_per_cent_of_humanevals_variants():
 
 def test_a_neutral_variant_adds_as_much_as_the_one_it_stands_for():
     task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of the numbers in x.")
-    with_emotion = generate(task, per_distance=10).variants
-    neutral = generate(task, per_distance=10, rewriter=rewriter_named("neutral")).variants
+    with_emotion = generate(task, Selection(per_distance=10)).variants
+    neutral = generate(
+        task, Selection(per_distance=10), rewriter=rewriter_named("neutral")
+    ).variants
     for one, other in zip(with_emotion, neutral, strict=True):
         assert abs(len(words(one.text)) - len(words(other.text))) <= 2
         assert other.operations == (*one.operations, f"stands-for:{one.emotion}-{one.personality}")
@@ -313,7 +322,7 @@ def test_a_request_is_put_in_every_form_the_library_has():
     task = Task(id="t", prompt="Write a function `f(x)` that returns the largest number in x.")
     kinds = {
         operation
-        for variant in generate(task, per_distance=60).variants
+        for variant in generate(task, Selection(per_distance=60)).variants
         for operation in variant.operations
         if operation.startswith("request:")
     }
@@ -329,7 +338,7 @@ def test_a_request_is_put_in_every_form_the_library_has():
 def test_text_follows_a_body_that_goes_on_from_its_greeting():
     prompt = "Hi Anna,\n\nthe shop needs `f(x)`. It doubles x.\n\nThanks,\nTom\n"
     body = prompt.partition("doubles x.")[0]
-    for variant in generate(Task(id="m", prompt=prompt), distances=(0.1, 0.2)).variants:
+    for variant in generate(Task(id="m", prompt=prompt), Selection(distances=(0.1, 0.2))).variants:
         assert variant.text.startswith(body)
 
 
@@ -342,7 +351,7 @@ def test_text_follows_a_body_that_goes_on_from_its_greeting():
 )
 def test_text_follows_a_greeting_within_its_line_and_the_message_asks_once(greeting, rest):
     task = Task(id="m", prompt=greeting + rest)
-    for variant in generate(task, distances=(0.1, 0.2), per_distance=12).variants:
+    for variant in generate(task, Selection(distances=(0.1, 0.2), per_distance=12)).variants:
         assert variant.text.startswith(greeting)
         assert "it doubles x." in variant.text.casefold()
         assert "request:own" not in variant.operations
@@ -355,7 +364,7 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
     task = Task(id="t", prompt="Your task is to write `f(x)`. It doubles x. It keeps zero.")
     distances = {"light": 0.1, "style": 0.2, "transform": 0.3}
     levels = [distances[operation] for operation in sorted(manner.operations)]
-    made = generate(task, per_distance=90, distances=tuple(sorted(levels)))
+    made = generate(task, Selection(per_distance=90, distances=tuple(sorted(levels))))
     shown_in = [v for v in made.variants if f"manner:{name}" in v.operations]
     assert 0.02 < len(shown_in) / len(made.variants) < 2 * manner.share
     for variant in shown_in:
@@ -365,7 +374,7 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
 def test_a_list_is_not_announced_as_the_text_word_for_word():
     task = Task(id="t", prompt="Write `f(x)`. It doubles x. It keeps zero.")
     asked = Library.load().languages["en"].requests
-    made = generate(task, per_distance=60, distances=(0.3,))
+    made = generate(task, Selection(per_distance=60, distances=(0.3,)))
     bullets = [v for v in made.variants if "block:bullets" in v.operations]
     assert bullets
     for variant in bullets:
@@ -377,7 +386,7 @@ def test_sentences_of_a_message_begin_differently(seed):
     for task in TASKS[seed::24]:
         if task.id.startswith("chinese"):
             continue
-        made = generate(task, per_distance=2, seed=seed)
+        made = generate(task, Selection(per_distance=2, seed=seed))
         for variant in made.variants:
             own = [
                 snippet[:1].upper() + snippet[1:]
@@ -397,13 +406,13 @@ def test_sentences_of_a_message_begin_differently(seed):
     ],
 )
 def test_a_text_in_the_first_person_or_a_question_is_not_made_a_list(prompt):
-    made = generate(Task(id="t", prompt=prompt), per_distance=40, distances=(0.3,))
+    made = generate(Task(id="t", prompt=prompt), Selection(per_distance=40, distances=(0.3,)))
     assert not any("block:bullets" in variant.operations for variant in made.variants)
 
 
 def test_a_mail_is_passed_on_as_a_block_and_has_one_ask_and_one_signature():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
-    for variant in generate(Task(id="m", prompt=mail), per_distance=16).variants:
+    for variant in generate(Task(id="m", prompt=mail), Selection(per_distance=16)).variants:
         assert "request:own" not in variant.operations or variant.distance == 0.3
         if variant.distance == 0.3:
             assert {"block:rule", "block:quote"}.intersection(variant.operations)
@@ -414,7 +423,8 @@ def test_a_mail_is_passed_on_as_a_block_and_has_one_ask_and_one_signature():
 def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
     made = generate(
-        Task(id="m", prompt=mail), per_distance=8, emotions=["stressed"], distances=(0.1, 0.2)
+        Task(id="m", prompt=mail),
+        Selection(per_distance=8, emotions=["stressed"], distances=(0.1, 0.2)),
     )
     for variant in made.variants:
         assert not re.search(r"\bi\b", variant.text)
@@ -423,32 +433,32 @@ def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
 
 def test_a_request_inside_a_tag_keeps_its_letters():
     prompt = "<task>\nWrite a function `f(x)` that doubles x.\n</task>"
-    for variant in generate(Task(id="t", prompt=prompt), per_distance=30).variants:
+    for variant in generate(Task(id="t", prompt=prompt), Selection(per_distance=30)).variants:
         assert variant.text.endswith(prompt)
 
 
 def test_non_native_writers_stand_beside_texts_that_were_handed_to_them():
     prompt = "I have a list of pairs. How do I sort it by the second item?"
     task = Task(id="t", prompt=prompt, entry_point="f")
-    for variant in generate(task, per_distance=60).variants:
+    for variant in generate(task, Selection(per_distance=60)).variants:
         assert "manner:non-native" not in variant.operations
 
 
 def test_a_role_for_the_model_keeps_its_place_at_the_start_of_a_line():
     prompt = "You are a careful programmer. Write `f(x)`. It doubles x."
-    for variant in generate(Task(id="r", prompt=prompt), per_distance=20).variants:
+    for variant in generate(Task(id="r", prompt=prompt), Selection(per_distance=20)).variants:
         assert any(line.lstrip(">- ").startswith("You are") for line in variant.text.splitlines())
 
 
 def test_a_request_inside_a_tag_is_not_handed_over():
     prompt = "<task>\nWrite a function `f(x)` that doubles x.\n</task>"
-    for variant in generate(Task(id="t", prompt=prompt), per_distance=30).variants:
+    for variant in generate(Task(id="t", prompt=prompt), Selection(per_distance=30)).variants:
         assert "request:hand-over" not in variant.operations
 
 
 def test_a_writer_without_capitals_asks_without_them():
     prompt = "Write a function `f(x)` that returns the largest number in x."
-    made = generate(Task(id="s", prompt=prompt), per_distance=30, emotions=["stressed"])
+    made = generate(Task(id="s", prompt=prompt), Selection(per_distance=30, emotions=["stressed"]))
     assert not any(re.search(r"\bI\b", variant.text) for variant in made.variants)
 
 
@@ -460,13 +470,13 @@ def test_a_variant_sets_one_scene_at_most(code):
     }[code]
     feelings = Library.load().languages[code].feelings.values()
     scenes = {scene for feeling in feelings for scene in feeling.scenes}
-    made = generate(Task(id="s", prompt=prompt), per_distance=60)
+    made = generate(Task(id="s", prompt=prompt), Selection(per_distance=60))
     found = [len(scenes.intersection(snippets)) for snippets in made.snippets.values()]
     assert max(found) == 1
 
 
 def test_text_goes_after_a_greeting_and_before_the_end_of_an_email():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
-    for variant in generate(Task(id="m", prompt=mail), distances=(0.1, 0.2)).variants:
+    for variant in generate(Task(id="m", prompt=mail), Selection(distances=(0.1, 0.2))).variants:
         assert variant.text.startswith("Hi Anna,\n\n")
         assert variant.text.endswith("\n\nThanks,\nTom\n")
