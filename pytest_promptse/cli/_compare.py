@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.compare._entry import NamedRecord
 
 _T = TypeVar("_T")
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``compare`` command, which sets ``func``; that returns the exit code."""
     compare = subparsers.add_parser(
         "compare",

@@ -14,15 +14,14 @@ from pytest_promptse.errors import SettingsError
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.psychometrics.emotionbench._scoring import Method
     from pytest_promptse.record._psychometrics import ScaleRecord
 
 _Scored: TypeAlias = "tuple[dict[str, Any], ScaleRecord]"
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``emotionbench`` commands, each of which sets ``func``; it returns the exit code."""
     bench = subparsers.add_parser(
         "emotionbench", help="import EmotionBench from a clone, and score responses"

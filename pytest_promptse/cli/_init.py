@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from pytest_promptse.cli._arguments import Subparsers
+
 _CI = ("github", "gitlab", "none")
 # The extra of the package that a backend needs.
 _EXTRAS = {"tiny": "tiny", "ct2": "tiny", "openai": "openai", "vllm": "vllm"}
@@ -109,9 +111,7 @@ class _Answers(NamedTuple):
     test: Path
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``init`` command, which sets ``func``; that returns the exit code."""
     init = subparsers.add_parser(
         "init",

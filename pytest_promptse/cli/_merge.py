@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.compare._baseline import Baselines
     from pytest_promptse.record._schema import Record
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``merge`` command, which sets ``func``; that returns the exit code."""
     merge = subparsers.add_parser(
         "merge",

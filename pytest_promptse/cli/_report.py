@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.record._schema import Record
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``report`` command, which sets ``func``; that returns the exit code."""
     report = subparsers.add_parser(
         "report",

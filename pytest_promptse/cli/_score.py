@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
+
 __all__ = ["add_score_parser", "write_scores"]
 
 
 def add_score_parser(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+    commands: Subparsers,
     *,
     description: str,
     func: Callable[[argparse.Namespace], int],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.cli import _extensions
+from pytest_promptse.cli._arguments import DEFAULT_STORE
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._audit import audit
 from pytest_promptse.variants._files import template_folder, write
@@ -25,16 +26,16 @@ from pytest_promptse.variants._show import described, difference, facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants.invariance._finding import Finding
 
-_STORE = Path(".promptse")
-_CACHE = _STORE / "variants"
+_CACHE = DEFAULT_STORE / "variants"
 UNNAMED = "unnamed"
 """The entry point on record for a prompt that names none."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add both commands. Each sets ``func``, which returns the exit code."""
     _add_templates(subparsers)
     variants = subparsers.add_parser(
@@ -73,7 +74,7 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--templates-dir", type=Path, dest="library_dir", help=argparse.SUPPRESS)
 
 
-def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_templates(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("templates", help="list emotions, personalities and contexts")
     parser.add_argument("name", nargs="?", help="an emotion, trait, level or control condition")
     _add_library(parser)
@@ -226,7 +227,9 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
         rewrites(one.task, own, rewriter=rewriter, also=one.findings) for one, own in subjects
     ]
     everything = [text for texts in wanted for text in texts]
-    written = write_all(everything, partial(_extensions.backend, rewriter.spec), folder=_STORE)
+    written = write_all(
+        everything, partial(_extensions.backend, rewriter.spec), folder=DEFAULT_STORE
+    )
     sys.stdout.write(
         f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "
         f"in, {written.usage.completion_tokens} out; {len(everything)} of {written.n_texts} texts "

@@ -14,12 +14,12 @@ from pytest_promptse.errors import SettingsError
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_promptse.cli._arguments import Subparsers
+
 _HOST = "127.0.0.1"
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``view`` command, which sets ``func``; that returns the exit code."""
     view = subparsers.add_parser(
         "view",
