@@ -116,8 +116,8 @@ def test_a_clear_suite_stops_after_the_first_round(run, pytester):
     assert f"{FIRST} requests" in result.stdout.str()
 
 
-def test_the_record_says_where_a_suite_stopped_with_its_control(pytester):
-    control = ("--promptse-control", "neutral", "-n", "2")
+def test_the_record_says_where_a_suite_stopped_with_its_control(pytester, two_workers):
+    control = ("--promptse-control", "neutral", *two_workers)
     [found] = measured(pytester, *REFERENCE, *control)["suites"]
     assert found["rounds"] == {
         "look": 1,
