@@ -33,7 +33,7 @@ from pytest_promptse.models._vllm import VllmBackend
 from pytest_promptse.sampling._sampler import Job, Sampler
 from pytest_promptse.store._store import Store
 from pytest_promptse.tasks import humaneval
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._variant import original
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def jobs_of(backend: VllmBackend, chosen: argparse.Namespace) -> list[Job]:
     decoding = Decoding(max_tokens=chosen.max_tokens)
     jobs = []
     for task in humaneval.tasks(limit=chosen.tasks):
-        made = generate(task, per_distance=chosen.per_distance).variants
+        made = generate(task, Selection(per_distance=chosen.per_distance)).variants
         for seed, variant in enumerate((original(task.id, task.prompt), *made)):
             prompt = Prompt(user=variant.text)
             jobs.append(

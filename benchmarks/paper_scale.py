@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from pytest_promptse.tasks import humaneval
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._variant import original
 
 SAMPLES, DISTINCT, PER_DISTANCE = 16, 4, 30
@@ -40,7 +40,7 @@ def write_completions(path: Path, tasks: int) -> int:
     with path.open("w") as file:
         for task in humaneval.tasks(limit=tasks):
             body = (task.reference or "").removeprefix(task.prompt)
-            made = generate(task, per_distance=PER_DISTANCE).variants
+            made = generate(task, Selection(per_distance=PER_DISTANCE)).variants
             for number, variant in enumerate((original(task.id, task.prompt), *made)):
                 for index in range(SAMPLES):
                     kind = index % DISTINCT

@@ -25,7 +25,7 @@ import yaml
 from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import added_words
-from pytest_promptse.variants._generate import VariantSet, can_be_made_again, generate
+from pytest_promptse.variants._generate import Selection, VariantSet, can_be_made_again, generate
 from pytest_promptse.variants._language import main_language
 from pytest_promptse.variants._length_control import length_matched
 from pytest_promptse.variants._library import Library
@@ -46,7 +46,7 @@ class Made(NamedTuple):
 def made_and_audited(key: tuple[str, str, str], per_distance: int) -> Made:
     """Return the variants of one task, after making each of them once more from scratch."""
     task = Task(id=key[0], prompt=key[1], entry_point=key[2])
-    made = generate(task, per_distance=per_distance)
+    made = generate(task, Selection(per_distance=per_distance))
     library = Library.load()
     taken: set[str] = set()
     for variant in made.variants:

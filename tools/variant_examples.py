@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def examples() -> Iterator[str]:
             )
             # Another seed for each mood, so that each has a personality of its own.
             made = generate(
-                task, per_distance=1, emotions=[emotion.name], seed=number, library=library
+                task,
+                Selection(per_distance=1, emotions=[emotion.name], seed=number, library=library),
             )
             for variant in made.variants:
                 yield (

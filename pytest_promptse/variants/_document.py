@@ -62,7 +62,7 @@ _GREETING_IN_LINE = re.compile(
     re.IGNORECASE,
 )
 _GREETING_WORD = re.compile(r"(?:hi|hey|hello|hiya|yo|sup)\b(?!-)", re.IGNORECASE)
-_ROLE = re.compile(r"(?:you are|you're|act as)\b|(?:你是|您是)", re.IGNORECASE)
+_ROLE = re.compile(r"(?:you are|you're|act as)\b(?! given)|(?:你是|您是)", re.IGNORECASE)
 _CLOSING = re.compile(
     r"\s*(?:(?:many |kind |best |warm )?(?:thanks|thank you|regards|wishes|cheers)\b.{0,40}"
     r"|best|sincerely|yours(?: \w+)?|thx|ty|vg|mfg|lg|(?:viele|beste|liebe) gr(?:ü|ue)(?:ß|ss)e"
@@ -222,16 +222,32 @@ class Document:
         return frozenset(span.kind for span in self.spans)
 
     @cached_property
-    def starts_in_prose(self) -> bool:
-        """Whether a sentence starts the body at the margin, so that one can precede it there."""
+    def addresses_a_model(self) -> bool:
+        """Whether tags or markers divide the prompt, or it begins with a role for the model."""
         first = next((s for s in self.spans if s.start >= self.body and s.kind != "blank"), None)
         return (
-            not self.is_stub
-            and first is not None
-            and first.kind in ("specification", "context")
-            and not self.text[first.start].isspace()
-            and not _ROLE.match(self.text, first.start)
+            not self.kinds.isdisjoint(("tag", "marker"))
+            or (self.head > 0 and not self.is_stub)
+            or (first is not None and _ROLE.match(self.text, first.start) is not None)
         )
+
+    @cached_property
+    def ends_in_data(self) -> bool:
+        """Whether the prompt ends in a list, table, sample or constraint.
+
+        A paragraph of the writer's own would be read as one more of them.
+        """
+        last = [span for span in self.spans if span.kind != "closing"]
+        while last and last[-1].kind == "blank":
+            last.pop()
+        if not last:
+            return False
+        lines = last[-1:]
+        for span in reversed(last[:-1]):
+            if span.kind == "blank" or (span.kind in PROSE and lines[-1].kind not in PROSE):
+                break
+            lines.append(span)
+        return any(span.kind not in ("specification", "context", "greeting") for span in lines)
 
     @cached_property
     def greets_in_its_sentence(self) -> bool:

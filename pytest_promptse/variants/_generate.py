@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Rewriter",
+    "Selection",
     "VariantSet",
     "can_be_made_again",
     "generate",
@@ -51,23 +52,9 @@ class VariantSet:
     snippets: Mapping[str, tuple[str, ...]]
 
 
-def generate(
-    task: Task,
-    *,
-    distances: Sequence[float] = (0.1, 0.2, 0.3),
-    per_distance: int = 4,
-    emotions: Sequence[str] | None = None,
-    personalities: Sequence[str] | None = None,
-    seed: int = 0,
-    rewriter: Rewriter | None = None,
-    library: Library | None = None,
-    within: str = "",
-    also: Callable[[str], Iterable[Finding]] = lambda _: (),
-) -> VariantSet:
-    """Return `per_distance` valid variants of `task` at each of `distances`.
-
-    A variant follows from (task text, distance, index, seed, rewriter and version) and from the
-    emotions and personas to draw from; asking for more of them leaves the first ones as they are.
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which variants of a task are made.
 
     Parameters
     ----------
@@ -79,35 +66,57 @@ def generate(
     emotions, personalities
         Names and slugs to draw from; all of the library's by default. Emotions are dealt like
         cards, so that every eight variants of a distance have eight different ones.
-    rewriter
-        What writes the variants; ``rules`` by default.
+    seed
+        The seed of the draws and of the texts.
     library
         The templates; the shipped ones by default.
     within
         The prompt of a task for which these are variants of something around it.
+    """
+
+    distances: Sequence[float] = (0.1, 0.2, 0.3)
+    per_distance: int = 4
+    emotions: Sequence[str] | None = None
+    personalities: Sequence[str] | None = None
+    seed: int = 0
+    library: Library = field(default_factory=Library.load)
+    within: str = ""
+
+
+def generate(
+    task: Task,
+    selection: Selection | None = None,
+    *,
+    rewriter: Rewriter | None = None,
+    also: Callable[[str], Iterable[Finding]] = lambda _: (),
+) -> VariantSet:
+    """Return the selected valid variants of `task`, with the same number at each distance.
+
+    A variant follows from (task text, distance, index, seed, rewriter and version) and from the
+    emotions and personas to draw from; asking for more of them leaves the first ones as they are.
+
+    Parameters
+    ----------
+    task
+        The task to reword.
+    selection
+        Which variants to make; by default four at each level of the shipped library.
+    rewriter
+        What writes the variants; ``rules`` by default.
     also
         Further rules: what speaks against a candidate besides the rules of invariance.
 
     Raises
     ------
     VariantError
-        If an argument cannot be used, the rewriter does not know the prompt's language, or too
+        If the selection cannot be used, the rewriter does not know the prompt's language, or too
         few valid variants could be made.
     """
-    library = library or Library.load()
-    rewriter = rewriter or rewriter_named("rules", library=library)
-    wanted = requests_for(
-        task,
-        distances=distances,
-        per_distance=per_distance,
-        emotions=emotions,
-        personalities=personalities,
-        seed=seed,
-        source=_source_label(rewriter),
-        draws=rewriter.has_persona or _source_label(rewriter) != label(rewriter),
-        library=library,
-        within=within,
-    )
+    selection = selection or Selection()
+    rewriter = rewriter or rewriter_named("rules", library=selection.library)
+    source = _source_label(rewriter)
+    draws = rewriter.has_persona or source != label(rewriter)
+    wanted = requests_for(task, selection, source=source, draws=draws)
     judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
@@ -126,16 +135,7 @@ def generate(
 
 
 def outlines(
-    task: Task,
-    *,
-    distances: Sequence[float],
-    per_distance: int,
-    emotions: Sequence[str] | None,
-    personalities: Sequence[str] | None,
-    seed: int,
-    rewriter: Rewriter | LlmRewriter,
-    library: Library,
-    within: str = "",
+    task: Task, selection: Selection, *, rewriter: Rewriter | LlmRewriter
 ) -> tuple[Variant, ...]:
     """Return the variants of `task` without their texts, by distance and index.
 
@@ -143,30 +143,19 @@ def outlines(
 
     Parameters
     ----------
-    task, distances, per_distance, emotions, personalities, seed, rewriter, library, within
+    task, selection, rewriter
         As in `generate`.
 
     Raises
     ------
     VariantError
-        If an argument cannot be used.
+        If the selection cannot be used.
     """
     if isinstance(rewriter, LlmRewriter):
         name, source, has_persona = rewriter.label, rewriter.label, True
     else:
         name, source, has_persona = label(rewriter), _source_label(rewriter), rewriter.has_persona
-    wanted = requests_for(
-        task,
-        distances=distances,
-        per_distance=per_distance,
-        emotions=emotions,
-        personalities=personalities,
-        seed=seed,
-        source=source,
-        draws=has_persona or source != name,
-        library=library,
-        within=within,
-    )
+    wanted = requests_for(task, selection, source=source, draws=has_persona or source != name)
     return tuple(
         Variant(
             task_id=task.id,
@@ -184,23 +173,13 @@ def outlines(
 
 
 def requests_for(
-    task: Task,
-    *,
-    distances: Sequence[float],
-    per_distance: int,
-    emotions: Sequence[str] | None,
-    personalities: Sequence[str] | None,
-    seed: int,
-    source: str,
-    library: Library,
-    draws: bool = True,
-    within: str = "",
+    task: Task, selection: Selection, *, source: str, draws: bool = True
 ) -> Iterator[RewriteRequest]:
     """Yield what is wanted of a rewriter, by distance and index.
 
     Parameters
     ----------
-    task, distances, per_distance, emotions, personalities, seed, library, within
+    task, selection
         As in `generate`.
     source
         The label of the rewriter, from which the seeds and the draws follow.
@@ -210,21 +189,22 @@ def requests_for(
     Raises
     ------
     VariantError
-        If an argument cannot be used.
+        If the selection cannot be used.
     """
-    if per_distance < 1:
-        raise VariantError(f"{per_distance} variants per distance: ask for at least 1")
-    library.check_distances(distances)
+    library, seed, within = selection.library, selection.seed, selection.within
+    if selection.per_distance < 1:
+        raise VariantError(f"{selection.per_distance} variants per distance: ask for at least 1")
+    library.check_distances(selection.distances)
     text = within + task.prompt
     deck = _Deck(
         library,
-        emotions=emotions,
-        personalities=personalities,
+        emotions=selection.emotions,
+        personalities=selection.personalities,
         parts=(within or task.prompt, seed, source),
     )
     weights = library.weights(task.prompt)
-    for distance in distances:
-        for index in range(per_distance):
+    for distance in selection.distances:
+        for index in range(selection.per_distance):
             emotion, personality = deck.draw(distance, index) if draws else (None, None)
             yield RewriteRequest(
                 task=task,

@@ -12,11 +12,12 @@ from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._data_files import templates_dir
 from pytest_promptse.errors import TaskError, VariantError
 from pytest_promptse.tasks._plainyaml import YamlNode, parse
+from pytest_promptse.variants._coherence import FACTS_OF_PROMPTS, KINDS, Coherence
 from pytest_promptse.variants._language import NAMES
 from pytest_promptse.variants._lint import Lint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 DIMENSIONS = ("technical", "experience", "collaboration")
@@ -214,8 +215,9 @@ class Language:
     ``roles`` are clauses that show a technical orientation and a level of experience, by
     ``technical.experience``; those of ``collaboration`` follow them. ``blank`` stands between
     two sentences, ``stop`` ends a statement, and ``words_each`` says how many measured words make
-    up one word of a budget. Two sentences of one message share no word of four letters or more that
-    is not ``repeatable``. ``manners`` are languages of their own for some of the variants.
+    up one word of a budget. Two sentences of one message share no stem of a word of four letters or
+    more that is not ``repeatable``. ``coherence`` tells what a phrase asserts and what contradicts
+    it. ``manners`` are languages of their own for some of the variants.
     """
 
     code: str
@@ -228,6 +230,7 @@ class Language:
     roles: Mapping[str, tuple[str, ...]]
     collaboration: Mapping[str, tuple[str, ...]]
     requests: Requests
+    coherence: Coherence = field(default_factory=Coherence)
     manners: tuple[Manner, ...] = ()
 
     @cached_property
@@ -404,6 +407,9 @@ class _Draft:
 
     code: str
     marks: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, re.Pattern[str]] = field(default_factory=dict)
+    prompts: dict[str, re.Pattern[str]] = field(default_factory=dict)
+    pairs: dict[str, list[tuple[YamlNode, str, str]]] = field(default_factory=dict)
     lint: Lint | None = None
     feelings: dict[str, Feeling] = field(default_factory=dict)
     controls: dict[str, Feeling] = field(default_factory=dict)
@@ -443,12 +449,13 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
         for inner in sorted(path for path in folder.iterdir() if _is_language(path)):
             draft = languages.setdefault(inner.name, _Draft(inner.name))
             _read_language(inner, draft, check=folder is extra)
+    writers = {*emotions, *(slug for dimension in traits.values() for slug in dimension)}
     return Library(
         emotions=emotions,
         traits=traits,
         levels=tuple(levels[distance] for distance in sorted(levels)),
         contexts=contexts,
-        languages={code: _language(draft) for code, draft in languages.items()},
+        languages={code: _language(draft, writers) for code, draft in languages.items()},
         instruction=instruction,
         digest=_digest(extra) if extra else "",
     )
@@ -574,16 +581,7 @@ def _context(name: str, entry: YamlNode) -> Context:
 
 def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
     if (path := folder / "language.yaml").is_file():
-        needed = ("blank", "stop", "words_each", "forbidden")
-        fields = _needed(_open(path), path.name, needed, ("repeatable",))
-        light = fields["repeatable"].items("repeatable") if "repeatable" in fields else ()
-        draft.marks = {
-            "blank": str(fields["blank"].value()),
-            "stop": fields["stop"].text("stop"),
-            "words_each": _number(fields["words_each"], "words_each", 0.1, 10),
-            "repeatable": frozenset(item.text("a word") for item in light),
-        }
-        draft.lint = Lint.of(fields["forbidden"])
+        _read_marks(_open(path), path.name, draft)
     lint = draft.lint if check else None
     for name, entry in _entries(folder / "emotions.yaml"):
         draft.feelings[name] = _feeling(name, entry, lint)
@@ -602,7 +600,81 @@ def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
         )
 
 
-def _language(draft: _Draft) -> Language:
+def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
+    """Read a ``language.yaml``; one laid over another may have some of the fields alone."""
+    needed = ("blank", "stop", "words_each", "forbidden")
+    optional = ("repeatable", "facts", "prompts", *_PAIRS)
+    fields = (
+        entry.fields(name, (*needed, *optional))
+        if draft.marks
+        else _needed(entry, name, needed, optional)
+    )
+    draft.marks.setdefault("repeatable", frozenset())
+    for field_name, read in _MARKS.items():
+        if field_name in fields:
+            draft.marks[field_name] = read(fields[field_name])
+    if "forbidden" in fields:
+        draft.lint = Lint.of(fields["forbidden"])
+    for section, known in (("facts", draft.facts), ("prompts", draft.prompts)):
+        if section in fields:
+            for fact, place in fields[section].fields(section).items():
+                known[fact] = _any_of(place, fact)
+    for section in _PAIRS:
+        if section in fields:
+            draft.pairs.setdefault(section, []).extend(_pairs(fields[section], section))
+
+
+_MARKS: dict[str, Any] = {
+    "blank": lambda entry: str(entry.value()),
+    "stop": lambda entry: entry.text("stop"),
+    "words_each": lambda entry: _number(entry, "words_each", 0.1, 10),
+    "repeatable": lambda entry: frozenset(
+        item.text("a word") for item in entry.items("repeatable")
+    ),
+}
+_PAIRS = ("clashes", "apart", "needs")
+"""The sections of ``language.yaml`` that list pairs of facts."""
+
+
+def _any_of(entry: YamlNode, fact: str) -> re.Pattern[str]:
+    """Return a pattern that finds whatever one of those of `entry` finds."""
+    patterns = [_pattern(place).pattern for place in entry.items(f"the patterns of {fact!r}")]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+
+
+def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[YamlNode, str, str]]:
+    for place in entry.items(section):
+        names = [item.text("a fact") for item in place.items("a pair of facts")]
+        if len(names) != len(("first", "second")):
+            raise place.error(f"{section!r} lists pairs of facts, not {len(names)} of them")
+        yield place, names[0], names[1]
+
+
+def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
+    """Return the facts of a language; `writers` are the facts that emotions and traits tell."""
+    known = {*draft.facts, *draft.prompts, *draft.manners, *writers, *FACTS_OF_PROMPTS, *KINDS}
+
+    def mapped(section: str, *, both_ways: bool) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for place, first, second in draft.pairs.get(section, ()):
+            for name in (first, second):
+                if name not in known:
+                    raise place.error(f"{name!r} is no fact{nearest(name, known)}")
+            found.setdefault(first, set()).add(second)
+            if both_ways:
+                found.setdefault(second, set()).add(first)
+        return {fact: frozenset(others) for fact, others in found.items()}
+
+    return Coherence(
+        facts=draft.facts,
+        prompts=draft.prompts,
+        clashes=mapped("clashes", both_ways=True),
+        apart=mapped("apart", both_ways=True),
+        needs=mapped("needs", both_ways=False),
+    )
+
+
+def _language(draft: _Draft, writers: Iterable[str]) -> Language:
     for name, where in (("language.yaml", draft.marks), ("requests.yaml", draft.requests)):
         if not where:
             raise VariantError(f"{draft.code}/{name}: missing; a language needs one")
@@ -616,6 +688,7 @@ def _language(draft: _Draft) -> Language:
         roles=draft.roles,
         collaboration=draft.collaboration,
         requests=Requests(**draft.requests),
+        coherence=_coherence(draft, writers),
         **draft.marks,
     )
     manners = tuple(_manner(name, entry, plain) for name, entry in draft.manners.items())

@@ -9,7 +9,7 @@ import pytest
 from record_schema import check_record
 
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ def breaking(pytester) -> Callable[..., str]:
 
 def answers(name: str, *, breaks: bool) -> Iterator[dict]:
     task = Task(id=name, prompt=prompt(name))
-    variants = generate(task, distances=(DISTANCE,), per_distance=VARIANTS).variants
+    variants = generate(task, Selection(distances=(DISTANCE,), per_distance=VARIANTS)).variants
     controls = [f"d{DISTANCE:g}-neutral-{index}" for index in range(VARIANTS)]
     for variant in ("original", *(variant.id for variant in variants), *controls):
         is_broken = breaks and variant not in ("original", *controls)

@@ -44,7 +44,7 @@ from pytest_promptse.record._psychometrics import (
 )
 from pytest_promptse.scoring._gate import judge_gate
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._registry import rewriter_named
 
@@ -372,11 +372,13 @@ def plan_manipulation(
             for emotion in settings.emotions or tuple(library.emotions):
                 made = generate(
                     task,
-                    distances=settings.distances,
-                    per_distance=1,
-                    emotions=(emotion,),
-                    seed=settings.seed,
-                    library=library,
+                    Selection(
+                        distances=settings.distances,
+                        per_distance=1,
+                        emotions=(emotion,),
+                        seed=settings.seed,
+                        library=library,
+                    ),
                 )
                 messages += [
                     _Message(prompt=number, label=emotion, distance=each.distance, text=each.text)
@@ -384,11 +386,13 @@ def plan_manipulation(
                 ]
             control = generate(
                 task,
-                distances=settings.distances,
-                per_distance=1,
-                seed=settings.seed,
+                Selection(
+                    distances=settings.distances,
+                    per_distance=1,
+                    seed=settings.seed,
+                    library=library,
+                ),
                 rewriter=rewriter_named(_CONTROL_REWRITER, library=library),
-                library=library,
             )
         except VariantError as error:
             raise SettingsError(f"prompt {number + 1}: {error}") from None
