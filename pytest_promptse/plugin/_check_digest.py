@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_OWN_PACKAGE = __name__.partition(".")[0]
+
 
 def source_digest(modules: Iterable[str], root: Path) -> str:
     """Return a digest of the named modules and all their imports that are files under `root`.
@@ -43,7 +45,7 @@ def _digest(modules: frozenset[str], root: Path) -> str:
 
 
 def _project_file(name: str, root: Path) -> Path | None:
-    if name.partition(".")[0] == __package__:
+    if name.partition(".")[0] == _OWN_PACKAGE:
         return None
     file = getattr(sys.modules.get(name), "__file__", None)
     if not file:
