@@ -370,8 +370,8 @@ class _Composer:
             )
             if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
                 return False
-            clashes = coherence.clash(said.facts, known) or coherence.lacks(said.facts, before)
-            if ease < 3 and clashes:  # noqa: PLR2004 - the third rule
+            refused = coherence.opponents(known) | coherence.unmet(before)
+            if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
                 return False
             used |= stems
             known, before = known | said.facts, before | said.facts
@@ -384,13 +384,13 @@ class _Composer:
         form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
         edits, asked = self._put(form)
         operations = ["cue", *([f"request:{form.kind}"] if form else [])]
-        if self._ends_message:
+        if self._ends_message and frame == "chat":
             words = self._words(_CUE_WORDS)
             said = writer.closing(words, said=asked) or [writer.feel(words, said=asked)]
             place = "after"
         elif frame == "mail":
             said = [writer.feel(self._words(_CUE_WORDS), said=asked, scene=False)]
-            place = "before"
+            place = "after" if self._ends_message else "before"
         else:
             said = [writer.cue(self._words(_INTRODUCED if frame == "tagged" else _CUE_WORDS))]
             place = "comment" if frame == "stub" else "before"

@@ -257,14 +257,12 @@ class SentenceGenerator:
         """
         coherence = self.language.coherence
         known = self._known(said)
-        opponents = coherence.opponents(known)
+        refused = coherence.opponents(known) | coherence.unmet(known)
         taken = {snippet for each in said for snippet in each.snippets}
         coherent = [
             drawn
             for drawn in _pool(self.language, **_frozen(kinds))
-            if opponents.isdisjoint(drawn.facts)
-            and drawn.snippet not in taken
-            and not coherence.lacks(drawn.facts, known)
+            if refused.isdisjoint(drawn.facts) and drawn.snippet not in taken
         ]
         if not coherent:
             return None
