@@ -161,7 +161,7 @@ def _add_run(commands: Subparsers) -> None:
 
 
 class _PlanReader:
-    """A pytest plugin that takes the plan of a dry run."""
+    """A pytest plugin that keeps the plan of a dry run."""
 
     def __init__(self) -> None:
         self.session: Any = None

@@ -21,7 +21,7 @@ _HUMANEVAL = "humaneval"
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``csi`` commands, each of which sets ``func``; that returns the exit code."""
+    """Add the ``csi`` commands, each of which sets ``func``. ``func`` returns the exit code."""
     csi = subparsers.add_parser(
         "csi", help="build word lists of the Core Sentiment Inventory, and score responses"
     )

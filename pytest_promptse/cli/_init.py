@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_promptse.cli._arguments import Subparsers
 
 _CI = ("github", "gitlab", "none")
-# The extra of the package that a backend needs.
+# The extra of the package that each backend needs.
 _EXTRAS = {"tiny": "tiny", "ct2": "tiny", "openai": "openai", "vllm": "vllm"}
 
 _TEST = '''"""Does the model still write `slugify` if the prompt comes in another tone?"""
@@ -112,7 +112,7 @@ class _Answers(NamedTuple):
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``init`` command, which sets ``func``; that returns the exit code."""
+    """Add the ``init`` command, which sets ``func``. ``func`` returns the exit code."""
     init = subparsers.add_parser(
         "init",
         help="write a first test, the settings and a CI job",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``merge`` command, which sets ``func``; that returns the exit code."""
+    """Add the ``merge`` command, which sets ``func``. ``func`` returns the exit code."""
     merge = subparsers.add_parser(
         "merge",
         help="join the records of all shards of a run",
@@ -35,7 +35,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def add_merge_options(merge: argparse.ArgumentParser) -> None:
-    """Add the options that say what becomes of the merged record."""
+    """Add the options for the merged record: reports, comparison, baseline and verbosity."""
     merge.add_argument(
         "--report",
         action="append",

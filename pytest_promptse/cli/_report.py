@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``report`` command, which sets ``func``; that returns the exit code."""
+    """Add the ``report`` command, which sets ``func``. ``func`` returns the exit code."""
     report = subparsers.add_parser(
         "report",
         help="show a saved record, or write it as another report",
@@ -62,7 +62,7 @@ def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     SettingsError
-        If a target is malformed or its kind unknown.
+        If a target is malformed or its kind is unknown.
     """
     from pytest_promptse.reports._writers import WRITERS  # noqa: PLC0415 - `--help` is quick
 

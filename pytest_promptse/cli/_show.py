@@ -28,7 +28,7 @@ class _Measured(NamedTuple):
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Add the ``show`` command, which sets ``func``; that returns the exit code."""
+    """Add the ``show`` command, which sets ``func``. ``func`` returns the exit code."""
     show = subparsers.add_parser(
         "show",
         help="show a test of the last run: its prompt, programs and verdicts",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _CACHE = DEFAULT_STORE / "variants"
 UNNAMED = "unnamed"
-"""The entry point on record for a prompt that names none."""
+"""Entry point in the written files of a prompt that names none."""
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -70,7 +70,7 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of your own emotions and personalities, laid over the shipped library",
     )
-    # The name until 0.1.
+    # The old name of the option, which still works.
     parser.add_argument("--templates-dir", type=Path, dest="library_dir", help=argparse.SUPPRESS)
 
 
@@ -158,16 +158,16 @@ def _no_findings(_text: str) -> Iterable[Finding]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Reworded:
-    """What variants are made of: a task, or a prompt template around one.
+    """A task, or a prompt template around a task, of which variants are made.
 
     Attributes
     ----------
     task
-        The task, or the sentences of the template as one.
+        The task. For a template, its sentences as one text.
     around
-        The task that the template stands around; None for a task.
+        The task in the template, or None for a task.
     findings
-        Returns what speaks against a text besides the rules of invariance.
+        Returns findings against a text, in addition to those of the invariance rules.
     """
 
     task: Task
@@ -176,13 +176,13 @@ class _Reworded:
 
     @property
     def name(self) -> str:
-        """The task, and the template if it is one."""
+        """Name of the task, with the name of the template if there is one."""
         around = f" around {self.around.id}" if self.around else ""
         return f"template {self.task.id}{around}" if around else self.task.id
 
     @property
     def within(self) -> str:
-        """The prompt that the template stands around."""
+        """The prompt in the template."""
         return self.around.prompt if self.around else ""
 
 

@@ -21,7 +21,7 @@ from pytest_promptse.models._openai_wire import APIS
 from pytest_promptse.sampling._batch_files import read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from openai.types import Batch
@@ -133,12 +133,7 @@ class BatchService:
         ModelError
             If the service cannot be reached.
         """
-        with self._errors():
-            for state in self.files.values():
-                batch_id = state.batch
-                if batch_id is not None and not state.has_ended:
-                    self._note(state, self._client.batches.retrieve(batch_id))
-                    self._save()
+        self._update_open(self._client.batches.retrieve)
 
     def cancel(self) -> None:
         """Cancel every batch that has not ended. Finished requests can still be fetched.
@@ -148,12 +143,7 @@ class BatchService:
         ModelError
             If the service cannot be reached.
         """
-        with self._errors():
-            for state in self.files.values():
-                batch_id = state.batch
-                if batch_id is not None and not state.has_ended:
-                    self._note(state, self._client.batches.cancel(batch_id))
-                    self._save()
+        self._update_open(self._client.batches.cancel)
 
     def fetch(self) -> list[Path]:
         """Download the results of the batches that have ended.
@@ -177,6 +167,14 @@ class BatchService:
                     state.results = self._download_all(name, state.batch)
                     self._save()
         return [self._folder / name for state in self.files.values() for name in state.results]
+
+    def _update_open(self, request: Callable[[str], Batch]) -> None:
+        """Send `request` for every batch that has not ended, and note its new status."""
+        with self._errors():
+            for state in self.files.values():
+                if state.batch is not None and not state.has_ended:
+                    self._note(state, request(state.batch))
+                    self._save()
 
     def _start(self, name: str, state: FileState, digest: str) -> Batch:
         if state.input_file is None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
 import pytest
+from record_schema import check_record
 
-from pytest_promptse.record._schema import json_schema
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
 
@@ -47,7 +46,7 @@ def test_a_control_stands_beside_the_variants_and_enters_no_other_figure(model, 
     ours, plain = (
         json.loads((pytester.path / name).read_text()) for name in ("with.json", "without.json")
     )
-    jsonschema.validate(ours, json_schema())
+    check_record(ours)
     [suite], [other] = ours["suites"], plain["suites"]
     assert suite.pop("settings").pop("control") == "neutral"
     assert other.pop("settings").pop("control") == "none"

@@ -30,19 +30,31 @@ def settings(**values):
     return resolve([(values, lambda name: OPTIONS[name].flag)])
 
 
-def planned_variants(tmp_path, store=None, backend=None, **values):
-    """Plan the variants of the task as a run of its own would."""
-    chosen = settings(variants=2, **values)
-    maker = VariantMaker(
+def maker_of(tmp_path, chosen, store=None):
+    return VariantMaker(
         tmp_path,
         chosen,
         create_rewriter=lambda name, library: create_rewriter(
-            name, backend=backend, library=library
+            name, backend=lambda _: Model(), library=library
         ),
         create_backend=lambda _: Model(),
         store=lambda: store,
     )
-    return maker.variants_of(TASK, chosen)
+
+
+def planned_variants(tmp_path, store=None, **values):
+    """Plan the variants of the task as a run of its own would."""
+    chosen = settings(variants=2, **values)
+    return maker_of(tmp_path, chosen, store).variants_of(TASK, chosen)
+
+
+def team_template(tmp_path):
+    """Return a template of a team, ``team.j2``."""
+    (tmp_path / "team.j2").write_text(
+        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
+    )
+    [template] = load_templates(["team.j2"], tmp_path)
+    return template
 
 
 def reworded(tmp_path, **values):
@@ -69,7 +81,7 @@ def test_variants_by_rules_are_made_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize("rewriter", [*REWRITERS, "llm:paid:model"])
 def test_a_plan_has_the_ids_and_makes_no_text(tmp_path, monkeypatch, rewriter):
     monkeypatch.setattr(_variant_making, "generate", None)
-    planned = planned_variants(tmp_path, rewriter=rewriter, backend=lambda _: Model())
+    planned = planned_variants(tmp_path, rewriter=rewriter)
     assert len({each.id for each in planned.outlines}) == 6
     assert {each.text for each in planned.outlines} == {""}
     assert list(tmp_path.iterdir()) == []
@@ -137,7 +149,7 @@ class Model:
 
 def test_what_a_model_is_to_write_has_an_id_and_no_text(tmp_path):
     def rewrites():
-        return planned_variants(tmp_path, backend=lambda _: Model(), rewriter="llm:paid:model").made
+        return planned_variants(tmp_path, rewriter="llm:paid:model").made
 
     planned = rewrites()
     assert len(planned) == 6
@@ -149,20 +161,9 @@ def test_what_a_model_is_to_write_has_an_id_and_no_text(tmp_path):
 
 @pytest.mark.parametrize(("perturb", "texts"), [("task", 1), ("template", 1), ("both", 2)])
 def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, texts):
-    (tmp_path / "team.j2").write_text(
-        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
-    )
-    [template] = load_templates(["team.j2"], tmp_path)
+    template = team_template(tmp_path)
     chosen = settings(variants=1, rewriter="llm:paid:model", template="team.j2", perturb=perturb)
-    maker = VariantMaker(
-        tmp_path,
-        chosen,
-        create_rewriter=lambda name, library: create_rewriter(
-            name, backend=lambda _: Model(), library=library
-        ),
-        create_backend=lambda _: Model(),
-        store=lambda: None,
-    )
+    maker = maker_of(tmp_path, chosen)
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     original, *prompts = [each.make() for each in planned]
     assert [each.outline.id for each in planned] == [
@@ -185,10 +186,7 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
 
 @pytest.mark.parametrize(("perturb", "texts"), [("task", 1), ("template", 1), ("both", 2)])
 def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, texts):
-    (tmp_path / "team.j2").write_text(
-        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
-    )
-    [template] = load_templates(["team.j2"], tmp_path)
+    template = team_template(tmp_path)
     chosen = settings(
         variants=1,
         rewriter="llm:paid:model",
@@ -196,15 +194,7 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
         perturb=perturb,
         control="neutral",
     )
-    maker = VariantMaker(
-        tmp_path,
-        chosen,
-        create_rewriter=lambda name, library: create_rewriter(
-            name, backend=lambda _: Model(), library=library
-        ),
-        create_backend=lambda _: Model(),
-        store=lambda: None,
-    )
+    maker = maker_of(tmp_path, chosen)
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     variants = [each.make() for each in planned if not each.control][1:]
     controls = [each.make() for each in planned if each.control]
@@ -232,22 +222,11 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
 
 @pytest.mark.parametrize("perturb", ["task", "template", "both"])
 def test_controls_by_rules_have_the_length_of_the_variants_beside_them(tmp_path, perturb):
-    (tmp_path / "team.j2").write_text(
-        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
-    )
-    [template] = load_templates(["team.j2"], tmp_path)
+    template = team_template(tmp_path)
     chosen = settings(variants=2, template="team.j2", perturb=perturb, control="neutral")
 
     def made(store):
-        maker = VariantMaker(
-            tmp_path,
-            chosen,
-            create_rewriter=lambda name, library: create_rewriter(
-                name, backend=None, library=library
-            ),
-            create_backend=lambda _: Model(),
-            store=lambda: store,
-        )
+        maker = maker_of(tmp_path, chosen, store)
         planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
         assert [each.outline.id for each in planned] == [each.make().variant.id for each in planned]
         return [(each.control, each.make()) for each in planned]

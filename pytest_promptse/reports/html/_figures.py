@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
 
 PANELS = 12
-"""The largest number of suites that are drawn; the lowest AUC-E comes first."""
+"""The largest number of drawn suites. Those with the lowest AUC-E are drawn first."""
 
 _TRAITS = ("technical", "experience", "collaboration")
 _STRONG = 0.05
@@ -70,7 +70,7 @@ def curves(record: Record, series: Sequence[Series]) -> Curves:
 
 
 def _floor(suites: Iterable[SuiteRecord]) -> float:
-    """Return a round number below all values that are drawn."""
+    """Return a round number below all drawn values."""
     drawn = [1.0]
     for suite in suites:
         drawn += [value for value in suite.elasticity.values() if value is not None]

@@ -44,7 +44,7 @@ def check_installed() -> None:
     Raises
     ------
     SettingsError
-        If one is missing. The message names the extra to install.
+        If a package is missing. The message names the extra to install.
     """
     _standalone_page.check_installed("an html report")
 
@@ -87,7 +87,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         curves=_figures.curves(record, series),
         subgroups=_figures.subgroups(record),
         affect=affect,
-        # A run without any suite is shown as one of stability that measured nothing.
+        # A run without any suite is shown as a stability run without measurements.
         stability=bool(record.suites) or isinstance(record.psychometrics, msgspec.UnsetType),
         causes=_causes(record),
         harmful=harmful,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import Record, SuiteRecord
 
 _NAMES_SHOWN = 3
-# With at least this many suites, details are shortened so that the summary fits on a screen.
+# With at least this number of suites, details are shortened so that the summary fits on a screen.
 _MANY_SUITES = 5
 _SUBGROUPS_SHOWN = 4
 
@@ -45,7 +45,7 @@ _SUBGROUPS_SHOWN = 4
 def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
     """Return the summary as text of at most `width` columns, with ANSI colours if wanted.
 
-    ``verbosity`` is that of pytest: below 0 each suite has one line, above 0 every variant is
+    ``verbosity`` is that of pytest. Below 0 each suite has one line. Above 0 every variant is
     shown.
     """
     record = escaped(record)
@@ -96,7 +96,7 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
 def _templates(
     record: Record, several: Sequence[Series], out: Console, *, verbose: bool
 ) -> Iterator[Iterable[Text]]:
-    """Show the templates of a model side by side; ``-v`` shows each of them alone."""
+    """Show the templates of a model side by side. ``-v`` also shows each of them alone."""
     suites = [suite for suite in record.suites if (suite.model, suite.template) in several]
     if all(suite.pass_at_1 is None for suite in suites):
         if not verbose:
