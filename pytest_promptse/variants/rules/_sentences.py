@@ -25,7 +25,7 @@ _AFTER_STOP = re.compile(r"([.!?] )([A-Z])")
 _SMALL_PRONOUN = re.compile(r"\bi\b(?!\.)")
 _BEFORE_SMALL = re.compile(r"([.!?] )([a-z])")
 _FEWEST_TO_CHOOSE = 7
-_JOINED, _ROLE_SHARE = 0.5, 0.6
+_JOINED, _ROLE_SHARE = 0.65, 0.6
 _SAME_FIRST_WORD = 2
 
 
