@@ -1,4 +1,4 @@
-"""How often intervals over tasks, and over emotions too, miss what other emotions would give."""
+"""Coverage of intervals over tasks, and over tasks and emotions, for other emotions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from gate_simulations import Misses
 from scipy.special import expit, logit
 from simulated_models import DISTANCES, Rates, Sampling, measure
 
-from pytest_promptse.scoring.estimates import Resampling, variant_elasticity
-from pytest_promptse.scoring.intervals import generator
-from pytest_promptse.scoring.samples import Samples, TaskSamples
-from pytest_promptse.scoring.task_score import Plan, measure_task
+from pytest_promptse.scoring._estimates import Resampling, variant_elasticity
+from pytest_promptse.scoring._intervals import generator
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._task_score import Plan, measure_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.scoring.samples import Floats, Ints
+    from pytest_promptse.scoring._samples import Floats, Ints
 
 EMOTIONS = 8
 
@@ -62,7 +62,7 @@ def _samples(rate: float, m: int, rng: np.random.Generator) -> Samples:
 def over_emotions(
     name: str, n: int, plan: Sampling, *, suites: int, size: int, resamples: int, seed: int
 ) -> dict[str, Misses]:
-    """Score suites of n tasks, each suite with eight emotions drawn anew.
+    """Score suites of n tasks, each suite with eight new random emotions.
 
     Returns
     -------

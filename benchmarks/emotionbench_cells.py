@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/emotionbench_cells.py CLONE PAPER.txt
 
-CLONE is a clone of github.com/CUHK-ARISE/EmotionBench, PAPER.txt the text of the paper
-(arXiv:2308.03656) with one row of a table in each line. Neither is in this repository.
+CLONE is a clone of github.com/CUHK-ARISE/EmotionBench. PAPER.txt is the text of the paper
+(arXiv:2308.03656) with one row of a table per line. Neither is in this repository.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.psychometrics.emotionbench.factors import EMOTIONS, NEGATIVE, POSITIVE
-from pytest_promptse.psychometrics.emotionbench.importer import EMOTION_SCALES, OVERALL_CATEGORY
-from pytest_promptse.psychometrics.emotionbench.published import read_crowd, read_responses
-from pytest_promptse.psychometrics.emotionbench.scoring import (
+from pytest_promptse.psychometrics.emotionbench._factors import EMOTIONS, NEGATIVE, POSITIVE
+from pytest_promptse.psychometrics.emotionbench._importer import EMOTION_SCALES, OVERALL_CATEGORY
+from pytest_promptse.psychometrics.emotionbench._published import read_crowd, read_responses
+from pytest_promptse.psychometrics.emotionbench._scoring import (
     OVERALL,
     score_crowd,
     score_table,
@@ -25,7 +25,7 @@ from pytest_promptse.psychometrics.emotionbench.scoring import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.psychometrics.emotionbench.scoring import AffectChange
+    from pytest_promptse.psychometrics.emotionbench._scoring import AffectChange
 
 _PANAS_TABLES = {
     3: ("davinci-003", "gpt-3.5-turbo", "gpt-4", "crowd"),
@@ -38,7 +38,7 @@ _TOLERANCE = 0.0501
 
 
 class Printed(NamedTuple):
-    """A row of a printed table: the names in it, and arrow and change of each cell."""
+    """A row of a printed table: its names, and the arrow and change of each cell."""
 
     names: str
     cells: list[tuple[str, float]]
@@ -71,7 +71,7 @@ def rows_of(printed: Sequence[Printed], name: str) -> Iterable[Printed]:
 def compare(
     heading: str, printed: Sequence[Printed], columns: Sequence[tuple[str, Sequence[AffectChange]]]
 ) -> None:
-    """Print how many cells of each column agree, and those that do not."""
+    """Print how many cells of each column agree, and which do not."""
     print(f"\n{heading}")
     names = [change.name for _, changes in columns for change in changes]
     for number, (column, changes) in enumerate(columns):

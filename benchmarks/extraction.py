@@ -1,6 +1,6 @@
-"""Time of extracting a program from answers of 400 lines, prose and dense code.
+"""Time of extracting a program from answers of 400 lines, in prose and in dense code.
 
-Run ``python benchmarks/extraction.py``; it prints the best of several rounds in milliseconds.
+Usage: ``python benchmarks/extraction.py``. It prints the best of several rounds in milliseconds.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 from typing import Literal
 
-from pytest_promptse.models.extract import extract
-from pytest_promptse.models.statements import statements
+from pytest_promptse.models._extract import extract
+from pytest_promptse.models._statements import statements
 
 ROUNDS = 9
 STUB = 'def area(radii):\n    """Return the total area of discs."""\n'

@@ -1,4 +1,4 @@
-"""What a gate on every task of a small suite decides."""
+"""Verdicts of a gate on every task of a small suite."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from simulated_models import DISTANCES, Rates, Sampling, simulated_suite
 
-from pytest_promptse.scoring.gate import judge_gate
-from pytest_promptse.scoring.intervals import generator
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.scoring._intervals import generator
+from pytest_promptse.scoring._suite import score_suite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ def every_task(
 ) -> Outcomes:
     """Judge the AUC-E of each of n tasks confidently, at a level divided by n.
 
-    All prompts are solved at a rate of 0.9, but the variants of the first task at `drop` less.
+    All prompts have a pass rate of 0.9, but the variants of the first task have `drop` less.
     """
     rng = generator(seed, "few tasks", str(n), str(drop), plan.name)
     rates = Rates(np.full(n, 0.9), np.full((n, len(DISTANCES), plan.variants), 0.9))

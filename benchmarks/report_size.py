@@ -1,11 +1,11 @@
-"""How large the page of a HumanEval run is, and how long it takes to write.
+"""Size and writing time of the page of a HumanEval run.
 
     pytest --promptse-model reference example_suites/humaneval --promptse-report json:run.json
     python benchmarks/report_size.py run.json
 
-The reference answers every variant alike. So each sample is given a program of its own: the
-reference with names, numbers and the order of some lines changed, and every second one fails.
-Real models repeat themselves far more.
+The reference model gives every variant the same answer. So each sample gets its own program: the
+reference with names, numbers and the order of some lines changed. Every second program fails. Real
+models repeat themselves far more.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from time import perf_counter
 
 import msgspec
 
-from pytest_promptse.record.schema import PromptRecord, Record, TaskRecord, decode
-from pytest_promptse.reports.html.embedded_data import embed
-from pytest_promptse.reports.html.html import render
-from pytest_promptse.store.run_log import SampleRecord
+from pytest_promptse.record._schema import PromptRecord, Record, TaskRecord, decode
+from pytest_promptse.reports.html._embedded_data import embed
+from pytest_promptse.reports.html._html import render
+from pytest_promptse.store._run_log import SampleRecord
 
 _SAMPLES = 8
 _WORDS = [a + b for a in ("new", "cur", "my", "all", "the") for b in ("item", "val", "res", "tmp")]
@@ -41,7 +41,7 @@ def another(program: str, rng: Random) -> str:
 
 
 def spread(task: TaskRecord, rng: Random) -> TaskRecord:
-    """Return `task` with a program of its own for each sample."""
+    """Return `task` with a different program for each sample."""
     [program] = task.texts.values()
     texts: dict[str, str] = {}
 

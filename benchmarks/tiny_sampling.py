@@ -1,6 +1,6 @@
-"""How fast the embedded model answers: one request, and a quickstart's worth of them.
+"""Speed of the embedded model: one request, and as many requests as the quickstart sends.
 
-CPU seconds say what it costs, wall seconds what it took on a machine that others may be using.
+CPU seconds are the cost. Wall-clock seconds depend on other processes on the machine.
 
 python benchmarks/tiny_sampling.py
 """
@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-from pytest_promptse.models.base import Decoding, Prompt, Request
-from pytest_promptse.models.ct2 import tiny_backend
-from pytest_promptse.tasks.suitefile import load_suite
+from pytest_promptse.models._base import Decoding, Prompt, Request
+from pytest_promptse.models._ct2 import tiny_backend
+from pytest_promptse.tasks._suitefile import load_suite
 
 SUITE = Path(__file__).resolve().parent.parent / "example_suites/quickstart/strings.promptse.yaml"
 QUICKSTART_TASKS, VARIANTS, SAMPLES, ORIGINAL_SAMPLES = 20, 12, 8, 32

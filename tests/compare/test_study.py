@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 from record_builders import falling, flat, make_record, make_run, make_suite, make_task
 
-from pytest_promptse.compare import page, terminal
-from pytest_promptse.compare.entry import NamedRecord, family_of, size_of
-from pytest_promptse.compare.study import study_of
+from pytest_promptse.compare import _page, _terminal
+from pytest_promptse.compare._entry import NamedRecord, family_of, size_of
+from pytest_promptse.compare._study import study_of
 from pytest_promptse.errors import RecordError
 
 # Elasticities 1, 0.5 and 0 in the first task and 1 everywhere in the second: AUC-E
@@ -49,7 +49,7 @@ def test_quadrants_are_cut_at_the_medians():
 def test_a_model_whose_interval_contains_the_median_has_no_quadrant():
     study = study_of([make_run("big", BRITTLE), make_run("small", STABLE)])
     assert {s.quadrant for s in study.leaderboard} == {"undecided"}
-    assert "brittle</td>" not in page.render(study)
+    assert "brittle</td>" not in _page.render(study)
 
 
 def test_changes_are_paired_by_task_with_the_largest_first():
@@ -105,7 +105,7 @@ def test_models_are_compared_over_the_distances_and_variants_that_all_have():
     assert study.subset.distances == (0.1, 0.2)
     assert study.leaderboard[0].elasticity == study.leaderboard[1].elasticity
     assert "compared over the distances that all have: 0.1, 0.2" in study.subset.notes
-    assert "1 variant left out that not all have" in study.subset.notes
+    assert "1 variant left out that some entries lack" in study.subset.notes
 
 
 def test_what_was_worded_anew_keeps_its_own_variants_and_is_said():
@@ -203,8 +203,8 @@ def test_models_that_share_no_variant_of_a_task_still_have_their_pass_rates():
         assert (row.pass_at_1, row.auc_e, row.sensitivity) == (1.0, None, None)
         assert row.quadrant is None
     assert study.cut is None
-    assert "Quadrants" in terminal.render(study, width=80, colours=False)
-    assert "quadrants need models with an AUC-E" in page.render(study)
+    assert "Quadrants" in _terminal.render(study, width=80, colours=False)
+    assert "quadrants need models with an AUC-E" in _page.render(study)
 
 
 def test_the_title_counts_models_and_their_entries():
@@ -222,11 +222,11 @@ def test_the_title_counts_models_and_their_entries():
         ([make_run("a", STABLE)], "run.json holds one model, a, and nothing to compare it with"),
         (
             [make_run("a", STABLE), make_run("b", STABLE, suite="test_b.py::test_b")],
-            "no task was asked of all: a answered test_a.py::test_a; b answered test_b.py::test_b",
+            "no task is in all records: a has test_a.py::test_a; b has test_b.py::test_b; ",
         ),
         (
             [make_run("a", {"one": flat(1.0, (0.1,))}), make_run("b", {"one": flat(1.0, (0.2,))})],
-            "no distance was measured for all: a 0.1; b 0.2",
+            "no distance is in all records: a 0.1; b 0.2; ",
         ),
         (
             [NamedRecord(path="empty.json", record=make_record())],

@@ -38,16 +38,17 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
     assert not top & HEAVY
     assert own == {
         "pytest_promptse._redaction",
+        "pytest_promptse._suggestions",
         "pytest_promptse.config",
-        "pytest_promptse.config.option_types",
-        "pytest_promptse.config.options",
+        "pytest_promptse.config._option_types",
+        "pytest_promptse.config._options",
         "pytest_promptse.errors",
         "pytest_promptse.hookspecs",
         "pytest_promptse.plugin",
-        "pytest_promptse.plugin.fixtures",
-        "pytest_promptse.plugin.hooks",
-        "pytest_promptse.plugin.invocation",
-        "pytest_promptse.plugin.pytest_private",
+        "pytest_promptse.plugin._fixtures",
+        "pytest_promptse.plugin._hooks",
+        "pytest_promptse.plugin._invocation",
+        "pytest_promptse.plugin._pytest_private",
     }
 
 
@@ -59,12 +60,7 @@ def test_a_configured_model_alone_is_no_reason_to_load_anything(pytester, loaded
 
 
 @pytest.mark.usefixtures("slug")
-def test_a_mark_loads_what_a_run_needs(loaded):
+def test_a_mark_loads_what_a_run_needs_and_no_model_that_is_not_asked_for(loaded):
     top, _ = loaded("--promptse-model", "reference")
     assert {"numpy", "scipy", "rich", "msgspec"} <= top
-
-
-@pytest.mark.usefixtures("slug")
-def test_a_model_that_is_not_asked_for_is_not_loaded(loaded):
-    top, _ = loaded("--promptse-model", "reference")
     assert not top & {"openai", "vllm", "ctranslate2", "tokenizers"}

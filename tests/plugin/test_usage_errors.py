@@ -91,7 +91,7 @@ WRONG_MODULES = [
     (
         f"""
 import pytest
-from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks._task import Task
 
 @pytest.mark.promptse([Task(id="a", prompt={PROMPT}), Task(id="a", prompt={PROMPT})])
 {PLAIN}
@@ -209,7 +209,7 @@ def test_a_dry_run_needs_no_key(marked, run, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     marked(PROMPT)
     result = run(*OPENAI, "--promptse-dry-run")
-    result.stdout.fnmatch_lines(["promptse would ask openai:m: *"])
+    result.stdout.fnmatch_lines(["promptse: plan for openai:m: *"])
     assert result.ret == 0
 
 

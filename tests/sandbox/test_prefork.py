@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.sandbox import pool
-from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.isolation import open_sandbox
-from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox import _pool
+from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox._limits import Limits
 
 GREEDY = "def f(size): return len(bytearray(size))"
 
@@ -18,7 +18,7 @@ GREEDY = "def f(size): return len(bytearray(size))"
 @pytest.fixture
 def ahead(bwrap, monkeypatch):
     """A sandbox of two workers that has made a spare."""
-    monkeypatch.setattr(pool, "_WORTH_ANOTHER_JAIL", 0)
+    monkeypatch.setattr(_pool, "_WORTH_ANOTHER_JAIL", 0)
     with open_sandbox("bwrap", workers=2) as sandbox:
         assert answer(sandbox, 1) == 1
         assert len(sandbox._all) == 2
@@ -56,13 +56,13 @@ def test_a_spare_is_bound_by_the_limits_of_the_program_it_gets(ahead):
 
 def test_a_spare_is_timed_by_the_limits_of_the_program_it_gets(ahead):
     endless = "def f():\n    while True: pass"
-    limits = Limits(wall=60, cpu=3.4)
+    limits = Limits(wall=60, cpu=1.4)
     for _ in range(2):
         with ahead.load("def f(): return 1", entry_point="f", limits=limits) as candidate:
             assert candidate() == 1
-    quick = Limits(wall=60, cpu=3.1)
+    quick = Limits(wall=60, cpu=1.1)
     program = ahead.load(endless, entry_point="f", limits=quick)
-    with program as candidate, pytest.raises(ProgramStopped, match=r"over 3\.1 s"):
+    with program as candidate, pytest.raises(ProgramStopped, match=r"over 1\.1 s"):
         candidate()
 
 

@@ -1,0 +1,124 @@
+"""The uses of pytest's private names, each with the reason why no public name is enough.
+
+Tests run them with the oldest and the newest supported pytest.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest.config import apply_warning_filters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+def ini_names(config: pytest.Config) -> Iterable[str]:
+    """Return the names that the ini file sets, known or not.
+
+    Public as ``config.inicfg`` until pytest 9, which offers no way to list names that no plugin
+    has registered.
+    """
+    return list(config._inicfg if hasattr(config, "_inicfg") else config.inicfg)  # noqa: SLF001
+
+
+def ini_value(config: pytest.Config, name: str) -> Any:
+    """Return the raw value of a registered ini option, or None if the file does not set it.
+
+    ``config.getini`` supports one type per option. In TOML files, a setting such as a threshold may
+    be a string, a number or a table. pytest 8.2 to 9.1 cannot register such a union.
+    """
+    given: Any = getattr(config, "_inicfg", {}).get(name)
+    if hasattr(given, "mode"):
+        return given.value
+    return config.getini(name)
+
+
+def warn_of_setting(config: pytest.Config, warning: Warning, setting: str) -> None:
+    """Issue a warning at the place of a setting: its line in the ini file, or the command line.
+
+    The public ``config.issue_config_time_warning`` supports only lines of Python files, so it would
+    point into this plugin.
+
+    Raises
+    ------
+    Warning
+        The warning itself, if the filters make it an error.
+    """
+    if config.pluginmanager.is_blocked("warnings"):
+        return
+    file, line = "command line", 1
+    if config.inipath is not None and not setting.startswith("-"):
+        file = str(config.inipath)
+        lines = config.inipath.read_text(encoding="utf-8").splitlines()
+        line = next((number for number, text in enumerate(lines, 1) if setting in text), 1)
+    filters = config.getini("filterwarnings")
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always", type(warning))
+        apply_warning_filters(filters, config.known_args_namespace.pythonwarnings or [])
+        warnings.warn_explicit(warning, type(warning), file, line)
+    for message in recorded:
+        config.hook.pytest_warning_recorded.call_historic(
+            kwargs={
+                "warning_message": message,
+                "when": "config",
+                "nodeid": "",
+                "location": None if file == "command line" else (file, line, ""),
+            }
+        )
+
+
+def fixture_definitions(item: pytest.Function) -> Mapping[str, Sequence[Any]]:
+    """Return the definitions of all fixtures that an item uses; the one in effect is last.
+
+    The public ``item.fixturenames`` has their names, but not where they are defined.
+    """
+    return dict(item._fixtureinfo.name2fixturedefs)  # noqa: SLF001
+
+
+def collected_fixture_definitions(metafunc: pytest.Metafunc, name: str) -> Sequence[Any]:
+    """Return the definitions of a fixture while tests are generated; the one in effect is last.
+
+    At that time there is no item, so neither `fixture_definitions` nor a fixture request can be
+    used.
+    """
+    return tuple(metafunc._arg2fixturedefs.get(name, ()))  # noqa: SLF001
+
+
+def argument_names(item: pytest.Function) -> Sequence[str]:
+    """Return the names of the fixtures that the test function takes as arguments.
+
+    ``item.fixturenames`` lists autouse fixtures and fixtures of fixtures as well.
+    """
+    return tuple(item._fixtureinfo.argnames)  # noqa: SLF001
+
+
+def renew_instance(item: pytest.Function) -> None:
+    """Give a test method a new instance of its class, as pytest does for every test.
+
+    pytest creates the instance once per item and has no public way to renew it. Both deleted
+    attributes are created again on use.
+    """
+    if isinstance(item.parent, pytest.Class):
+        vars(item).pop("_instance", None)
+        vars(item).pop("_obj", None)
+
+
+def set_up_again(item: pytest.Function) -> None:
+    """Tear down and set up the item's function-scoped fixtures.
+
+    pytest-rerunfailures does the same, since pytest has no public way:
+    https://github.com/pytest-dev/pytest/issues/12596
+
+    At teardown, some fixtures delete entries that a hook has put into the item's stash only once.
+    An example is tmp_path with the outcomes of the phases. These entries are put back.
+    """
+    state = item.session._setupstate  # noqa: SLF001
+    before = dict(item.stash._storage)  # noqa: SLF001
+    state.teardown_exact(item.parent)  # type: ignore[arg-type]
+    for key, value in before.items():
+        item.stash.setdefault(key, value)
+    item._initrequest()  # noqa: SLF001
+    state.setup(item)

@@ -1,0 +1,365 @@
+"""Compare the content of two texts word by word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from difflib import SequenceMatcher
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._matching import counts, match, same
+from pytest_promptse.variants.invariance._order import order_findings
+from pytest_promptse.variants.invariance._talk import (
+    are_names,
+    is_address,
+    is_own_talk,
+    objection,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pytest_promptse.variants.invariance._reading import Sentence, Token
+    from pytest_promptse.variants.invariance._vocabulary import Vocabulary
+
+__all__ = ["content_findings", "line_findings"]
+
+_HALF = 0.5
+"""A sentence that shares more of its content with the task than this is part of the task."""
+_THIRD = 0.32
+"""A clause that shares at most this much can be the writer's own talk."""
+
+
+def line_findings(original: Sequence[str], variant: Sequence[str]) -> Iterator[Finding]:
+    """Yield the lines of code that were lost, added or moved."""
+    matcher = SequenceMatcher(None, original, variant, autojunk=False)
+    for kind, start, end, begin, stop in matcher.get_opcodes():
+        if kind != "equal":
+            for line in original[start:end]:
+                yield Finding("verbatim", f"the line {line!r} is missing or out of its place")
+            for line in variant[begin:stop]:
+                yield Finding("verbatim", f"the line {line!r} was added")
+
+
+def content_findings(
+    original: Sequence[Sentence],
+    variant: Sequence[Sentence],
+    vocabulary: Vocabulary,
+    *,
+    known: Callable[[str], bool],
+) -> Iterator[Finding]:
+    """Yield the differences between the requests in the sentences of `original` and `variant`.
+
+    Sentences that both texts have are removed first. The writer's own talk is removed from the
+    variant. The remaining tokens are paired; a token without a counterpart is a finding.
+
+    Parameters
+    ----------
+    original, variant
+        The sentences of both texts.
+    vocabulary
+        The lists of their language.
+    known
+        Returns True for a sentence that is known to be unrelated to the task.
+    """
+    yield from _item_order(original, variant)
+    was, now = _different(original, variant)
+    now = [sentence for sentence in now if not known(sentence.text)]
+    yield from _Comparison(original, was, now, vocabulary).findings()
+
+
+def _different(
+    original: Sequence[Sentence], variant: Sequence[Sentence]
+) -> tuple[list[Sentence], list[Sentence]]:
+    """Return the sentences of each text that the other one does not have."""
+    common = Counter(s.bare for s in original) & Counter(s.bare for s in variant)
+
+    def rest(sentences: Sequence[Sentence]) -> list[Sentence]:
+        left = Counter(common)
+        result = []
+        for sentence in sentences:
+            if left[sentence.bare]:
+                left[sentence.bare] -= 1
+            else:
+                result.append(sentence)
+        return result
+
+    return rest(original), rest(variant)
+
+
+def _item_order(original: Sequence[Sentence], variant: Sequence[Sentence]) -> Iterator[Finding]:
+    """Yield numbered items whose order changed."""
+    places = {sentence.bare: place for place, sentence in enumerate(variant)}
+    last = -1
+    for sentence in original:
+        if sentence.number and sentence.bare in places:
+            place = places[sentence.bare]
+            if place < last:
+                yield Finding("order", f"the item {sentence.text!r} stands in another place")
+                return
+            last = place
+
+
+class _Comparison:
+    """Compares the sentences of an original with those of a variant.
+
+    Parameters
+    ----------
+    original
+        All sentences of the original.
+    was, now
+        The sentences that only the original has, and those that only the variant has.
+    vocabulary
+        The lists of their language.
+    """
+
+    def __init__(
+        self,
+        original: Sequence[Sentence],
+        was: Sequence[Sentence],
+        now: Sequence[Sentence],
+        vocabulary: Vocabulary,
+    ) -> None:
+        self._task = frozenset(
+            key for sentence in original for t in sentence.tokens if counts(t) for key in t.keys
+        )
+        self._was = was
+        self._now = now
+        self._vocabulary = vocabulary
+        self._original = [token for sentence in was for token in sentence.tokens]
+        content = [token for token in self._original if counts(token)]
+        self._keys = frozenset(key for token in content for key in token.keys)
+        self._groups = frozenset(group for token in content for group in token.groups)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield every difference."""
+        kept: list[list[Token]] = []
+        for place, sentence in enumerate(self._now):
+            if place and place == len(self._now) - 1 and _is_signature(sentence):
+                continue
+            problem = self._instruction(sentence)
+            if problem:
+                detail = f"{sentence.text!r} was added, and {problem}"
+                yield Finding("instruction", detail)
+            else:
+                kept.append(self._task_tokens(sentence))
+        pairs = match([list(sentence.tokens) for sentence in self._was], kept)
+        tokens = [token for sentence in kept for token in sentence]
+        yield from self._unmatched(tokens, pairs)
+        yield from order_findings(self._original, tokens, pairs)
+
+    # -- the part of the variant that belongs to the task --------------------------------------
+
+    def _share(self, tokens: Sequence[Token]) -> float:
+        """Return the share of the content of `tokens` that the original has; 0 without content."""
+        content = [token for token in tokens if counts(token)]
+        found = sum(1 for t in content if t.keys & self._keys or t.groups & self._groups)
+        return found / len(content) if content else 0.0
+
+    def _instruction(self, sentence: Sentence) -> str:
+        """Return the reason why a sentence outside the task is a request, or ``""``."""
+        if self._share(sentence.tokens) > _THIRD or any(t.request for t in sentence.tokens):
+            return ""
+        if is_address(sentence.words, sentence.tokens, self._vocabulary):
+            return ""
+        return self._objection(sentence)
+
+    def _objection(self, sentence: Sentence) -> str:
+        problem = objection(sentence.words, sentence.tokens, self._vocabulary)
+        return problem or self._on_task(sentence)
+
+    def _on_task(self, sentence: Sentence) -> str:
+        """Return why a sentence is about the task and not about its writer, or ``""``."""
+        words = sentence.words
+        own = bool(set(words) & self._vocabulary.first_person)
+        if own or words[0].endswith(("ing", "ed")):
+            return ""
+        content = [
+            token
+            for clause in _clauses(sentence.tokens)
+            for token in clause
+            if counts(token) and not is_address(_words(clause), clause, self._vocabulary)
+        ]
+        found = [token for token in content if token.keys & self._task]
+        subject = len(content) > 1 and content[0] in found
+        if subject or len(found) > _HALF * len(content):
+            return f"{found[0].text!r} speaks of the task"
+        return ""
+
+    def _task_tokens(self, sentence: Sentence) -> list[Token]:
+        """Return the tokens of `sentence` without those of its writer's own talk."""
+        vocabulary = self._vocabulary
+        if is_address(sentence.words, sentence.tokens, vocabulary):
+            return []
+        if self._share(sentence.tokens) <= _HALF and not self._objection(sentence):
+            return []
+        request = next((t.clause for t in sentence.tokens if t.request), -1)
+        tokens: list[Token] = []
+        for clause in _clauses(sentence.tokens):
+            words, share = _words(clause), self._share(clause)
+            before = clause[0].clause < request or (not tokens and not share)
+            before = before and not objection(words, clause, vocabulary)
+            talk = before or is_own_talk(words, clause, vocabulary)
+            own = talk and share <= _THIRD
+            if not own and not is_address(words, clause, vocabulary):
+                tokens.extend(clause)
+        return tokens
+
+    # -- tokens without a counterpart ----------------------------------------------------------
+
+    def _unmatched(self, now: Sequence[Token], pairs: Mapping[Token, Token]) -> Iterator[Finding]:
+        partners = set(pairs.values())
+        lost = list(self._missing(pairs))
+        added = [token for token in now if counts(token) and token not in partners]
+        lost, added = self._without_joint(lost, added)
+        lost, added = self._without_regrouped(lost, added)
+        exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
+        free = self._request_heads(now)
+        for text in (self._original, now):
+            free |= _alternatives(text) | self._limited_permissions(text)
+        for tokens, others, counterpart, verb in (
+            (lost, added, now, "lost"),
+            (added, lost, self._original, "added"),
+        ):
+            for token in tokens:
+                alone = verb == "lost" or not any(
+                    other is not token and other.clause == token.clause for other in tokens
+                )
+                word = token.kind == "word" and " " not in token.text
+                repeated = word and not token.rule and alone and token not in exchanged
+                if repeated and any(same(token, other) for other in counterpart):
+                    continue
+                if word and alone and token.text in _called(counterpart):
+                    continue
+                if token not in free and not self._is_tolerated(token, others):
+                    yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
+
+    def _missing(self, pairs: Mapping[Token, Token]) -> Iterator[Token]:
+        """Yield the tokens of the original without a counterpart, except those of its greetings."""
+        talk = False
+        for clause in [c for sentence in self._was for c in _clauses(sentence.tokens)]:
+            content = [token for token in clause if counts(token)]
+            missing = [token for token in content if token not in pairs]
+            signed = talk and are_names(clause, _words(clause))
+            talk = is_own_talk(_words(clause), clause, self._vocabulary)
+            if not (talk or signed) or len(missing) < len(content):
+                yield from missing
+
+    def _without_joint(
+        self, lost: list[Token], added: list[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Remove phrases that mean the same only together: "not touch" and "leave alone"."""
+        for one, other in self._vocabulary.joint:
+            for mine, theirs in ((one, other), (other, one)):
+                if mine <= self._stems(lost) and theirs <= self._stems(added):
+                    lost = [token for token in lost if not self._stems([token]) & mine]
+                    added = [token for token in added if not self._stems([token]) & theirs]
+        return lost, added
+
+    def _without_regrouped(
+        self, lost: list[Token], added: list[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Remove equal words that are one phrase in one text and single words in the other."""
+        for tokens, others in ((lost, added), (added, lost)):
+            phrases = [t for t in tokens if t.kind == "word" and " " in t.text]
+            for phrase in phrases:
+                words = self._stems([phrase])
+                apart = [t for t in others if t.kind == "word" and self._stems([t]) <= words]
+                if words and words == self._stems(apart):
+                    tokens.remove(phrase)
+                    for token in apart:
+                        others.remove(token)
+        return lost, added
+
+    def _stems(self, tokens: Sequence[Token]) -> set[str]:
+        return set(map(self._vocabulary.stem, _words(tokens)))
+
+    def _request_heads(self, now: Sequence[Token]) -> set[Token]:
+        """Return the verbs like "write" at the head of a request whose form changed."""
+        if not any(token.request for token in now):
+            return set()
+        heads = [next(filter(counts, sentence.tokens), None) for sentence in self._was]
+        heads += [b for a, b in pairwise(now) if a.request]
+        verbs = self._vocabulary.request_verbs
+        return {token for token in heads if token and self._stems([token]) & verbs}
+
+    def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
+        """Return whether `token` may be added or lost. `others` are the tokens that also were."""
+        if token.core:
+            return not any(other.core for other in others)
+        stems = self._stems([token])
+        if stems & self._vocabulary.soft and not any(map(self._is_negation, stems)):
+            return not token.rule or not any(other.rule for other in others)
+        return False
+
+    def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
+        """Return each "can" with an "at most", since it means no more than the limit does."""
+        limit = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("at most"))
+        groups = limit.groups if limit else set()
+        limited = {token.clause for token in tokens if token.groups & groups}
+        words = {"can", "may"}
+        return {t for t in tokens if t.text.lower() in words and t.clause in limited}
+
+    def _is_negation(self, stem: str) -> bool:
+        entry = self._vocabulary.phrases.get((stem,))
+        return entry is not None and entry.rule == "negation"
+
+
+def _is_signature(sentence: Sentence) -> bool:
+    return are_names(sentence.tokens, sentence.words)
+
+
+def _exchanged(
+    was: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token], unpaired: set[Token]
+) -> set[Token]:
+    """Return unpaired plain words that follow the same word, one in place of the other."""
+
+    def followers(tokens: Sequence[Token]) -> dict[Token, Token]:
+        return {
+            a: b
+            for a, b in pairwise(filter(counts, tokens))
+            if a.sentence == b.sentence and b in unpaired and not b.rule
+        }
+
+    before, after = followers(was), followers(now)
+    return {
+        token
+        for a, lost in before.items()
+        if a in pairs and pairs[a] in after
+        for token in (lost, after[pairs[a]])
+    }
+
+
+def _alternatives(tokens: Sequence[Token]) -> set[Token]:
+    """Return each "or" before a value and its condition, as in "or 0 if there is none"."""
+    content = list(filter(counts, tokens))
+    return {
+        token
+        for token, value, condition in zip(content, content[1:], content[2:], strict=False)
+        if token.text.lower() == "or"
+        and value.kind != "word"
+        and condition.condition
+        and token.sentence == condition.sentence
+    }
+
+
+def _called(tokens: Sequence[Token]) -> set[str]:
+    """Return the bare names of the functions that `tokens` show with arguments."""
+    calls = [token.text.partition("(") for token in tokens if token.kind == "code"]
+    return {name.rpartition(".")[2] for name, bracket, _ in calls if bracket}
+
+
+def _words(tokens: Sequence[Token]) -> list[str]:
+    return [word for token in tokens for word in token.text.lower().split()]
+
+
+def _clauses(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    for _, clause in groupby(tokens, key=lambda token: token.clause):
+        yield list(clause)
+
+
+def _rule(token: Token, verb: str) -> str:
+    if token.rule:
+        return token.rule
+    return verb if token.kind == "word" else token.kind

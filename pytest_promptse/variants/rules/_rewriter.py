@@ -1,0 +1,656 @@
+"""Variants by rules: the operations of each level, within its budget of words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.models._base import derive_seed
+from pytest_promptse.variants._coherence import repeats_an_opening
+from pytest_promptse.variants._distance import changed, words
+from pytest_promptse.variants._document import Document, read_document
+from pytest_promptse.variants._language import main_language
+from pytest_promptse.variants._rewriter import Draft
+from pytest_promptse.variants.rules import _layout
+from pytest_promptse.variants.rules._requests import RequestAct, find_request, put
+from pytest_promptse.variants.rules._sentences import (
+    Said,
+    SentenceGenerator,
+    neutral_text,
+    role_of,
+)
+from pytest_promptse.variants.rules._setting import Setting, read_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants._library import (
+        Form,
+        Language,
+        Level,
+        Library,
+        Manner,
+    )
+    from pytest_promptse.variants._rewriter import RewriteRequest
+    from pytest_promptse.variants.rules._layout import Edit
+
+_PRONOUN = re.compile(r"I\b")
+_STANDING_IN = 12
+_PATIENCE, _MOST_MISSES = 32, 2000
+_T = TypeVar("_T")
+
+VERSION = "3"
+"""Bumped with every change of what rules make, the shipped phrases included."""
+STANDS_FOR = "stands-for:"
+"""Begins the operation that names the emotion and persona that a neutral variant stands for."""
+
+_CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
+_INTRODUCED, _BRIEF_INTRO_WORDS = 6, 4
+_LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesRewriter:
+    """Writes each task as a person of the given emotion and persona would ask for it.
+
+    Offline, without cost, and the same on every machine: each candidate follows from the
+    request's seed and the number of the try alone. The specification stays verbatim: a variant
+    is the original with the writer's own sentences inserted and, at most, the words that ask
+    replaced.
+
+    Parameters
+    ----------
+    library
+        The phrases.
+    control
+        The name of a control condition of the library; empty for emotion and persona.
+    """
+
+    library: Library
+    control: str = ""
+
+    @property
+    def name(self) -> str:
+        """``rules``, or the control condition."""
+        return self.control or "rules"
+
+    @property
+    def version(self) -> str:
+        """``3`` for the shipped library, ``3+digest`` for one with entries of a team's own."""
+        return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
+
+    @property
+    def has_persona(self) -> bool:
+        """Whether variants have an emotion and a persona."""
+        return not self.control
+
+    @property
+    def stands_for(self) -> str:
+        """The rewriter whose variants these ones match in length and place, one by one.
+
+        Neutral variants repeat every decision of the variants by ``rules`` and have other
+        sentences in the place of emotion and persona.
+        """
+        return "rules" if self.control == "neutral" else ""
+
+    @property
+    def waives(self) -> frozenset[str]:
+        """Names of rules that do not apply: none."""
+        return frozenset()
+
+    def candidates(self, request: RewriteRequest) -> Generator[Draft, object, None]:
+        """Yield drafts, each with its own random numbers, until too many in a row have failed.
+
+        After every 32 tries in a row that fail, one more rule of coherence is given up for the
+        next draft: first that sentences begin differently, then that no word of weight is repeated,
+        then that no facts clash. The budget of words always holds.
+
+        Raises
+        ------
+        VariantError
+            If the library has no phrases for the prompt's language, the emotion or the persona.
+        """
+        prompt = request.task.prompt
+        source = _source(prompt, request.task.entry_point, request.task.id, self.library)
+        number = misses = 0
+        while misses < _MOST_MISSES:
+            seed = derive_seed(request.seed, "candidate", number)
+            number += 1
+            ease = misses // _PATIENCE
+            drafts = (
+                self._standing_in(request, source, seed, ease)
+                if self.stands_for
+                else self._speaking(request, source, seed, ease)
+            )
+            misses += 1
+            for draft in drafts:
+                misses = 0
+                yield draft
+
+    def _speaking(
+        self, request: RewriteRequest, source: _Source, seed: int, ease: int
+    ) -> Iterator[Draft]:
+        draft = self._composer(request, source, seed, self.control, seed).draft(ease=ease)
+        if draft is not None:
+            yield draft
+
+    def _standing_in(
+        self, request: RewriteRequest, source: _Source, seed: int, ease: int
+    ) -> Iterator[Draft]:
+        """Yield neutral drafts with the decisions of the one by ``rules``, if that one is valid."""
+        if self._composer(request, source, seed, "", seed).draft(ease=ease) is None:
+            return
+        for other in range(_STANDING_IN):
+            marks = derive_seed(seed, "neutral", other)
+            yield self._marked(
+                self._composer(request, source, seed, self.control, marks).composed(), request
+            )
+
+    def padded(self, task: Task, n_words: int, *, seed: int) -> Iterator[Draft]:
+        """Yield drafts without end: sentences of the control before the original, or above a stub.
+
+        Parameters
+        ----------
+        task
+            The task.
+        n_words
+            The number of words of the sentences together.
+        seed
+            What the choice of sentences follows from.
+
+        Raises
+        ------
+        VariantError
+            If the library has no sentences of the control in the language of the prompt.
+        """
+        source = _source(task.prompt, task.entry_point, task.id, self.library)
+        document, language = source.document, source.language
+        control = _phrases(language.controls, self.control, "control", language)
+        number = 0
+        while True:
+            rng = Random(derive_seed(seed, "padded", number))  # noqa: S311 - no secret
+            number += 1
+            said = neutral_text(control.sentences, n_words, language.blank, rng)
+            if document.is_stub:
+                text = _layout.commented(document, [said])
+            else:
+                text = _layout.beside(document, [], [said], [])
+            yield Draft(text=text, operations=("padding",), sentences=(said,))
+
+    def _marked(self, draft: Draft, request: RewriteRequest) -> Draft:
+        if not self.stands_for or request.emotion is None or request.personality is None:
+            return draft
+        mark = f"{STANDS_FOR}{request.emotion.name}-{request.personality.slug}"
+        return replace(draft, operations=(*draft.operations, mark))
+
+    def _composer(
+        self, request: RewriteRequest, source: _Source, seed: int, control: str, marks: int
+    ) -> _Composer:
+        language, setting = source.language, source.setting
+        emotion, personality = request.emotion, request.personality
+        level = self.library.level(request.distance)
+        passes_on = setting.is_passed_on_at(level.operation)
+        given = setting.passed_on if passes_on else setting.facts
+        neutral = None
+        manner = None
+        if emotion is not None:
+            given |= {emotion.name}
+            feeling = _phrases(language.feelings, emotion.name, "emotion", language)
+            if control:
+                neutral = _phrases(language.controls, control, "control", language)
+        else:
+            feeling = _phrases(language.controls, control, "control", language)
+        if personality is not None:
+            role, style = role_of(personality), personality.collaboration.slug
+            given |= {trait.slug for trait in personality.traits}
+            _phrases(language.roles, role, "role", language)
+            _phrases(language.collaboration, style, "style of collaboration", language)
+            if emotion is not None:  # the two are drawn together
+                manner = _manner(source, level, request, given)
+        if manner is not None and emotion is not None:
+            feeling = manner.language.feelings[emotion.name]
+            given |= {manner.name}
+        writer = SentenceGenerator(
+            language=manner.language if manner else language,
+            feeling=feeling,
+            emotion=None if neutral or emotion is None else emotion.name,
+            personality=personality,
+            given=given,
+            neutral=neutral,
+            raised=feeling.style.lower and _writes_capitals(source, passes_on=passes_on),
+            draws=Random(seed),  # noqa: S311 - no secret
+            marks=Random(derive_seed(marks, "marks")),  # noqa: S311 - no secret
+        )
+        return _Composer(
+            source=source,
+            writer=writer,
+            level=level,
+            feelings=1 if request.weights.get("emotion", 0.5) < 0.5 else 2,  # noqa: PLR2004
+            manner=manner.name if manner else "",
+        )
+
+
+def _writes_capitals(source: _Source, *, passes_on: bool) -> bool:
+    """Return whether the writer's sentences stand within a message that has capitals."""
+    frame, text = source.setting.frame, source.document.text
+    return not passes_on and (
+        frame == "mail" or (frame == "chat" and re.search(r"\bI\b", text) is not None)
+    )
+
+
+def _manner(
+    source: _Source, level: Level, request: RewriteRequest, given: frozenset[str]
+) -> Manner | None:
+    """Draw a manner of writing for a variant; None for most of them, which have none.
+
+    All candidates of a variant have the same one, so that its share does not depend on how many of
+    them are coherent.
+    """
+    if request.emotion is None or request.personality is None:
+        return None
+    roll = Random(derive_seed(request.seed, "manner")).random()  # noqa: S311 - no secret
+    for manner in source.language.manners:
+        roll -= manner.share
+        if roll < 0:
+            fits = manner.fits(
+                operation=level.operation,
+                emotion=request.emotion.name,
+                role=role_of(request.personality),
+                collaboration=request.personality.collaboration.slug,
+            )
+            clashes = source.language.coherence.clash(frozenset({manner.name}), given)
+            return manner if fits and not clashes else None
+    return None
+
+
+def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) -> _T:
+    if name not in known:
+        raise VariantError(
+            f"{what} {name!r} has no phrases in {language.code}/; add them to the folder that "
+            "promptse_library_dir names"
+        )
+    return known[name]
+
+
+@dataclass(frozen=True)
+class _Source:
+    document: Document
+    language: Language
+    setting: Setting
+    request: RequestAct | None
+    words: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Source:
+    document = read_document(prompt, entry_point)
+    sentences = [document.content(span) for span in document.sentences]
+    language = library.language(main_language(sentences), task=task)
+    setting = read_setting(document, language)
+    # What stands in a tag or in a stub keeps its letters, the words that ask included.
+    fixed = setting.frame == "stub" or "tag" in document.kinds
+    request = None if fixed else find_request(document, language)
+    return _Source(document, language, setting, request, tuple(words(prompt)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Message:
+    """A composed text and the sentences of the writer's own, in their order.
+
+    ``before`` stand before the prompt, ``after`` behind it, and ``form`` is how its request is put.
+    """
+
+    text: str
+    before: Sequence[Said]
+    after: Sequence[Said]
+    operations: Sequence[str]
+    form: Said | None = None
+
+    @property
+    def said(self) -> tuple[Said, ...]:
+        """All sentences of the writer's own."""
+        return (*self.before, *self.after)
+
+
+class _Told(NamedTuple):
+    """What the writer says before the prompt, by what it does."""
+
+    role_first: bool
+    opening: list[Said]
+    persona: list[Said]
+    feel: list[Said]
+    own: Sequence[Said] = ()
+    intro: Sequence[Said] = ()
+
+    @property
+    def said(self) -> list[Said]:
+        """All of it."""
+        return [*self.opening, *self.persona, *self.feel, *self.own, *self.intro]
+
+    @property
+    def before(self) -> list[Said]:
+        """All of it, in the order in which it stands before a prompt."""
+        if self.role_first:
+            return self.said
+        first, more = self.feel[:1], self.feel[1:]
+        return [*self.opening, *first, *self.persona, *more, *self.own, *self.intro]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Composer:
+    """Composes one message; everything left to chance comes from the writer's draws."""
+
+    source: _Source
+    writer: SentenceGenerator
+    level: Level
+    feelings: int
+    manner: str
+
+    def draft(self, *, ease: int) -> Draft | None:
+        """Return a draft within the budget of the level that is coherent, None if this try is not.
+
+        Parameters
+        ----------
+        ease
+            How many rules of coherence do not apply, in the order that `candidates` names.
+        """
+        message = self._message()
+        cost = changed(self.source.words, words(message.text)) / self.source.language.words_each
+        fits = self.level.fewest <= round(cost) <= self.level.most
+        return self._drafted(message) if fits and self._is_coherent(message, ease) else None
+
+    def composed(self) -> Draft:
+        """Return a draft, whatever its length."""
+        return self._drafted(self._message())
+
+    def _message(self) -> _Message:
+        compose = {"light": self._light, "style": self._style, "transform": self._transform}
+        return compose[self.level.operation]()
+
+    def _is_coherent(self, message: _Message, ease: int) -> bool:
+        language, coherence = self.source.language, self.source.language.coherence
+        asked = [message.form.plain] if message.form else []
+        texts = [
+            *(said.plain for said in message.before),
+            *asked,
+            *(said.plain for said in message.after),
+        ]
+        if ease < 1 and language.blank and repeats_an_opening(texts):
+            return False
+        used: set[str] = set()
+        known = self.writer.given | (message.form.facts if message.form else frozenset())
+        before: frozenset[str] = frozenset()
+        for said in message.said:
+            stems = set().union(
+                *(coherence.stems(snippet, language.repeatable) for snippet in said.snippets)
+            )
+            if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
+                return False
+            refused = coherence.opponents(known) | coherence.unmet(before)
+            if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
+                return False
+            used |= stems
+            known, before = known | said.facts, before | said.facts
+        return True
+
+    # -- 0.1 -----------------------------------------------------------------------------------
+
+    def _light(self) -> _Message:
+        writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
+        form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
+        edits, asked = self._put(form)
+        operations = ["cue", *([f"request:{form.kind}"] if form else [])]
+        if self._ends_message and frame == "chat":
+            words = self._words(_CUE_WORDS)
+            said = writer.closing(words, said=asked) or [writer.feel(words, said=asked)]
+            place = "after"
+        elif frame == "mail":
+            said = [writer.feel(self._words(_CUE_WORDS), said=asked, scene=False)]
+            place = "after" if self._ends_message else "before"
+        else:
+            said = [writer.cue(self._words(_INTRODUCED if frame == "tagged" else _CUE_WORDS))]
+            place = "comment" if frame == "stub" else "before"
+        if frame == "tagged":
+            said += writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said)
+        left = self._budget - _cost([*asked, *said])
+        wanted = draws.random() < 0.15 and left >= self._words(7)  # noqa: PLR2004
+        if wanted and frame in ("prose", "stub") and self.manner != "terse":
+            role = writer.role(left, said=[*asked, *said])
+            if role is not None:
+                said.append(role)
+                operations.append("persona")
+        before, after = ([], said) if place == "after" else (said, [])
+        operations.append(f"place:{place}")
+        return self._framed(before, after, edits, operations, form=asked)
+
+    # -- 0.2 -----------------------------------------------------------------------------------
+
+    def _style(self) -> _Message:
+        writer, draws, setting = self.writer, self.writer.draws, self.source.setting
+        is_mail = setting.frame == "mail"
+        form = None
+        if not is_mail and draws.random() < 0.7:  # noqa: PLR2004
+            form = self._form(light=False)
+        edits, asked = self._put(form)
+        operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
+        told = self._told(asked, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS)
+        said = [*asked, *told.said]
+        late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
+        if form is None and (late or draws.random() < 0.6):  # noqa: PLR2004
+            told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
+            operations += ["request:own"] if told.own else []
+            said += told.own
+        if is_mail or (setting.frame == "tagged" and form is None):
+            words = self._words(_INTRO_WORDS if is_mail else _BRIEF_INTRO_WORDS)
+            told = told._replace(intro=writer.intro(words, bullets=False, said=said))
+            said += told.intro
+        told = self._long_enough(told, asked, feelings=1)
+        if is_mail:
+            known = setting.blocks(self.source.document)
+            block = draws.choice(known) if known else None
+            return self._around(block, told.before, [], [*operations, f"block:{block}"])
+        if late and told.own:
+            before = [*told.opening, *told.persona]
+            return self._framed(before, [*told.feel, *told.own], edits, operations, form=asked)
+        if self._ends_message:
+            return self._framed([], told.before, edits, operations, form=asked)
+        return self._framed(told.before, [], edits, operations, form=asked)
+
+    def _told(self, said: Sequence[Said], *, feel_words: int, persona_words: int) -> _Told:
+        """Return what the writer tells of themselves: who they are, why they write, how they feel.
+
+        Most people begin with who they are, if the message does not begin before.
+        """
+        writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
+        role_first = draws.random() < 0.75 and frame != "chat"  # noqa: PLR2004
+        opening: list[Said] = []
+        # Comments above code greet seldom.
+        if role_first and draws.random() < (0.2 if frame == "stub" else 0.5):
+            opening = writer.greeting()
+        said = [*said, *opening]
+        if role_first:
+            persona = writer.persona(self._words(persona_words), said=said)
+            feel = [writer.feel(self._words(feel_words), said=[*said, *persona])]
+        else:
+            feel = [writer.feel(self._words(feel_words), said=said)]
+            persona = writer.persona(self._words(persona_words), said=[*said, *feel])
+        return _Told(role_first=role_first, opening=opening, persona=persona, feel=feel)
+
+    def _long_enough(self, told: _Told, asked: Sequence[Said], *, feelings: int) -> _Told:
+        """Return `told` with `feelings` sentences of emotion, or more where it is too short."""
+        feel = list(told.feel)
+        fewest = self._words(self.level.fewest)
+        while len(feel) < feelings or _cost([*asked, *told._replace(feel=feel).said]) < fewest:
+            said = [*asked, *told._replace(feel=feel).said]
+            feel.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
+        return told._replace(feel=feel)
+
+    # -- 0.3 -----------------------------------------------------------------------------------
+
+    def _transform(self) -> _Message:
+        writer, draws = self.writer, self.writer.draws
+        setting = self.source.setting
+        known = setting.blocks(self.source.document)
+        block = draws.choice(known) if known else None
+        operations = [f"block:{block}" if block else "sentences"]
+        told = self._told([], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS)
+        told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=told.said))
+        operations += ["request:own"] if told.own else []
+        if setting.frame not in ("stub", "chat"):
+            words, bullets = self._words(_INTRO_WORDS), block == "bullets"
+            told = told._replace(intro=writer.intro(words, bullets=bullets, said=told.said))
+        told = self._long_enough(told, [], feelings=self.feelings)
+        # After a block that is set apart words can stand, and after prose.
+        ends = block in ("rule", "quote") or setting.follows or self._ends_message
+        if block is None:
+            return self._framed(told.before, [], [], operations)
+        if not (ends or self._follows_message):
+            return self._around(block, told.before, [], operations)
+        return self._retold(told, block, operations)
+
+    def _retold(self, told: _Told, block: _layout.Block, operations: Sequence[str]) -> _Message:
+        """Return a transformation of a prompt that words can follow.
+
+        What follows is a request, or a sentence of emotion with last words.
+        """
+        writer = self.writer
+        second, own = told.feel[1:2], told.own
+        after: list[Said] = []
+        if own and writer.draws.random() < 0.6:  # noqa: PLR2004 - asked after the prompt
+            after = [*second, *own]
+        elif second:
+            after = second
+        closing: list[Said] = []
+        if after and (after == second or writer.draws.random() < 0.5):  # noqa: PLR2004
+            closing = writer.closing(self._words(6), said=told.said)
+        if after == second and not closing:
+            after = []
+        after = [*after, *closing]
+        before = [each for each in told.before if each not in after]
+        if self.source.setting.frame != "chat":
+            return self._around(block, before, after, operations)
+        if self._ends_message:
+            before, after = [], [*before, *after]
+        return self._framed(before, after, [], operations)
+
+    def _around(
+        self,
+        block: _layout.Block | None,
+        before: Sequence[Said],
+        after: Sequence[Said],
+        operations: Sequence[str],
+    ) -> _Message:
+        writer = self.writer
+        text = _layout.around(
+            self.source.document,
+            block or "paste",
+            [writer.join(before)],
+            [writer.join(after)] if after else [],
+        )
+        return _Message(text=text, before=before, after=after, operations=operations)
+
+    # -- shared --------------------------------------------------------------------------------
+
+    @property
+    def _follows_message(self) -> bool:
+        """Whether the writer's words can follow a message that goes on from its greeting."""
+        document = self.source.document
+        return (
+            self.source.setting.frame in ("chat", "mail")
+            and document.greets_in_its_sentence
+            and document.tail is not None
+        )
+
+    @property
+    def _ends_message(self) -> bool:
+        """Whether the writer's words stand at the end of a message, since it has no other place."""
+        return self._follows_message and self.source.document.salutation is None
+
+    def _framed(
+        self,
+        before: Sequence[Said],
+        after: Sequence[Said],
+        edits: list[Edit],
+        operations: Sequence[str],
+        form: Sequence[Said] = (),
+    ) -> _Message:
+        """Return the prompt with a paragraph before it and one after it, inside its own frame."""
+        document, writer = self.source.document, self.writer
+        first, last = writer.join(before), writer.join(after)
+        inline = None
+        if first and document.salutation is not None and self._follows_message:
+            first, inline = self._after_greeting(first), self.source.language.blank
+        paragraphs = ([first] if first else [], [last] if last else [])
+        if document.is_stub:
+            text = _layout.commented(document, paragraphs[0])
+        else:
+            text = _layout.beside(document, edits, *paragraphs, inline=inline)
+        return _Message(
+            text=text,
+            before=before,
+            after=after,
+            operations=operations,
+            form=form[0] if form else None,
+        )
+
+    def _after_greeting(self, text: str) -> str:
+        """Return `text` as it goes on from *hey,* or *hey!*."""
+        document = self.source.document
+        comma = document.text[: document.salutation].rstrip().endswith((",", "\uff0c"))
+        if comma and not _PRONOUN.match(text):
+            text = text[:1].lower() + text[1:]
+        return text if not text[-1].isalnum() else text + self.source.language.stop
+
+    @property
+    def _budget(self) -> int:
+        return self._words(self.level.most)
+
+    def _words(self, number: float) -> int:
+        """Return a number of words as measured words of the language."""
+        return round(number * self.source.language.words_each)
+
+    def _form(self, *, light: bool) -> Form | None:
+        act, told = self.source.request, self.source.language.coherence.told_by
+        forms = [
+            form
+            for form in (act.forms if act else ())
+            if form.light >= light and self.writer.accepts(told(form.say) | {"form"})
+        ]
+        return self.writer.draws.choice(forms) if forms else None
+
+    def _put(self, form: Form | None) -> tuple[list[Edit], list[Said]]:
+        """Return the edits that put the request into `form`, and what is said with them."""
+        act, document = self.source.request, self.source.document
+        if act is None or form is None:
+            return [], []
+        begins = not document.text[document.body : act.start].strip()
+        lower = self.writer.style.lower and self.source.setting.frame == "prose" and begins
+        edits = put(document, act, form, lower=lower)
+        cost = sum(
+            changed(words(document.text[start:end]), words(new)) for start, end, new in edits
+        )
+        facts = self.source.language.coherence.told_by(form.say) | {"form"}
+        return edits, [Said("", form.say.replace("{verb}", act.verb), (), cost, facts)]
+
+    def _drafted(self, message: _Message) -> Draft:
+        operations = tuple(message.operations)
+        cues: dict[str, str] = {}
+        for each in message.said:
+            for dimension, shown in each.cues.items():
+                cues.setdefault(dimension, shown)
+        return Draft(
+            text=message.text,
+            cues=cues,
+            operations=(*operations, f"manner:{self.manner}") if self.manner else operations,
+            sentences=tuple(each.text for each in message.said),
+            snippets=tuple(snippet for each in message.said for snippet in each.snippets),
+        )
+
+
+def _cost(said: Sequence[Said]) -> int:
+    return sum(each.length for each in said)

@@ -1,0 +1,388 @@
+"""Sentences added to a prompt: drawn from the phrases of a language, in the style of an emotion."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants._coherence import openings
+from pytest_promptse.variants._distance import words
+from pytest_promptse.variants._library import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from random import Random
+
+    from pytest_promptse.variants._library import Feeling, Language, Personality
+
+_ALTERNATIVES = re.compile(r"\{([^{}]*\|[^{}]*)\}")
+_PLACES = re.compile(r"\{\d\^?\}")
+_PRONOUN = re.compile(r"\bI\b")
+_AFTER_STOP = re.compile(r"([.!?] )([A-Z])")
+_SMALL_PRONOUN = re.compile(r"\bi\b(?!\.)")
+_BEFORE_SMALL = re.compile(r"([.!?] )([a-z])")
+_FEWEST_TO_CHOOSE = 7
+_JOINED, _ROLE_SHARE = 0.65, 0.6
+_SAME_FIRST_WORD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence of the writer's own, or several.
+
+    ``plain`` is what the writer says, ``text`` what stands in the prompt, which is a neutral text
+    of the same length in a control. ``length`` is the number of measured words of ``plain``.
+    ``snippets`` are what it was made from, ``facts`` what it asserts, and ``cues`` what it shows,
+    by dimension.
+    """
+
+    text: str
+    plain: str
+    snippets: tuple[str, ...]
+    length: int
+    facts: frozenset[str] = frozenset()
+    cues: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceGenerator:
+    """Draws sentences that show one emotion and one persona and contradict nothing said before.
+
+    Parameters
+    ----------
+    language
+        Where phrases come from.
+    feeling
+        The phrases of the emotion, or of a control condition.
+    emotion
+        The name of the emotion, None for a control condition.
+    personality
+        The persona, None for a control condition.
+    given
+        The facts that hold before anything is said: those of the prompt and of the writer.
+    neutral
+        Phrases to put in the place of emotion and persona, of the same length; None to show both.
+    raised
+        Whether the sentences have capitals and full stops, whatever the emotion's style says.
+    draws, marks
+        What is left to chance, in what is said and in how it is punctuated. They are apart so
+        that a neutral variant takes the same decisions as the one that it stands for.
+    """
+
+    language: Language
+    feeling: Feeling
+    emotion: str | None
+    personality: Personality | None
+    given: frozenset[str]
+    neutral: Feeling | None
+    raised: bool
+    draws: Random
+    marks: Random
+
+    def cue(self, most: int) -> Said:
+        """Return an utterance of at most `most` words."""
+        return self._felt(self._draw(most, cue=self.feeling.cues))
+
+    def feel(self, most: int, *, said: Sequence[Said] = (), scene: bool = True) -> Said:
+        """Return a sentence of emotion that fits after `said`, one that sets a scene if it may."""
+        scenes = self.feeling.scenes if scene else ()
+        return self._felt(
+            self._draw(most, said=said, sentence=self.feeling.sentences, scene=scenes)
+        )
+
+    def closing(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
+        """Return last words that fit after `said`, or nothing where none do."""
+        drawn = self._fitting(most, said=said, closing=self.feeling.closings)
+        return [self._felt(drawn)] if drawn else []
+
+    def _felt(self, drawn: _Drawn) -> Said:
+        text = self._resolved(drawn.snippet)
+        if self.raised:
+            text = self._raised(text)
+        return self._said(text, drawn, cues={"emotion": text} if self.emotion else {})
+
+    def persona(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
+        """Return what shows the three traits, of about `most` words at most.
+
+        That is the role and a remark on working together, as two sentences, or as one where the
+        second clause can follow the first. Empty for a control condition without a persona.
+        """
+        if self.personality is None:
+            return []
+        joins = self.draws.random() < _JOINED
+        clauses = self.language.collaboration[self.personality.collaboration.slug]
+        role = self._draw(round(most * _ROLE_SHARE), said=said, role=self._roles)
+        # Clauses of one sentence have one opening.
+        first = Said("", role.snippet, (role.snippet,), count(role.snippet), role.facts)
+        remark = self._draw(
+            most - count(role.snippet),
+            said=[*said, first],
+            any_opening=joins,
+            remark=clauses,
+        )
+        # Those of the emotion, so that a neutral variant takes the same decisions.
+        style = Style() if self.raised else self.feeling.style
+        joints = [joint for joint in style.joints if "{1}" in joint]
+        if not (joins and joints and self.language.coherence.are_joined(role.facts, remark.facts)):
+            return [
+                self._alone(role, "technical", "experience"),
+                self._alone(remark, "collaboration"),
+            ]
+        left = most - first.length - count(remark.snippet)
+        text = self.draws.choice(_joints(tuple(joints), left))
+        for number, part in enumerate((role.snippet, remark.snippet)):
+            text = text.replace(f"{{{number}}}", part)
+            text = text.replace(f"{{{number}^}}", part[:1].upper() + part[1:])
+        shown = {
+            "technical": role.snippet,
+            "experience": role.snippet,
+            "collaboration": remark.snippet,
+        }
+        return [
+            Said(
+                text=self._matched(text) if self.neutral else self._styled(text),
+                plain=text,
+                snippets=(role.snippet, remark.snippet),
+                length=len(words(text)),
+                facts=role.facts | remark.facts,
+                cues={} if self.neutral else shown,
+            )
+        ]
+
+    def role(self, most: int, *, said: Sequence[Said] = ()) -> Said | None:
+        """Return the role of the persona as a sentence, None without one."""
+        if self.personality is None:
+            return None
+        return self._alone(self._draw(most, said=said, role=self._roles), "technical", "experience")
+
+    @property
+    def _roles(self) -> Sequence[str]:
+        return self.language.roles[role_of(self.personality)] if self.personality else ()
+
+    def _alone(self, drawn: _Drawn, *dimensions: str) -> Said:
+        clause = drawn.snippet
+        sentence = clause[:1].upper() + clause[1:] + self.language.stop
+        return self._said(sentence, drawn, styled=True, cues=dict.fromkeys(dimensions, clause))
+
+    def ask(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
+        """Return a request that stands for itself, such as *Can you take this one*.
+
+        Nothing where the prompt asks already.
+        """
+        return self._shared(self._fitting(most, said=said, ask=self.language.requests.asks))
+
+    def intro(self, most: int, *, bullets: bool, said: Sequence[Said] = ()) -> list[Said]:
+        """Return a sentence that announces the pasted text, or its sentences as `bullets`.
+
+        Nothing where none fits.
+        """
+        asked = self.language.requests
+        intros = asked.bullet_intros if bullets else asked.intros
+        return self._shared(self._fitting(most, said=said, intro=intros))
+
+    def greeting(self) -> list[Said]:
+        """Return first words, or nothing where none fit."""
+        return self._shared(self._fitting(5, greeting=self.language.requests.greetings))
+
+    def _shared(self, drawn: _Drawn | None) -> list[Said]:
+        if drawn is None:
+            return []
+        text = self._resolved(drawn.snippet)
+        return [Said(self._styled(text), text, (drawn.snippet,), len(words(text)), drawn.facts)]
+
+    def _said(
+        self, text: str, drawn: _Drawn, *, cues: dict[str, str], styled: bool = False
+    ) -> Said:
+        """Return what is said in `text`, or neutral sentences of its length."""
+        return Said(
+            text=self._matched(text) if self.neutral else self._styled(text) if styled else text,
+            plain=text,
+            snippets=(drawn.snippet,),
+            length=len(words(text)),
+            facts=drawn.facts,
+            cues={} if self.neutral else cues,
+        )
+
+    @property
+    def style(self) -> Style:
+        """The style of sentences that do not depend on emotion and persona."""
+        style = (self.neutral or self.feeling).style
+        if self.raised and style.lower:
+            return Style(ends=(self.language.stop,))
+        return style
+
+    def join(self, said: Sequence[Said]) -> str:
+        """Return the sentences as one paragraph; one without a final mark runs on."""
+        text = ""
+        for each in said:
+            if text and text[-1].isalnum():
+                text += self.style.run_on
+            text += (self.language.blank if text else "") + each.text
+        return text.removesuffix(" -")
+
+    def accepts(self, facts: frozenset[str], said: Sequence[Said] = ()) -> bool:
+        """Return whether something that asserts `facts` contradicts nothing that holds."""
+        return not self.language.coherence.clash(facts, self._known(said))
+
+    def _known(self, said: Sequence[Said]) -> frozenset[str]:
+        return self.given.union(*(each.facts for each in said))
+
+    def _draw(
+        self,
+        most: int,
+        *,
+        said: Sequence[Said] = (),
+        any_opening: bool = False,
+        **kinds: Sequence[str],
+    ) -> _Drawn:
+        """Return one of the snippets that fits after `said`, or any where none does."""
+        fitting = self._fitting(most, said=said, any_opening=any_opening, **kinds)
+        return fitting or self.draws.choice(_pool(self.language, **_frozen(kinds)))
+
+    def _fitting(
+        self,
+        most: int,
+        *,
+        said: Sequence[Said] = (),
+        any_opening: bool = False,
+        **kinds: Sequence[str],
+    ) -> _Drawn | None:
+        """Return one of the snippets of at most `most` words, given by their kinds.
+
+        It contradicts nothing that is known. Where there is none, it may begin like another
+        sentence, then repeat a word of weight, and then be longer.
+        """
+        coherence = self.language.coherence
+        known = self._known(said)
+        refused = coherence.opponents(known) | coherence.unmet(known)
+        taken = {snippet for each in said for snippet in each.snippets}
+        coherent = [
+            drawn
+            for drawn in _pool(self.language, **_frozen(kinds))
+            if refused.isdisjoint(drawn.facts) and drawn.snippet not in taken
+        ]
+        if not coherent:
+            return None
+        limit = _limit(sorted(drawn.length for drawn in coherent), most)
+        fitting = [drawn for drawn in coherent if drawn.length <= limit]
+        light = self.language.repeatable
+        used = frozenset[str]().union(*(coherence.stems(snippet, light) for snippet in taken))
+        fresh = [drawn for drawn in fitting if used.isdisjoint(drawn.stems)]
+        begun = [opening for each in said for opening in openings(each.plain)]
+        firsts = Counter(first for first, _ in begun)
+        other = [
+            drawn
+            for drawn in fresh
+            if any_opening
+            or not any(
+                opening in begun or firsts[opening[0]] >= _SAME_FIRST_WORD
+                for opening in drawn.openings
+            )
+        ]
+        return self.draws.choice(other or fresh or fitting)
+
+    def _resolved(self, snippet: str) -> str:
+        return _ALTERNATIVES.sub(lambda match: self.draws.choice(match[1].split("|")), snippet)
+
+    def _styled(self, text: str) -> str:
+        style, stop = self.style, self.language.stop
+        if text.endswith(stop) and not text.endswith(stop * 2):
+            text = text[: -len(stop)] + self.marks.choice(style.ends)
+        if style.lower:
+            text = _PRONOUN.sub("i", text[:1].lower() + text[1:])
+            text = _AFTER_STOP.sub(lambda match: match[1] + match[2].lower(), text)
+        return text
+
+    def _raised(self, text: str) -> str:
+        """Return `text` with capitals at the start of its sentences and a mark at its end."""
+        text = _SMALL_PRONOUN.sub("I", text[:1].upper() + text[1:])
+        text = _BEFORE_SMALL.sub(lambda match: match[1] + match[2].upper(), text)
+        return text + self.language.stop if text[-1].isalnum() else text
+
+    def _matched(self, text: str) -> str:
+        """Return neutral sentences with as many words as `text`, as far as there are any."""
+        sentences = self.neutral.sentences if self.neutral else ()
+        return neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A snippet, its number of words, and what follows from its words and its kind."""
+
+    snippet: str
+    length: int
+    facts: frozenset[str]
+    stems: frozenset[str]
+    openings: tuple[tuple[str, str], ...]
+
+
+def _frozen(kinds: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {kind: tuple(snippets) for kind, snippets in kinds.items()}
+
+
+@lru_cache(maxsize=4096)
+def _pool(language: Language, **kinds: tuple[str, ...]) -> tuple[_Drawn, ...]:
+    coherence = language.coherence
+    return tuple(
+        _Drawn(
+            snippet,
+            count(snippet),
+            coherence.told_by(snippet) | {kind},
+            coherence.stems(snippet, language.repeatable),
+            openings(_first(snippet)) if language.blank else (),
+        )
+        for kind, snippets in kinds.items()
+        for snippet in snippets
+    )
+
+
+def role_of(personality: Personality) -> str:
+    """Return the name of a persona's role, ``technical.experience``."""
+    return f"{personality.technical.slug}.{personality.experience.slug}"
+
+
+def _limit(lengths: Sequence[int], most: int) -> int:
+    """Return `most`, or more where too few of the sorted `lengths` are as small as that."""
+    return max(most, lengths[min(len(lengths) - 1, _FEWEST_TO_CHOOSE)])
+
+
+def _first(snippet: str) -> str:
+    """Return a snippet with the first of its alternatives."""
+    return _ALTERNATIVES.sub(lambda match: match[1].split("|")[0], snippet)
+
+
+@lru_cache(maxsize=256)
+def _joints(joints: tuple[str, ...], most: int) -> tuple[str, ...]:
+    lengths = [len(words(_PLACES.sub("", joint))) for joint in joints]
+    limit = max(most, min(lengths))
+    return tuple(j for j, length in zip(joints, lengths, strict=True) if length <= limit)
+
+
+@lru_cache(maxsize=8192)
+def count(snippet: str) -> int:
+    """Return the number of measured words of a snippet, by the first of its alternatives."""
+    return len(words(_first(snippet)))
+
+
+def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random) -> str:
+    """Return different `sentences` of `target` words together, or as near as they come."""
+    by_length: dict[int, list[str]] = {}
+    for sentence in sentences:
+        by_length.setdefault(count(sentence), []).append(sentence)
+    shortest = min(by_length)
+    chosen: list[str] = []
+    left = target
+    while left >= shortest:
+        # A length that leaves nothing, or enough for another sentence.
+        fitting = [n for n in by_length if n == left or left - n >= shortest]
+        long = [n for n in fitting if 2 * n >= min(left, max(by_length))] or fitting
+        length = left if left in fitting else rng.choice(long) if long else 0
+        free = [sentence for sentence in by_length.get(length, ()) if sentence not in chosen]
+        if not free:
+            break
+        chosen.append(rng.choice(free))
+        left -= length
+    return blank.join(chosen or [rng.choice(by_length[shortest])])
