@@ -18,6 +18,20 @@ _SIGNIFICANT = 0.05
 # With a wider interval of AUC-E than this, the size of the loss is unclear.
 _WIDE = 0.2
 _MOST = 4
+# Settings whose gates decide about a suite.
+_THRESHOLDS = (
+    "min_auc_e",
+    "min_elasticity",
+    "min_task_auc_e",
+    "min_pass_rate",
+    "max_excess",
+    "max_loss",
+    "max_squared_sensitivity",
+    "min_robust_pass",
+    "max_shortfall",
+    "max_flips",
+    "min_odds_ratio",
+)
 _NO_GATE = 2
 
 
@@ -108,13 +122,20 @@ def _short_name(suite_id: str) -> str:
 
 def _sentence(suite: SuiteRecord, rates: list[tuple[float, float]]) -> str:
     verdicts = {"fail": "fails: ", "pass": "passes: ", "inconclusive": "is inconclusive: "}
-    begin = verdicts.get(suite.verdict or "", "has no gate: ")
-    return begin + " ".join(_parts(suite, rates))
+    # Gates with a threshold may be deselected, or may not have enough measurements.
+    has_threshold = any(suite.settings.get(name) is not None for name in _THRESHOLDS)
+    undecided = "has no verdict: " if has_threshold else "has no threshold: "
+    return verdicts.get(suite.verdict or "", undecided) + " ".join(_parts(suite, rates))
 
 
 def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str]:
     if suite.pass_at_1 is None or not rates:
-        yield "there are no originals with variants to compare."
+        yield (
+            f"{suite.n_measured} of {suite.n_variants} prompts were measured, which is too few to "
+            "compare variants with their original."
+            if suite.n_missing
+            else "no original was measured together with variants of it."
+        )
         return
     originals, variants = (fmean(side) for side in zip(*rates, strict=True))
     if originals < _LEAST_PASS_RATE:
@@ -130,7 +151,7 @@ def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str
         chance = suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT
         yield (
             f"the model loses {loss:.0%} of what it solves when the request is reworded"
-            + (", no more than chance would explain." if chance else ".")
+            + (", which chance could explain." if chance else ".")
         )
     if suite.n_missing:
         verb = "variant was" if suite.n_missing == 1 else "variants were"

@@ -217,7 +217,7 @@ def _model(suite: SuiteRecord) -> str:
 
 
 def _verdict(verdict: str | None) -> str:
-    return "no gate" if verdict is None else _MARKS[verdict]
+    return "no verdict" if verdict is None else _MARKS[verdict]
 
 
 def _gates(record: Record) -> Iterator[str]:
@@ -350,7 +350,7 @@ def _cost(record: Record) -> str:
     usage = record.usage
     cost = "" if usage.cost is None else f", cost {usage.cost:.4g}"
     return (
-        f"{usage.requests:,} requests, {usage.prompt_tokens:,} + {usage.completion_tokens:,} "
-        f"tokens{cost}, {usage.cached:,} completions from the store; "
+        f"{usage.requests:,} requests, {usage.prompt_tokens:,} tokens sent, "
+        f"{usage.completion_tokens:,} received{cost}, {usage.cached:,} completions from the store; "
         f"pytest-promptse {record.tool.get('version', '')}"
     )

@@ -10,7 +10,6 @@ from pytest_promptse.record._queries import Series
 from pytest_promptse.reports._estimates import EstimateCells, estimates
 from pytest_promptse.reports._formatting import (
     DASH,
-    MINUS,
     NOT_MEASURED,
     WIDE,
     cause_words,
@@ -92,7 +91,7 @@ def further(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
 
 def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
     """Return name, main metrics and verdict of a suite in one line."""
-    word = suite.verdict or "no gate"
+    word = suite.verdict or "no verdict"
     figures = f" pass@1 {short(suite.pass_at_1)}  AUC-E {exact(suite.auc_e)}  "
     name = f"{suite.id} {Series(suite.model, suite.template).label}" if name_model else suite.id
     room = min(len(name), width - len(figures) - len(word))
@@ -180,9 +179,9 @@ def _head(distances: Sequence[str], *, light: bool, wide: bool) -> _Cells:
 
 def _figures(suite: SuiteRecord, distances: Sequence[str], *, light: bool, wide: bool) -> _Cells:
     curve = [suite.elasticity.get(distance) for distance in distances]
-    word = suite.verdict or "no gate"
+    word = suite.verdict or "no verdict"
     if not wide:
-        word = {"inconclusive": "open", "no gate": DASH}.get(word, word)
+        word = {"inconclusive": "open", "no verdict": DASH}.get(word, word)
     twin = suite.light.auc_e if suite.light else None
     return [
         (short(suite.pass_at_1), ""),
@@ -215,7 +214,7 @@ def _widths(rows: Sequence[_Cells]) -> list[int]:
 
 
 def loss_by_cause(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
-    """Show the part of 1 - E that each cause of failure accounts for, by distance.
+    """Show how much of the loss of elasticity each cause of failure explains, by distance.
 
     The last column is the increase of the share of samples that fail for this cause. Suites are
     weighted by their number of tasks.
@@ -234,9 +233,7 @@ def loss_by_cause(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
     most = max(sum(losses[cause]) for cause in shown)
     widths = [8] * len(distances) + [10]
     head = [*((f"d{d}", "dim") for d in distances), ("failures", "dim")]
-    yield _cause_row("why", f"part of 1 {MINUS} E", "bold", "dim").append_text(
-        columns(head, widths)
-    )
+    yield _cause_row("why", "loss of E", "bold", "dim").append_text(columns(head, widths))
     for cause in shown:
         length = round(_CAUSE_BAR * max(0.0, sum(losses[cause])) / most) if most > 0 else 0
         cells = [*((signed(loss), "") for loss in losses[cause]), (signed(drops[cause]), "")]
