@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _CONTRACTED = re.compile(r"['\u2019]")
 _ENDINGS = ("ingly", "ings", "ing", "fully", "ful", "edly", "ed", "ly", "es", "s", "e")
 _SHORTEST_STEM = 3
-_WEIGHTY = re.compile(r"[^\W\d_]{4,}")
+_WEIGHTY = re.compile(r"[^\W\d_]{3,}")
 _IN_A_ROW = 3
 
 
@@ -93,9 +93,9 @@ class Coherence:
         """Return whether a phrase that tells `facts` contradicts `others`."""
         return not self.opponents(others).isdisjoint(facts)
 
-    def lacks(self, facts: frozenset[str], before: frozenset[str]) -> bool:
-        """Return whether a phrase refers to something that `before` does not contain."""
-        return any(before.isdisjoint(self.needs[fact]) for fact in facts & self.needs.keys())
+    def unmet(self, before: frozenset[str]) -> frozenset[str]:
+        """Return the facts of phrases that refer to something that `before` does not contain."""
+        return frozenset(fact for fact, any_of in self.needs.items() if before.isdisjoint(any_of))
 
     def are_joined(self, first: frozenset[str], second: frozenset[str]) -> bool:
         """Return whether the second of two clauses can follow the first in one sentence.

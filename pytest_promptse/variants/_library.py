@@ -215,9 +215,9 @@ class Language:
     ``roles`` are clauses that show a technical orientation and a level of experience, by
     ``technical.experience``; those of ``collaboration`` follow them. ``blank`` stands between
     two sentences, ``stop`` ends a statement, and ``words_each`` says how many measured words make
-    up one word of a budget. Two sentences of one message share no stem of a word of four letters or
-    more that is not ``repeatable``. ``coherence`` tells what a phrase asserts and what contradicts
-    it. ``manners`` are languages of their own for some of the variants.
+    up one word of a budget. Two sentences of one message share no stem of a word of three letters
+    or more that is not ``repeatable``. ``coherence`` tells what a phrase asserts and what
+    contradicts it. ``manners`` are languages of their own for some of the variants.
     """
 
     code: str
@@ -618,7 +618,8 @@ def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
     for section, known in (("facts", draft.facts), ("prompts", draft.prompts)):
         if section in fields:
             for fact, place in fields[section].fields(section).items():
-                known[fact] = _any_of(place, fact)
+                before = [known[fact].pattern] if fact in known else []
+                known[fact] = _any_of(place, fact, before)
     for section in _PAIRS:
         if section in fields:
             draft.pairs.setdefault(section, []).extend(_pairs(fields[section], section))
@@ -636,10 +637,10 @@ _PAIRS = ("clashes", "apart", "needs")
 """The sections of ``language.yaml`` that list pairs of facts."""
 
 
-def _any_of(entry: YamlNode, fact: str) -> re.Pattern[str]:
-    """Return a pattern that finds whatever one of those of `entry` finds."""
-    patterns = [_pattern(place).pattern for place in entry.items(f"the patterns of {fact!r}")]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+def _any_of(entry: YamlNode, fact: str, before: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern that finds whatever one of those of `entry` or `before` finds."""
+    new = [_pattern(place).pattern for place in entry.items(f"the patterns of {fact!r}")]
+    return re.compile("|".join(f"(?:{each})" for each in (*before, *new)), re.IGNORECASE)
 
 
 def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[YamlNode, str, str]]:

@@ -194,7 +194,7 @@ class RulesRewriter:
         language, setting = source.language, source.setting
         emotion, personality = request.emotion, request.personality
         level = self.library.level(request.distance)
-        passes_on = level.operation == "transform" and setting.is_passed_on
+        passes_on = setting.is_passed_on_at(level.operation)
         given = setting.passed_on if passes_on else setting.facts
         neutral = None
         manner = None
@@ -222,7 +222,7 @@ class RulesRewriter:
             personality=personality,
             given=given,
             neutral=neutral,
-            raised=setting.frame == "mail" and not passes_on and feeling.style.lower,
+            raised=feeling.style.lower and _writes_capitals(source, passes_on=passes_on),
             draws=Random(seed),  # noqa: S311 - no secret
             marks=Random(derive_seed(marks, "marks")),  # noqa: S311 - no secret
         )
@@ -233,6 +233,14 @@ class RulesRewriter:
             feelings=1 if request.weights.get("emotion", 0.5) < 0.5 else 2,  # noqa: PLR2004
             manner=manner.name if manner else "",
         )
+
+
+def _writes_capitals(source: _Source, *, passes_on: bool) -> bool:
+    """Return whether the writer's sentences stand within a message that has capitals."""
+    frame, text = source.setting.frame, source.document.text
+    return not passes_on and (
+        frame == "mail" or (frame == "chat" and re.search(r"\bI\b", text) is not None)
+    )
 
 
 def _manner(
@@ -309,15 +317,28 @@ class _Message:
         return (*self.before, *self.after)
 
 
-class _Parts(NamedTuple):
-    """The sentences of a transformation, by what they do."""
+class _Told(NamedTuple):
+    """What the writer says before the prompt, by what it does."""
 
+    role_first: bool
     opening: list[Said]
-    feel: list[Said]
     persona: list[Said]
-    own: list[Said]
-    intro: list[Said]
-    closing: list[Said]
+    feel: list[Said]
+    own: Sequence[Said] = ()
+    intro: Sequence[Said] = ()
+
+    @property
+    def said(self) -> list[Said]:
+        """All of it."""
+        return [*self.opening, *self.persona, *self.feel, *self.own, *self.intro]
+
+    @property
+    def before(self) -> list[Said]:
+        """All of it, in the order in which it stands before a prompt."""
+        if self.role_first:
+            return self.said
+        first, more = self.feel[:1], self.feel[1:]
+        return [*self.opening, *first, *self.persona, *more, *self.own, *self.intro]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,8 +391,8 @@ class _Composer:
             )
             if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
                 return False
-            clashes = coherence.clash(said.facts, known) or coherence.lacks(said.facts, before)
-            if ease < 3 and clashes:  # noqa: PLR2004 - the third rule
+            refused = coherence.opponents(known) | coherence.unmet(before)
+            if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
                 return False
             used |= stems
             known, before = known | said.facts, before | said.facts
@@ -384,13 +405,13 @@ class _Composer:
         form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
         edits, asked = self._put(form)
         operations = ["cue", *([f"request:{form.kind}"] if form else [])]
-        if self._ends_message:
+        if self._ends_message and frame == "chat":
             words = self._words(_CUE_WORDS)
             said = writer.closing(words, said=asked) or [writer.feel(words, said=asked)]
             place = "after"
         elif frame == "mail":
             said = [writer.feel(self._words(_CUE_WORDS), said=asked, scene=False)]
-            place = "before"
+            place = "after" if self._ends_message else "before"
         else:
             said = [writer.cue(self._words(_INTRODUCED if frame == "tagged" else _CUE_WORDS))]
             place = "comment" if frame == "stub" else "before"
@@ -410,105 +431,112 @@ class _Composer:
     # -- 0.2 -----------------------------------------------------------------------------------
 
     def _style(self) -> _Message:
-        writer, draws = self.writer, self.writer.draws
-        form = self._form(light=False) if draws.random() < 0.7 else None  # noqa: PLR2004
+        writer, draws, setting = self.writer, self.writer.draws, self.source.setting
+        is_mail = setting.frame == "mail"
+        form = None
+        if not is_mail and draws.random() < 0.7:  # noqa: PLR2004
+            form = self._form(light=False)
         edits, asked = self._put(form)
         operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
-        late = draws.random() < 0.2 and self.source.setting.follows  # noqa: PLR2004
-        feel = [writer.feel(self._words(_FEEL_WORDS), said=asked, scene=not late)]
-        most = min(self._budget - _cost([*asked, *feel]), self._words(_PERSONA_WORDS))
-        persona = writer.persona(most, said=[*asked, *feel])
-        said = [*asked, *feel, *persona]
-        own: list[Said] = []
+        told = self._told(asked, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS)
+        said = [*asked, *told.said]
+        late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
         if form is None and (late or draws.random() < 0.6):  # noqa: PLR2004
-            own = writer.ask(self._words(_ASK_WORDS), said=said)
-            operations += ["request:own"] if own else []
-        intro: list[Said] = []
-        if self.source.setting.frame == "tagged" and form is None:
-            words = self._words(_BRIEF_INTRO_WORDS)
-            intro = writer.intro(words, bullets=False, said=[*said, *own])
-            said += intro
-        while _cost([*said, *own]) < self._words(self.level.fewest):
-            more = writer.feel(self._words(_FEEL_WORDS), said=[*said, *own], scene=False)
-            feel.append(more)
-            said.append(more)
-        if late and (own or len(feel) > 1):
-            return self._framed(persona, [*feel, *own], edits, operations, form=asked)
-        greets = self.source.document.salutation is not None
-        if draws.random() < 0.7 or greets:  # noqa: PLR2004 - how they feel comes first
-            before = [*feel[:1], *persona, *feel[1:], *own, *intro]
-        else:
-            before = [*persona, *feel, *own, *intro]
-        if self.source.document.salutation is not None and self._follows_message:
-            return self._framed(before[:1], before[1:], edits, operations, form=asked)
+            told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
+            operations += ["request:own"] if told.own else []
+            said += told.own
+        if is_mail or (setting.frame == "tagged" and form is None):
+            words = self._words(_INTRO_WORDS if is_mail else _BRIEF_INTRO_WORDS)
+            told = told._replace(intro=writer.intro(words, bullets=False, said=said))
+            said += told.intro
+        told = self._long_enough(told, asked, feelings=1)
+        if is_mail:
+            known = setting.blocks(self.source.document)
+            block = draws.choice(known) if known else None
+            return self._around(block, told.before, [], [*operations, f"block:{block}"])
+        if late and told.own:
+            before = [*told.opening, *told.persona]
+            return self._framed(before, [*told.feel, *told.own], edits, operations, form=asked)
         if self._ends_message:
-            return self._framed([], before, edits, operations, form=asked)
-        return self._framed(before, [], edits, operations, form=asked)
+            return self._framed([], told.before, edits, operations, form=asked)
+        return self._framed(told.before, [], edits, operations, form=asked)
+
+    def _told(self, said: Sequence[Said], *, feel_words: int, persona_words: int) -> _Told:
+        """Return what the writer tells of themselves: who they are, why they write, how they feel.
+
+        Most people begin with who they are, if the message does not begin before.
+        """
+        writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
+        role_first = draws.random() < 0.75 and frame != "chat"  # noqa: PLR2004
+        opening: list[Said] = []
+        # Comments above code greet seldom.
+        if role_first and draws.random() < (0.2 if frame == "stub" else 0.5):
+            opening = writer.greeting()
+        said = [*said, *opening]
+        if role_first:
+            persona = writer.persona(self._words(persona_words), said=said)
+            feel = [writer.feel(self._words(feel_words), said=[*said, *persona])]
+        else:
+            feel = [writer.feel(self._words(feel_words), said=said)]
+            persona = writer.persona(self._words(persona_words), said=[*said, *feel])
+        return _Told(role_first=role_first, opening=opening, persona=persona, feel=feel)
+
+    def _long_enough(self, told: _Told, asked: Sequence[Said], *, feelings: int) -> _Told:
+        """Return `told` with `feelings` sentences of emotion, or more where it is too short."""
+        feel = list(told.feel)
+        fewest = self._words(self.level.fewest)
+        while len(feel) < feelings or _cost([*asked, *told._replace(feel=feel).said]) < fewest:
+            said = [*asked, *told._replace(feel=feel).said]
+            feel.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
+        return told._replace(feel=feel)
 
     # -- 0.3 -----------------------------------------------------------------------------------
 
     def _transform(self) -> _Message:
         writer, draws = self.writer, self.writer.draws
-        document, setting = self.source.document, self.source.setting
-        known = setting.blocks(document)
+        setting = self.source.setting
+        known = setting.blocks(self.source.document)
         block = draws.choice(known) if known else None
         operations = [f"block:{block}" if block else "sentences"]
-        opening: list[Said] = []
-        if setting.frame != "chat" and draws.random() < 0.25:  # noqa: PLR2004
-            opening = writer.greeting()
-        said = [*opening, writer.feel(self._words(_LONG_FEEL_WORDS), said=opening)]
-        feel = said[-1:]
-        persona = writer.persona(self._words(_LONG_PERSONA_WORDS), said=said)
-        said += persona
-        own = writer.ask(self._words(_ASK_WORDS), said=said)
-        operations += ["request:own"] if own else []
-        said += own
-        intro: list[Said] = []
+        told = self._told([], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS)
+        told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=told.said))
+        operations += ["request:own"] if told.own else []
         if setting.frame not in ("stub", "chat"):
-            words = self._words(_INTRO_WORDS)
-            intro = writer.intro(words, bullets=block == "bullets", said=said)
-            said += intro
+            words, bullets = self._words(_INTRO_WORDS), block == "bullets"
+            told = told._replace(intro=writer.intro(words, bullets=bullets, said=told.said))
+        told = self._long_enough(told, [], feelings=self.feelings)
         # After a block that is set apart words can stand, and after prose.
-        apart = block in ("rule", "quote")
-        goes_on = setting.frame == "stub" or (setting.frame == "chat" and self._follows_message)
-        ends = goes_on or apart or setting.follows
-        closing: list[Said] = []
-        if ends and draws.random() < 0.5:  # noqa: PLR2004
-            closing = writer.closing(self._words(6), said=said)
-            said += closing
-        while len(feel) < self.feelings or _cost(said) < self._words(self.level.fewest):
-            feel.append(writer.feel(self._words(_LONG_FEEL_WORDS), said=said, scene=False))
-            said.append(feel[-1])
-        parts = _Parts(opening, feel, persona, own, intro, closing)
-        return (
-            self._retold(parts, block, operations)
-            if ends
-            else self._around(
-                block, [*opening, *feel[:1], *persona, *feel[1:], *own, *intro], [], operations
-            )
-        )
-
-    def _retold(
-        self, parts: _Parts, block: _layout.Block | None, operations: Sequence[str]
-    ) -> _Message:
-        """Return a transformation of a prompt that words can follow."""
-        opening, feel, persona, own, intro, closing = parts
-        first, more = feel[:1], feel[1:]
+        ends = block in ("rule", "quote") or setting.follows or self._ends_message
         if block is None:
-            before = [*opening, *first, *persona, *more, *own, *closing]
-            return self._framed(before, [], [], operations)
-        if self.source.setting.frame == "chat":
-            talk = [*first, *persona, *more, *own, *closing]
-            split = 1 if self.source.document.salutation is not None else 0
-            return self._framed(talk[:split], talk[split:], [], operations)
-        late = self.writer.draws.random() < 0.6  # noqa: PLR2004 - asked after the block
-        if late or (closing and not more):
-            before, after = [*opening, *first, *persona, *intro], [*more, *own, *closing]
-        else:
-            before, after = [*opening, *persona, *first, *own, *intro], [*more, *closing]
-        if len(after) == 1 and after != own:  # too little for a paragraph of its own
-            before, after = [*before[: len(before) - len(intro)], *after, *intro], []
-        return self._around(block, before, after, operations)
+            return self._framed(told.before, [], [], operations)
+        if not (ends or self._follows_message):
+            return self._around(block, told.before, [], operations)
+        return self._retold(told, block, operations)
+
+    def _retold(self, told: _Told, block: _layout.Block, operations: Sequence[str]) -> _Message:
+        """Return a transformation of a prompt that words can follow.
+
+        What follows is a request, or a sentence of emotion with last words.
+        """
+        writer = self.writer
+        second, own = told.feel[1:2], told.own
+        after: list[Said] = []
+        if own and writer.draws.random() < 0.6:  # noqa: PLR2004 - asked after the prompt
+            after = [*second, *own]
+        elif second:
+            after = second
+        closing: list[Said] = []
+        if after and (after == second or writer.draws.random() < 0.5):  # noqa: PLR2004
+            closing = writer.closing(self._words(6), said=told.said)
+        if after == second and not closing:
+            after = []
+        after = [*after, *closing]
+        before = [each for each in told.before if each not in after]
+        if self.source.setting.frame != "chat":
+            return self._around(block, before, after, operations)
+        if self._ends_message:
+            before, after = [], [*before, *after]
+        return self._framed(before, after, [], operations)
 
     def _around(
         self,
@@ -600,7 +628,8 @@ class _Composer:
         act, document = self.source.request, self.source.document
         if act is None or form is None:
             return [], []
-        lower = self.writer.style.lower and self.source.setting.frame == "prose"
+        begins = not document.text[document.body : act.start].strip()
+        lower = self.writer.style.lower and self.source.setting.frame == "prose" and begins
         edits = put(document, act, form, lower=lower)
         cost = sum(
             changed(words(document.text[start:end]), words(new)) for start, end, new in edits

@@ -25,7 +25,7 @@ _AFTER_STOP = re.compile(r"([.!?] )([A-Z])")
 _SMALL_PRONOUN = re.compile(r"\bi\b(?!\.)")
 _BEFORE_SMALL = re.compile(r"([.!?] )([a-z])")
 _FEWEST_TO_CHOOSE = 7
-_JOINED, _ROLE_SHARE = 0.5, 0.6
+_JOINED, _ROLE_SHARE = 0.65, 0.6
 _SAME_FIRST_WORD = 2
 
 
@@ -257,14 +257,12 @@ class SentenceGenerator:
         """
         coherence = self.language.coherence
         known = self._known(said)
-        opponents = coherence.opponents(known)
+        refused = coherence.opponents(known) | coherence.unmet(known)
         taken = {snippet for each in said for snippet in each.snippets}
         coherent = [
             drawn
             for drawn in _pool(self.language, **_frozen(kinds))
-            if opponents.isdisjoint(drawn.facts)
-            and drawn.snippet not in taken
-            and not coherence.lacks(drawn.facts, known)
+            if refused.isdisjoint(drawn.facts) and drawn.snippet not in taken
         ]
         if not coherent:
             return None

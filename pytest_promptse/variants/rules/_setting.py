@@ -46,19 +46,25 @@ class Setting:
     follows: bool
     listable: bool
 
-    @property
-    def is_passed_on(self) -> bool:
-        """Whether the whole prompt is set apart as somebody else's text at the strongest level.
+    def is_passed_on_at(self, operation: str) -> bool:
+        """Return whether the whole prompt is set apart as somebody else's text.
 
-        That holds for a mail, and for a text that says where its writer works, since the persona of
-        the variant works elsewhere.
+        A mail is from ``style`` on, since its writer would not introduce themselves to somebody
+        whom they know. A text that says where its writer works is at ``transform``, since the
+        persona of the variant works elsewhere.
         """
-        return self.frame == "mail" or (self.frame == "prose" and "own-place" in self.facts)
+        if self.frame == "mail":
+            return operation in ("style", "transform")
+        return operation == "transform" and self._tells_place
+
+    @property
+    def _tells_place(self) -> bool:
+        return self.frame == "prose" and "own-place" in self.facts
 
     def blocks(self, document: Document) -> tuple[Block, ...]:
         """Return the ways in which the whole prompt can be set apart."""
         known = _layout.blocks(document)
-        if self.is_passed_on:
+        if self.frame == "mail" or self._tells_place:
             apart: tuple[Block, ...] = tuple(b for b in known if b in ("rule", "quote"))
             return apart or known
         if self.frame != "prose":

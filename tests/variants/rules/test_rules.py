@@ -64,6 +64,11 @@ def setting_of(prompt):
     return language, read_setting(document, language)
 
 
+def passed_on(setting, variant):
+    operation = {0.1: "light", 0.2: "style", 0.3: "transform"}[variant.distance]
+    return setting.is_passed_on_at(operation)
+
+
 def tokens(text):
     """Words between blanks; signs that stand without blanks one by one."""
     return re.findall(
@@ -181,7 +186,7 @@ class TestAnyPrompt:
     def test_no_message_contradicts_itself_its_writer_or_its_prompt(self, task):
         language, setting = setting_of(task.prompt)
         for variant in all_variants(task):
-            inside = not (variant.distance == 0.3 and setting.is_passed_on)
+            inside = not passed_on(setting, variant)
             writer = {variant.emotion, *variant.personality.split(".")}
             known = (setting.facts if inside else setting.passed_on) | writer
             for snippet in made_of(task.prompt).snippets[variant.id]:
@@ -192,9 +197,7 @@ class TestAnyPrompt:
     def test_a_text_of_the_writers_own_is_not_announced_as_one_that_came_in(self, task):
         language, setting = setting_of(task.prompt)
         for variant in all_variants(task):
-            if "own-voice" in setting.facts and not (
-                variant.distance == 0.3 and setting.is_passed_on
-            ):
+            if "own-voice" in setting.facts and not passed_on(setting, variant):
                 for snippet in made_of(task.prompt).snippets[variant.id]:
                     assert "handed-on" not in language.coherence.told_by(snippet), variant.text
 
@@ -207,7 +210,7 @@ class TestAnyPrompt:
             closed = setting.frame in ("tagged", "stub") or (
                 setting.frame == "prose" and document.ends_in_data
             )
-            if (closed and not apart) or (setting.frame == "mail" and variant.distance < 0.3):
+            if (closed and not apart) or (setting.frame == "mail" and variant.distance < 0.2):
                 lines = variant.text.rstrip().splitlines()
                 signed = "closing" in document.kinds or setting.frame != "mail"
                 assert not signed or lines[-1].strip().endswith(last), variant.text
@@ -338,7 +341,9 @@ def test_a_request_is_put_in_every_form_the_library_has():
 def test_text_follows_a_body_that_goes_on_from_its_greeting():
     prompt = "Hi Anna,\n\nthe shop needs `f(x)`. It doubles x.\n\nThanks,\nTom\n"
     body = prompt.partition("doubles x.")[0]
-    for variant in generate(Task(id="m", prompt=prompt), Selection(distances=(0.1, 0.2))).variants:
+    for variant in generate(
+        Task(id="m", prompt=prompt), Selection(distances=(0.1,), per_distance=12)
+    ).variants:
         assert variant.text.startswith(body)
 
 
@@ -413,8 +418,8 @@ def test_a_text_in_the_first_person_or_a_question_is_not_made_a_list(prompt):
 def test_a_mail_is_passed_on_as_a_block_and_has_one_ask_and_one_signature():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
     for variant in generate(Task(id="m", prompt=mail), Selection(per_distance=16)).variants:
-        assert "request:own" not in variant.operations or variant.distance == 0.3
-        if variant.distance == 0.3:
+        assert "request:own" not in variant.operations or variant.distance > 0.1
+        if variant.distance > 0.1:
             assert {"block:rule", "block:quote"}.intersection(variant.operations)
         else:
             assert variant.text.casefold().count("thank") == 1
@@ -424,7 +429,7 @@ def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
     made = generate(
         Task(id="m", prompt=mail),
-        Selection(per_distance=8, emotions=["stressed"], distances=(0.1, 0.2)),
+        Selection(per_distance=8, emotions=["stressed"], distances=(0.1,)),
     )
     for variant in made.variants:
         assert not re.search(r"\bi\b", variant.text)
@@ -477,6 +482,8 @@ def test_a_variant_sets_one_scene_at_most(code):
 
 def test_text_goes_after_a_greeting_and_before_the_end_of_an_email():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
-    for variant in generate(Task(id="m", prompt=mail), Selection(distances=(0.1, 0.2))).variants:
+    for variant in generate(
+        Task(id="m", prompt=mail), Selection(distances=(0.1,), per_distance=12)
+    ).variants:
         assert variant.text.startswith("Hi Anna,\n\n")
         assert variant.text.endswith("\n\nThanks,\nTom\n")
