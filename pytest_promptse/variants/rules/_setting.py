@@ -16,7 +16,7 @@ Frame = Literal["chat", "mail", "prose", "stub", "tagged"]
 """What a prompt is: a message that greets in its first line, a message that greets in a line of its
 own, any other text, source code to be completed, or a prompt with tags or a role for a model."""
 
-_MOST_WORDS_OF_ONE_LINER = 30
+_MOST_WORDS_OF_ONE_LINER, _SENTENCES_OF_ONE_LINER = 30, 2
 _ONE_LINE: frozenset[Kind] = frozenset({"blank", "context", "specification"})
 _HEADED: frozenset[Kind] = frozenset({"heading", "table"})
 _QUESTIONS = ("?", "\uff1f")
@@ -119,6 +119,6 @@ def _first_kind(document: Document) -> Kind:
 def _is_one_line(document: Document) -> bool:
     return (
         document.kinds <= _ONE_LINE
-        and len(document.sentences) == 1
+        and len(document.sentences) <= _SENTENCES_OF_ONE_LINER
         and len(document.text.split()) <= _MOST_WORDS_OF_ONE_LINER
     )
