@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.config import apply_warning_filters
+from _pytest.logging import caplog_handler_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -113,11 +114,15 @@ def set_up_again(item: pytest.Function) -> None:
 
     Some fixtures delete at teardown what a hook has put into the item's stash once. tmp_path does
     so with the outcomes of the phases. These entries are put back.
+
+    The records of caplog belong to the phase of an item, not to the fixture, and are removed.
     """
     state = item.session._setupstate  # noqa: SLF001
     before = dict(item.stash._storage)  # noqa: SLF001
     state.teardown_exact(item.parent)  # type: ignore[arg-type]
     for key, value in before.items():
         item.stash.setdefault(key, value)
+    if caplog_handler_key in item.stash:
+        item.stash[caplog_handler_key].clear()
     item._initrequest()  # noqa: SLF001
     state.setup(item)

@@ -567,8 +567,8 @@ class PromptseRun:
         self.store.finish_run(self.id)
         self._leader_lock.unlink(missing_ok=True)
 
-    def close(self, *, grace: float = 0.0) -> None:
-        """Stop sampling and close the sandbox and the store.
+    def stop_sampling(self, *, grace: float = 0.0) -> None:
+        """Send no more requests; what was measured can still be read.
 
         Parameters
         ----------
@@ -577,6 +577,16 @@ class PromptseRun:
         """
         if self._sampler is not None:
             self._sampler.close(grace=grace)
+
+    def close(self, *, grace: float = 0.0) -> None:
+        """Stop sampling and close the sandbox and the store.
+
+        Parameters
+        ----------
+        grace
+            As for `stop_sampling`.
+        """
+        self.stop_sampling(grace=grace)
         for name in ("sandbox", "store"):
             opened = self.__dict__.pop(name, None)
             if opened is not None:
