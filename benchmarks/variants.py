@@ -29,7 +29,7 @@ from pytest_promptse.variants._generate import VariantSet, can_be_made_again, ge
 from pytest_promptse.variants._language import main_language
 from pytest_promptse.variants._length_control import length_matched
 from pytest_promptse.variants._library import Library
-from pytest_promptse.variants.invariance import normalised
+from pytest_promptse.variants.invariance._judge import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -87,6 +87,37 @@ def test_a_new_module_without_underscore_is_found(tmp_path):
     assert packages == {"pytest_promptse", "pytest_promptse.variants"}
 
 
+@pytest.mark.parametrize("module", sorted(PUBLIC_MODULES))
+def test_a_public_module_defines_no_other_public_names(module):
+    source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+    names = {
+        name
+        for node in ast.parse(source).body
+        for name in defined_by(node)
+        if not name.startswith("_")
+    }
+    assert names == set(importlib.import_module(module).__all__)
+
+
+def defined_by(statement):
+    """Return the names that a statement at the top level of a module defines."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
+def test_the_reference_documents_all_public_names_and_no_others():
+    pages = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("docs/reference/*.md"))
+    named = set(re.findall(r"^\.\. auto\w+:: (\S+)$", pages, re.MULTILINE))
+    # A module's directive stands for its names.
+    documented = {name for name in PUBLIC if {name, name.rpartition(".")[0]} & named}
+    assert documented == PUBLIC
+    assert named <= PUBLIC | PUBLIC_MODULES
+
+
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_a_public_name_can_be_imported(name):
     module, _, attribute = name.rpartition(".")

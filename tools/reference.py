@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
+from pytest_promptse import Record
 from pytest_promptse.cli._main import make_parser
 from pytest_promptse.config import _option_types
 from pytest_promptse.config._options import OPTIONS
@@ -166,10 +167,12 @@ def _signature(
     arguments: str | None,
     returned: str | None,
 ) -> tuple[str | None, str | None]:
-    """Show a protocol, which nobody calls, without arguments, and made defaults as Python."""
-    if kind == "class" and getattr(documented, "_is_protocol", False):
+    """Show a class that users never construct without arguments, and made defaults as Python."""
+    if kind == "class" and (documented is Record or getattr(documented, "_is_protocol", False)):
         return "", None
-    return arguments and arguments.replace("<factory>", "..."), returned
+    for made in ("<factory>", "_Unset.UNSET"):
+        arguments = arguments and arguments.replace(made, "...")
+    return arguments, returned
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._option_types import reports
-from pytest_promptse.errors import SettingsError, nearest
+from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     import argparse

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.errors import RecordError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import RecordError
 
 if TYPE_CHECKING:
     import argparse

@@ -11,8 +11,9 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from pytest_promptse._suggestions import nearest
 from pytest_promptse.cli import _extensions
-from pytest_promptse.errors import VariantError, nearest
+from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._audit import audit
 from pytest_promptse.variants._files import template_folder, write
 from pytest_promptse.variants._generate import VariantSet, generate
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.tasks._task import Task
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 _STORE = Path(".promptse")
 _CACHE = _STORE / "variants"

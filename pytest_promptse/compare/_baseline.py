@@ -10,7 +10,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import NoBaselineError, RecordError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import NoBaselineError, RecordError
 from pytest_promptse.record._files import SUFFIX, baseline_command, encode, is_path
 from pytest_promptse.record._schema import decode
 

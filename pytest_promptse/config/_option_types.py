@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from pytest_promptse.errors import nearest
+from pytest_promptse._suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse._redaction import redact, redact_argument
+from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._option_types import Auto
 from pytest_promptse.config._options import OPTIONS
-from pytest_promptse.errors import SettingsError, nearest
+from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

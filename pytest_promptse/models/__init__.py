@@ -5,6 +5,7 @@ The names in ``__all__`` are for authors of their own backends.
 
 from pytest_promptse.models._base import (
     Backend,
+    BudgetGuard,
     Capabilities,
     Completion,
     Decoding,
@@ -22,6 +23,7 @@ from pytest_promptse.models._registry import ModelOptions
 
 __all__ = [
     "Backend",
+    "BudgetGuard",
     "Capabilities",
     "Completion",
     "Decoding",

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_promptse.errors import SettingsError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._options import OPTIONS, flag_of, ini_of
-from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError, nearest
+from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError
 from pytest_promptse.plugin._fixtures import candidate, task
 from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, names_of
 from pytest_promptse.plugin._pytest_private import ini_names, warn_of_setting

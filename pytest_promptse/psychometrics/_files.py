@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pytest_promptse.errors import SettingsError, TaskError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SettingsError, TaskError
 from pytest_promptse.psychometrics.csi._suite import CsiSettings, plan_csi
 from pytest_promptse.psychometrics.emotionbench._suite import (
     EmotionBenchSettings,

@@ -259,7 +259,7 @@ class Gap(NamedTuple):
     metric: Figure
     difference: float | None
     ci95: tuple[float, float] | None
-    real: bool
+    significant: bool
 
 
 def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
@@ -298,7 +298,7 @@ def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
                 return Gap(template, metric, one.difference, one.ci95, one.real)
             turned = None if one.ci95 is None else (-one.ci95[1], -one.ci95[0])
             return Gap(template, metric, -one.difference, turned, one.real)
-    return Gap(template, metric, None, None, real=False)
+    return Gap(template, metric, None, None, significant=False)
 
 
 def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], list[str]]]:

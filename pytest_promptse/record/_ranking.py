@@ -141,7 +141,7 @@ def _ranking(
                 ci95=one.ci95,
                 p_value=one.p_value,
                 p_adjusted=one.p_adjusted,
-                real=one.real,
+                real=one.significant,
                 better=one.better,
             )
             for one in ranking.differences

@@ -6,7 +6,8 @@ import csv
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pytest_promptse.errors import RecordError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

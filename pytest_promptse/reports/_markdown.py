@@ -271,7 +271,9 @@ def _gap(own: Gap) -> str:
         return "best"
     around = f" ({' to '.join(signed(end) for end in own.ci95)})" if own.ci95 else ""
     return (
-        f"**{signed(own.difference)}**{around}" if own.real else f"{signed(own.difference)}{around}"
+        f"**{signed(own.difference)}**{around}"
+        if own.significant
+        else f"{signed(own.difference)}{around}"
     )
 
 

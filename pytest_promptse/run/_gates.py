@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["promptse", "light"]
 
-# What to do about the commonest cause if no original is solved.
+# The remedy for the most frequent cause of failure if no original is solved.
 _HINTS = {
     "truncated": "raise --promptse-max-tokens, which is {max_tokens}",
     "no_code": "the completions contain no program; look at them in the report",
@@ -37,7 +37,7 @@ class Scores:
 
     Parameters
     ----------
-    run_log
+    The log entries of the run.
         The log of the run.
     """
 
@@ -66,29 +66,29 @@ class Scores:
     def of_task(self, suite: SuiteRow, task: str) -> SuiteScore | None:
         """Return the score of one task, computed like that of a suite with this task only.
 
-        All tasks of a suite are judged together, so its intervals are at a level divided by the
-        number of tasks: the probability of any false failure is that of one interval.
+        All tasks of a suite are judged together, so the level of each task's interval is divided by
+        their number. The probability of any false failure is then that of a single interval.
 
         Raises
         ------
         NotScoredError
-            As `of`.
+            As in `of`.
         """
         alone = replace(suite, tasks=[task], n_controls=0)
         return _score(alone, self._run_log, comparisons=len(suite.tasks))
 
     def decide(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
-        """Compare the figure of a gate with its threshold, from what was measured so far.
+        """Compare the figure of a gate with its threshold, using what is measured so far.
 
         Raises
         ------
         NotScoredError
-            As `of`, and if no original was measured.
+            As in `of`, and if no original was measured.
 
         Notes
         -----
-        A gate that passes although it could not have failed is inconclusive: if the originals
-        score so little that losing all of it would leave the figure on the right side.
+        A gate that passes is inconclusive if it could not have failed. This is so if the originals
+        score so little that losing all of it would still meet the threshold.
         """
         score = self._of_gate(suite, planned)
         figure = _figure(planned, score)
@@ -108,12 +108,12 @@ class Scores:
         return _with_possible_loss(gate, score, figure.direction)
 
     def decide_measured(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
-        """Decide a gate after all that it needs was measured.
+        """Decide a gate after everything that it needs is measured.
 
         Raises
         ------
         NotScoredError
-            As `decide`, and if the gate has a threshold but no original is ever solved.
+            As in `decide`, and if the gate has a threshold but no original is ever solved.
         """
         if planned.threshold is not None:
             reason = self.why_nothing_is_solved(suite, planned)
@@ -124,13 +124,13 @@ class Scores:
     def why_nothing_is_solved(self, suite: SuiteRow, planned: GatePlanRow) -> str | None:
         """Return why no sample of an original passes, or None if one does.
 
-        Without a single solved original there is nothing that a variant could lose, so a gate
-        on stability has nothing to decide.
+        If no original is solved, variants cannot lose anything, so a gate on stability has nothing
+        to decide.
 
         Raises
         ------
         NotScoredError
-            As `decide`.
+            As in `decide`.
         """
         if self._of_gate(suite, planned).pass_at_1 != 0.0:
             return None
@@ -158,15 +158,15 @@ class Scores:
 def to_samples(
     *, causes: Sequence[str], logprobs: Sequence[float | None], n_tokens: Sequence[int | None]
 ) -> Samples:
-    """Return the samples of one prompt as the arrays that the formulas take.
+    """Return the samples of one prompt as the arrays that the scoring functions take.
 
     Parameters
     ----------
     causes
-        Why each sample failed, in sample order; empty for one that passed.
+        The cause of each sample's failure, in sample order; empty for a sample that passed.
     logprobs, n_tokens
-        Log-probability and number of tokens of each sample. The result has neither if one is
-        missing.
+        Log-probability (natural log) and number of tokens of each sample. If one is missing, the
+        result has no log-probabilities and no numbers of tokens.
     """
     has_logprobs = None not in logprobs and None not in n_tokens
     return Samples(
@@ -221,7 +221,7 @@ def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
 
 
 def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> Gate:
-    """Make a gate that passes inconclusive if no loss of the variants could have failed it.
+    """Make a passing gate inconclusive if it would pass even when the variants lose everything.
 
     Robust pass@1 and the odds ratio can always fail: both are 0 if the variants lose everything.
     """
@@ -271,7 +271,7 @@ def _to_task(rows: Sequence[OutcomeRow], suite: SuiteRow, mode: Mode) -> TaskSam
     controls: dict[float, list[Samples]] = {}
     for row in rows[1:]:
         if row.control:
-            # One without log-probabilities cannot be scored, and must not decide the mode.
+            # Samples without log-probabilities cannot be scored, so they must not decide the mode.
             if suite.n_controls and (mode == "light" or row.has_logprobs):
                 controls.setdefault(row.distance, []).append(_samples_of(row))
             continue
@@ -290,7 +290,7 @@ def _samples_of(row: OutcomeRow) -> Samples:
     try:
         return to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
     except ValueError as error:
-        # Such as a log-probability above 0, which only the model can have returned.
+        # The data of the model are invalid, such as a log-probability above 0.
         raise NotScoredError(f"{row.task} {row.variant} ({row.model}): {error}") from None
 
 

@@ -1,4 +1,4 @@
-"""Judge completions: extract the program, run the check on it, keep the verdict."""
+"""Judge completions: extract the program, run the check on it, and store the verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _DETAIL_CHARS = 600
 _STORED_CHARS = 4000
-# Limits on what the record keeps of one variant, so that a record stays small enough to send.
+# Limits on the texts that the record has of one variant, so that the record stays small.
 _MOST_OUTCOMES = 8
 _TEXT_CHARS = 8000
 
@@ -64,13 +64,13 @@ class JudgedSample:
     Attributes
     ----------
     completion
-        What the model returned.
+        The completion of the model.
     program
         The extracted program, or None if the completion contains none.
     cause
-        Why the program failed, empty if it passed.
+        The cause of the failure, empty if the program passed.
     detail
-        One example of the failure.
+        One example of the failure, such as the message of an assertion.
     """
 
     completion: Completion
@@ -80,12 +80,12 @@ class JudgedSample:
 
 
 class CompletionJudge:
-    """Judges completions, each distinct program once per check.
+    """Judge completions, each distinct program once per check.
 
     Parameters
     ----------
     store
-        Keeps the verdicts.
+        The store, which keeps the verdicts.
     sandbox
         Returns the sandbox that programs run in. It is called when the first program must run.
     """
@@ -109,9 +109,9 @@ class CompletionJudge:
         planned
             The variant that the completions answer.
         completions
-            What the model returned.
+            Completions of the model for this variant.
         capabilities
-            Those of the model. They say in which form it returns code.
+            Capabilities of the model. Their ``form`` decides how a program is extracted.
         check
             The check of the suite.
 
@@ -131,7 +131,7 @@ class CompletionJudge:
             )
             for text, finish_reason in dict.fromkeys((c.text, c.finish_reason) for c in completions)
         }
-        # In the order of the samples: verdicts must not depend on the order of a set.
+        # In the order of the samples, since the order of a set differs between processes.
         programs = dict.fromkeys(
             found.program for found in extracted.values() if found.program is not None
         )
@@ -195,7 +195,10 @@ class CompletionJudge:
     def _run_check(
         self, program: str, task: Task, check: Check, *, alone: bool
     ) -> tuple[StoredVerdict, bool]:
-        """Run the check once. Return also whether load on the machine may explain the result."""
+        """Run the check once.
+
+        Return its verdict, and whether load on the machine may explain it.
+        """
         with self._sandbox().load(
             program, entry_point=task.entry_point, limits=check.limits, alone=alone
         ) as candidate:
@@ -216,7 +219,7 @@ class CompletionJudge:
 
 
 def _storable(text: str) -> str:
-    """Trim text that comes from a program, and escape lone surrogates, which no file can hold."""
+    """Shorten a program's text, and escape lone surrogates, which UTF-8 cannot encode."""
     if len(text) > _STORED_CHARS:
         half = _STORED_CHARS // 2
         text = f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
@@ -283,7 +286,7 @@ def variant_row(
 
 
 def _first_equal(texts: Sequence[str]) -> list[int]:
-    """Return for each text the place of the first one that is equal."""
+    """Return for each text the index of the first equal text."""
     first: dict[str, int] = {}
     return [first.setdefault(text, place) for place, text in enumerate(texts)]
 

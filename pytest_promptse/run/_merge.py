@@ -115,7 +115,7 @@ def _suite_of(task: TaskRecord) -> tuple[str, str, str | None]:
 
 
 class _Merge:
-    """Collects shards in a run log."""
+    """Collect shards in a run log."""
 
     def __init__(self, run_log: RunLog) -> None:
         self._run_log = run_log
@@ -232,7 +232,7 @@ def _differing_settings(ours: SuiteRow, theirs: SuiteRow) -> list[str]:
 
 
 def _comparable(plan: ShardRow) -> list[ShardSuiteRow]:
-    """Return what must be the same in all shards, in an order of its own.
+    """Return the parts of a plan that must be equal in all shards, in a fixed order.
 
     Another plugin may shuffle the tests of each shard differently.
     """
@@ -268,7 +268,7 @@ def _require_same_models(ours: Record, theirs: Record, *, name: str, first: str)
 
 
 def _joined(ours: Record, theirs: Record) -> Record:
-    """Return the head of both records: from the first start to the last end, with all usage."""
+    """Return the head of the merged record: first start, last end and the usage of both records."""
     models = [
         other if model.capabilities is None else model
         for model, other in zip(ours.models, theirs.models, strict=True)
@@ -288,7 +288,7 @@ def _joined(ours: Record, theirs: Record) -> Record:
 def _joined_rewriting(
     ours: list[RewritingRecord], theirs: list[RewritingRecord]
 ) -> list[RewritingRecord]:
-    """Return what each rewriter wrote in both runs."""
+    """Return the texts that each rewriter wrote in both runs, counted together."""
     joined = {each.rewriter: each for each in ours}
     for other in theirs:
         own = joined.get(other.rewriter)
@@ -309,7 +309,7 @@ def _joined_rewriting(
 def _joined_entailment(
     ours: list[EntailmentRecord], theirs: list[EntailmentRecord]
 ) -> list[EntailmentRecord]:
-    """Return what each model was asked in both runs."""
+    """Return the requests to each judge model in both runs, counted together."""
     joined = {(each.model, each.instruction): each for each in ours}
     for other in theirs:
         key = (other.model, other.instruction)

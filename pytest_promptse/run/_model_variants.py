@@ -1,4 +1,4 @@
-"""Texts that a model writes or judges while the run samples: requested, judged, requested again."""
+"""Texts that a model writes or judges during the run: request them, judge them, request again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_promptse.variants._entailment import only_soft
 from pytest_promptse.variants._generate import requests_for, variant_of
 from pytest_promptse.variants._llm import DECODING, MOST_RETRIES
 from pytest_promptse.variants._rewriter import Draft
-from pytest_promptse.variants.invariance import Judge
+from pytest_promptse.variants.invariance._judge import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants._llm import LlmRewriter
     from pytest_promptse.variants._rewriter import RewriteRequest
     from pytest_promptse.variants._variant import Variant
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 __all__ = [
     "DoubtedText",
@@ -51,16 +51,17 @@ def _no_findings(_text: str) -> Iterable[Finding]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PendingText:
-    """A variant whose text is not written, or not judged yet.
+    """A variant whose text is not yet written, or not yet judged.
 
     Attributes
     ----------
     task
-        The task that it is a variant of.
+        The task of the variant.
     variant
-        The variant. It has its id, so that items exist before the text does.
+        The variant without its final text. It has an id already, so that pytest items exist before
+        the text does.
     entailment
-        The model that is asked about findings of the soft kinds; None if there is none.
+        The model that judges findings of the soft kinds, or None if there is none.
     """
 
     task: Task
@@ -68,7 +69,7 @@ class PendingText:
     entailment: EntailmentJudge | None = None
 
     def questions(self, text: str) -> tuple[Job, ...]:
-        """Return the requests that ask whether `text` and the original entail each other."""
+        """Return the requests that check whether `text` and the original entail each other."""
         judge = self.entailment
         if judge is None:
             return ()
@@ -92,14 +93,14 @@ class PendingText:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DoubtedText(PendingText):
-    """A text from a file, with findings that a model may clear.
+    """A text from a file, with doubtful findings that a model may clear.
 
     Attributes
     ----------
     findings
-        What the rules have found; all of soft kinds.
+        The findings of the rules, all of soft kinds.
     place
-        Where it comes from.
+        The place of the text, for error messages.
     """
 
     findings: tuple[Finding, ...]
@@ -108,16 +109,16 @@ class DoubtedText(PendingText):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rewrite(PendingText):
-    """A text that a model is to write.
+    """A text that a model must write.
 
     Attributes
     ----------
     rewriter
         The model and its instruction.
     request
-        What is wanted.
+        The properties of the text: emotion, persona and distance.
     also
-        Returns what speaks against a text besides the rules of invariance.
+        Returns findings against a text, in addition to those of the invariance rules.
     """
 
     rewriter: LlmRewriter
@@ -125,7 +126,7 @@ class Rewrite(PendingText):
     also: Callable[[str], Iterable[Finding]] = _no_findings
 
     def job(self, rejected: list[tuple[str, tuple[Finding, ...]]]) -> Job:
-        """Return the request for the next text after those that were `rejected`."""
+        """Return the request for the next text, given the texts that were `rejected`."""
         prompt = self.rewriter.prompt(self.request, rejected)
         seed = derive_seed(self.request.seed, "candidate", len(rejected))
         return Job(
@@ -154,14 +155,14 @@ def rewrites(
     also: Callable[[str], Iterable[Finding]] = _no_findings,
     entailment: EntailmentJudge | None = None,
 ) -> list[Rewrite]:
-    """Return the texts that `rewriter` is to write for a task.
+    """Return the texts that `rewriter` must write for a task.
 
     Parameters
     ----------
     task
-        The task.
+        The task to reword.
     rewriter
-        The model.
+        The model and its instruction.
     distances, per_distance, emotions, personalities, seed, library, within
         As in `generate`.
     also, entailment
@@ -198,10 +199,10 @@ def rewrites(
 
 @dataclass
 class _Progress:
-    """The state of a text.
+    """The state of one pending text.
 
-    ``job`` is the request whose answer comes next. While ``doubted`` is not None, it is a
-    question about that text, and ``further`` is the one after it.
+    ``job`` is the request whose answer comes next. While ``doubted`` is not None, ``job`` is a
+    question about that text, and ``further`` has the questions after it.
     """
 
     job: Job
@@ -215,10 +216,10 @@ class _Progress:
 
 
 class ModelVariants:
-    """Follows the texts that models write or judge from request to acceptance.
+    """Take each text that a model writes or judges from the first request to acceptance.
 
-    What a model answered lies in the store, so every process comes to the same texts, and a
-    later run requests none of them again.
+    The models' answers are in the store. So every process accepts the same texts, and a later run
+    requests none of them again.
 
     Parameters
     ----------
@@ -231,13 +232,13 @@ class ModelVariants:
         self._known: dict[PendingText, _Progress] = {}
 
     def next_step(self, pending: PendingText) -> Variant | Job:
-        """Return the variant if a text of it was accepted, else the request that comes next.
+        """Return the variant if a text was accepted, else the next request.
 
         Raises
         ------
         ModelError
-            If the first text and ``MOST_RETRIES`` further ones were rejected, or the text of a
-            file was.
+            If the first text and ``MOST_RETRIES`` further ones were rejected, or if the text of a
+            file was rejected.
         """
         progress = self._progress(pending)
         while progress.accepted is None:
@@ -255,9 +256,10 @@ class ModelVariants:
         return progress.accepted
 
     def expected_questions(self, pending: PendingText) -> tuple[Job, ...]:
-        """Return the questions that the model of ``--promptse-judge`` may be asked about a text.
+        """Return the requests that the model of ``--promptse-judge`` may get about a text.
 
-        The text of a rewrite is not known yet; the original stands for its first one.
+        They estimate the cost before the run. The text of a rewrite does not exist yet, so the
+        original takes its place.
         """
         if isinstance(pending, DoubtedText):
             return pending.questions(pending.variant.text)
@@ -322,7 +324,7 @@ class ModelVariants:
         return self._known[pending]
 
     def _judge(self, rewrite: Rewrite, progress: _Progress, answer: str) -> None:
-        """Judge the text in an answer by the rules."""
+        """Judge the text in an answer by the rules, and accept, doubt or reject it."""
         original = rewrite.task.prompt
         text = rewrite.rewriter.read(answer, original)
         findings = Judge(original).findings(text)
@@ -338,7 +340,7 @@ class ModelVariants:
             self._reject(rewrite, progress, text, findings or others)
 
     def _weigh(self, pending: PendingText, progress: _Progress, answer: str) -> None:
-        """Take in what the model says about a text in doubt."""
+        """Apply the judge model's answer about a doubtful text."""
         if progress.doubted is None or pending.entailment is None:
             return
         text, findings = progress.doubted
@@ -380,11 +382,11 @@ class Written:
     variants
         The variants with their texts.
     rejected
-        The rules that rejected texts of each variant broke.
+        Number of texts that each rule rejected, by rule.
     n_texts
-        Number of texts, the rejected ones included.
+        Number of texts, including rejected ones.
     usage
-        Requests and tokens spent.
+        Requests and tokens used.
     """
 
     variants: dict[Rewrite, Variant]
@@ -396,21 +398,21 @@ class Written:
 def write_all(
     wanted: Sequence[Rewrite], create_backend: Callable[[], Backend], *, folder: Path
 ) -> Written:
-    """Have a model write texts, with the queue and the retries of a run.
+    """Let a model write texts, with the queue and the retries of a run.
 
     Parameters
     ----------
     wanted
-        The texts, all of one model.
+        The texts to write, all by one model.
     create_backend
-        Returns the model.
+        Returns the backend of the model.
     folder
-        The folder of the store. Texts in it are not requested again.
+        The folder of the store. Texts that it contains are not requested again.
 
     Raises
     ------
     NotScoredError
-        If the model cannot answer, or every text for a variant was rejected.
+        If the model does not answer, or every text for a variant was rejected.
     SettingsError
         If the settings of the model prevent every request.
     """

@@ -1,4 +1,4 @@
-"""The plan of a run: which variants of which tasks each model is sent, and which gates follow."""
+"""The plan of a run: the variants of each task, the model for each, and the gates."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 class PlannedVariant:
     """The original or a variant of a task, with the job that samples it.
 
-    Its text is made when it is first needed, so that variants that no selected item needs are
-    never made.
+    The text is made when it is first needed. So variants that no selected item needs are never
+    made.
 
     Attributes
     ----------
     task
-        The task that the prompt asks for.
+        The task of the variant.
     outline
-        The variant without its text; its distance is 0 for the original.
+        The variant without its text. Its distance is 0 for the original.
     n
-        The number of samples to take of it.
+        Number of samples to draw, at least 1.
     make
         Returns the prompt.
     job_for
         Returns the job that samples the prompt.
     control
-        Whether it is a control variant: measured beside the variants, and part of no gate.
+        True for a control variant, which is measured beside the variants and is part of no gate.
     """
 
     task: Task
@@ -72,25 +72,26 @@ class PlannedVariant:
         Raises
         ------
         VariantError, TaskError
-            If the text cannot be made. So do `job`, `task_text` and `pending`.
+            If the text cannot be made. `job`, `task_text` and `pending` raise the same errors.
         """
         return self._made.variant
 
     @cached_property
     def job(self) -> Job:
-        """The samples to take."""
+        """The samples to draw."""
         return self.job_for(self._made)
 
     @property
     def task_text(self) -> str:
-        """The task as the prompt words it, without the template around it."""
+        """The text of the task in the prompt, without the template around it."""
         return self._made.task_text
 
     @property
     def pending(self) -> PendingTexts | None:
-        """The texts that a model has still to write; None for a variant that has its text.
+        """The texts that a model must still write, or None if the variant has its text.
 
-        Until they are written, `job` has the original's prompt and a key that no completion has.
+        Until they are written, `job` has the original's prompt and a key that no stored completion
+        has.
         """
         return self._made.pending
 
@@ -261,7 +262,7 @@ class Suite:
 
     @property
     def in_rounds(self) -> bool:
-        """Whether the variants are sampled in rounds, with a look after each."""
+        """True if the variants are sampled in rounds, with a look after each."""
         return len(self.looks) > 1
 
     def round_of(self, planned: PlannedVariant) -> int:
@@ -276,13 +277,16 @@ class Suite:
 
     @property
     def comparison(self) -> PlannedComparison | None:
-        """The comparison with a baseline, if there is one; shards leave it to the merge."""
+        """The comparison with a baseline, or None.
+
+        In a shard it is None, since the merge compares.
+        """
         if self.settings.compare is None or self.settings.shard is not None:
             return None
         return PlannedComparison(baseline=self.settings.compare)
 
     def needed_by(self, gate: PlannedGate | PlannedComparison) -> tuple[PlannedVariant, ...]:
-        """Return the variants that a gate or comparison needs measured, originals included.
+        """Return the variants that a gate or comparison needs, including originals.
 
         A suite in rounds stops as a whole, so each of its gates needs all variants.
         """
@@ -336,7 +340,7 @@ def check_ids(tasks: Sequence[Task], where: str) -> None:
 
 
 def _identity_for(task: Task, identity: Mapping[str, str]) -> Mapping[str, str]:
-    """Return what the completions for a task depend on besides prompt, decoding and seed."""
+    """Return what identifies completions for a task, besides prompt, decoding and seed."""
     if identity.get("backend") == "reference":
         # The reference backend returns the task's solution, so its completions depend on it.
         return {**identity, "reference": text_hash(task.reference or "")}
@@ -357,7 +361,7 @@ def plan_suite(
 ) -> Suite:
     """Plan all variants of all tasks for one model and template.
 
-    The seed of a variant depends on the task, the distance and the index only, so all models and
+    The seed of a variant depends only on the task, the distance and the index. So all models and
     templates are sampled with the same seeds.
 
     Parameters
@@ -367,11 +371,11 @@ def plan_suite(
     tasks, settings, model, template, line
         As in `Suite`.
     identity
-        What identifies the model in the store, from its backend.
+        The values with which the backend identifies the model in the store.
     prompts
-        For each task id the prompts of the original and of the variants.
+        For each task id, the prompts of the original and of the variants.
     since
-        Returns `Job.since` of all jobs.
+        Returns the value of `Job.since` for all jobs.
 
     Raises
     ------

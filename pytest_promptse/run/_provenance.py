@@ -1,4 +1,7 @@
-"""The environment of a run: versions, machine, git commit. It explains why two runs differ."""
+"""The environment of a run: versions, machine, git commit.
+
+A difference between two runs may come from these.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +39,16 @@ def environment() -> dict[str, str]:
 
 
 def git_state(root: Path) -> dict[str, str] | None:
-    """Return the state of the work tree that `root` lies in, or None outside git.
+    """Return the state of the git work tree that contains `root`, or None outside git.
 
-    That is commit, branch, whether the tree is ``dirty`` and the ``folder`` of `root` in it, which
-    is empty or ends with a slash.
+    The keys are ``commit``, ``branch``, ``dirty`` and ``folder``. ``folder`` is the path of `root`
+    in the tree, empty or with a slash at the end.
     """
     git = shutil.which("git")
     if git is None:
         return None
 
-    def ask(*arguments: str) -> str | None:
+    def run_git(*arguments: str) -> str | None:
         # The user's git configuration must not start pagers, hooks or file-system monitors.
         answer = subprocess.run(  # noqa: S603 - fixed arguments
             [git, "-c", "core.fsmonitor=false", *arguments],
@@ -57,10 +60,10 @@ def git_state(root: Path) -> dict[str, str] | None:
         )
         return answer.stdout.strip() if answer.returncode == 0 else None
 
-    commit = ask("rev-parse", "HEAD")
+    commit = run_git("rev-parse", "HEAD")
     if commit is None:
         return None
-    branch = ask("rev-parse", "--abbrev-ref", "HEAD") or ""
-    dirty = "true" if ask("status", "--porcelain") else "false"
-    folder = ask("rev-parse", "--show-prefix") or ""
+    branch = run_git("rev-parse", "--abbrev-ref", "HEAD") or ""
+    dirty = "true" if run_git("status", "--porcelain") else "false"
+    folder = run_git("rev-parse", "--show-prefix") or ""
     return {"commit": commit, "branch": branch, "dirty": dirty, "folder": folder}

@@ -1,8 +1,8 @@
 """Run the shards of a test run on a Ray cluster.
 
-Each shard is a task: a pytest of its own, with a store and a sandbox of its own. The cluster gives
-it the tests and what the store of the driver holds. It returns its record, and the completions and
-verdicts that it added.
+Each shard is a Ray task that runs pytest with its own store and sandbox. Its input is the tests and
+the contents of the driver's store. It returns its record, and the completions and verdicts that it
+added.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _OWN_OPTIONS = ("--promptse-shard", "--promptse-store", "--promptse-report")
-# Passed from the environment of the driver to that of pytest.
+# Environment variables that the driver passes to pytest.
 _PASSED = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-# Tests passed, failed, or not collected, as in a shard without tasks.
+# Exit codes of a shard that worked: tests passed, failed, or not collected (no tasks).
 _RAN = (0, 1, 5)
 _LINES = 5
-# Ends pytest with the worker: a task that Ray repeats elsewhere must not go on here as well.
+# Kill pytest if the worker dies, since Ray repeats the task elsewhere and it must not run twice.
 # https://man7.org/linux/man-pages/man2/pr_set_pdeathsig.2const.html
 _START = (
     "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); "
@@ -41,18 +41,18 @@ _START = (
 
 @dataclass(frozen=True, kw_only=True)
 class ShardResult:
-    """What one shard returned.
+    """The result of one shard.
 
     Attributes
     ----------
     index
         The number of the shard, from 1.
     record
-        Its record as JSON.
+        The record as JSON.
     added
-        The completions and verdicts that it added, as a compressed export of its store.
+        The completions and verdicts that the shard added, as a compressed export of its store.
     node
-        The address of the machine that it ran on.
+        The address of the machine that ran the shard.
     """
 
     index: int
@@ -64,20 +64,20 @@ class ShardResult:
 def run_shards(
     arguments: Sequence[str], *, count: int, paid: bytes, cpus: float = 1.0
 ) -> Iterator[ShardResult]:
-    """Run all shards on the connected cluster, and yield each when it is done.
+    """Run all shards on the connected cluster, and yield the result of each when it is done.
 
-    A shard whose node is lost runs again on another one.
+    A shard whose node is lost runs again on another node.
 
     Parameters
     ----------
     arguments
-        The arguments of pytest, with the model.
+        The arguments of pytest, including the model.
     count
         The number of shards.
     paid
-        A compressed export of the store that every shard begins with.
+        A compressed export of the store with which every shard starts.
     cpus
-        CPUs that the cluster reserves for each shard.
+        Number of CPUs that the cluster reserves for each shard.
 
     Raises
     ------
@@ -135,10 +135,10 @@ def _run_shard(
             command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
         )
         if done.returncode not in _RAN or not record.exists():
-            said = (done.stdout + done.stderr).strip().splitlines()[-_LINES:]
+            lines = (done.stdout + done.stderr).strip().splitlines()[-_LINES:]
             raise SettingsError(
                 f"shard run: pytest ended shard {index}/{count} with code {done.returncode}: "
-                f"{' | '.join(line.strip() for line in said)}"
+                f"{' | '.join(line.strip() for line in lines)}"
             )
         with closing(Store(folder / "store")) as store:
             export_store(store, exported, beyond=before)

@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from pytest_promptse.store._store import Store
     from pytest_promptse.variants._library import Emotion
 
-# Enough to tell one task's texts apart, short enough to repeat for every sample.
+# Length of a hash prefix that keys a text: unique within a task, and short to repeat.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +104,11 @@ class RunFacts:
         When the run began.
     root
         The root directory of the pytest session.
-    sandbox
+    The isolation level of the programs.
         The isolation level that programs ran under.
     settings
         Settings of the run.
-    invocation
+    The command line of pytest.
         How pytest was called.
     backends
         The backends of the models of the run, by ``BACKEND:NAME``.
@@ -131,18 +131,18 @@ class RunFacts:
 def build_record(
     run_log: RunLog, scores: Scores, store: Store, facts: RunFacts, *, suite_id: str | None = None
 ) -> Record:
-    """Return the record of what all processes of a run have measured so far.
+    """Return the record of everything that all processes of a run have measured so far.
 
     Parameters
     ----------
     run_log, scores, store
-        Those of the run.
+        The log, scores and store of the run.
     facts
-        What the record says of the run apart from its run log.
+        The facts that the run log does not have.
     suite_id
         The only suite to include, or None for all.
     """
-    # The first process to count saw the fewest samples that this run itself has added.
+    # The count of the first process is the lowest one, since this run adds samples later.
     cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
     cached += sum(row.cached for row in run_log.rows(LookRow))
     times = [row.oldest for row in run_log.rows(CachedRow) if row.oldest is not None]
@@ -180,7 +180,7 @@ def build_record(
 
 
 def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
-    """Return what each rewriter wrote."""
+    """Return the texts that each rewriter wrote, counted."""
     by_rewriter: dict[str, list[RewriteRow]] = {}
     for row in run_log.rows(RewriteRow):
         by_rewriter.setdefault(row.rewriter, []).append(row)
@@ -199,7 +199,7 @@ def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
 
 
 def _entailment(run_log: RunLog) -> list[EntailmentRecord]:
-    """Return what each model was asked about texts in doubt."""
+    """Return the requests to each judge model about doubtful texts, counted."""
     by_model: dict[tuple[str, str], list[EntailmentRow]] = {}
     for row in run_log.rows(EntailmentRow):
         by_model.setdefault((row.model, row.instruction), []).append(row)
@@ -218,12 +218,12 @@ def _entailment(run_log: RunLog) -> list[EntailmentRecord]:
 def fill_record(
     head: Record, run_log: RunLog, scores: Scores, *, suite_id: str | None = None
 ) -> Record:
-    """Return `head` with suites, tasks, subgroups, templates, errors and rankings from a run log.
+    """Return `head` with suites, tasks, subgroups, errors and rankings from a run log.
 
     Parameters
     ----------
     head
-        A record without them.
+        A record without these fields.
     run_log, scores
         The log of the run and the scores of its suites.
     suite_id
@@ -278,7 +278,7 @@ def _suites(
 ) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
     """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
 
-    One task at a time, so that memory does not grow with the number of tasks.
+    Only one task is in memory at a time, so memory does not grow with the number of tasks.
     """
     gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
     for gate in run_log.rows(GateRow):
@@ -293,7 +293,7 @@ def _suites(
         try:
             scored = scores.of(suite)
         except NotScoredError:
-            # The items of the gates have reported it.
+            # The items of the gates have already reported the error.
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
         measured: list[MeasuredPrompt] = []
@@ -334,14 +334,14 @@ def _suites(
 
 
 class _AddedWords:
-    """Counts the words that variants and control variants add to their originals."""
+    """Count the words that variants and control variants add to their originals."""
 
     def __init__(self) -> None:
         self.n_controls = 0
         self._words: dict[tuple[float, bool], list[int]] = defaultdict(list)
 
     def count(self, rows: Sequence[VariantRow], controls: Sequence[VariantRow]) -> None:
-        """Count those of one task, if its original and a control variant were measured."""
+        """Count the words of one task, if its original and a control variant were measured."""
         self.n_controls += len(controls)
         if not controls or not rows or rows[0].distance:
             return
@@ -356,7 +356,7 @@ class _AddedWords:
 def _with_control(
     made: SuiteRecord, suite: SuiteRow, score: SuiteScore | None, added: _AddedWords
 ) -> SuiteRecord:
-    """Add what is left of the loss once length is taken away, if there is a control."""
+    """Add the loss that remains after subtracting the effect of length, if there is a control."""
     if not suite.n_controls:
         return made
     found = score.length_control if score else None
@@ -384,7 +384,7 @@ def _with_control(
 
 
 def _with_answers(suite: SuiteRecord, answered: list[PromptAnswers]) -> SuiteRecord:
-    """Add how many completions differ, and a warning where more are equal than chance explains."""
+    """Add the number of distinct completions; warn if more are equal than chance explains."""
     if not answered:
         return suite
     temperature = float(suite.settings["temperature"])
@@ -450,7 +450,7 @@ def _suite(
             message=gate.message,
             task=gate.task,
         )
-        # In planned order, whatever order several processes decided them in.
+        # In planned order, not in the order in which processes decided them.
         for gate in sorted(gates, key=lambda gate: gate.place)
     ]
     return SuiteRecord(

@@ -1,8 +1,8 @@
 """Sample a suite in rounds and stop as soon as its gates are decided.
 
 After each round the gates are evaluated in an interim analysis, a "look". The run log keeps one
-result per look for all processes of a run. The result depends only on what was measured, so a run
-over several workers, and a second run over the same store, stop at the same look.
+result per look for all processes of a run. The result depends only on the measured data. So all
+workers of a run, and a second run with the same store, stop at the same look.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class Rounds:
         round_
             The round, counted from 0.
         decided
-            Measures the given variants, unless that was done, and returns whether they decide
-            all gates.
+            Measures the given variants if necessary, and returns whether they decide all gates.
         """
         for look in range(round_):
             row = self._look(suite, look, decided)
@@ -66,7 +65,7 @@ class Rounds:
         return None
 
     def end(self, suite: Suite, *, decided: Callable[[Sequence[PlannedVariant]], bool]) -> LookRow:
-        """Return the look that ends a suite, which is the last one at the latest.
+        """Return the look that ends a suite; this is the last one if none ends it earlier.
 
         The parameters are those of `end_before`.
         """

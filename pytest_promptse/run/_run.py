@@ -1,4 +1,4 @@
-"""One test run: sample what was planned, judge it, log it and decide the gates."""
+"""One test run: sample the planned variants, judge and log them, and decide the gates."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _DAY_SECONDS = 24 * 3600.0
 
 
 class PassCount(NamedTuple):
-    """How many of the ``n`` samples of a variant pass."""
+    """Number of the ``n`` samples of a variant that pass."""
 
     passes: int
     n: int
@@ -79,9 +79,9 @@ class _Waiting(NamedTuple):
 
 
 _CHECK_SECONDS = 0.2
-"""Seconds between two looks for texts that have arrived."""
+"""Seconds between two checks for texts that have arrived."""
 _CHECK_SHARE = 9.0
-"""Pause after a look, as a multiple of its duration."""
+"""Pause after a check, as a multiple of the duration of the check."""
 
 ShowProgress: TypeAlias = (
     "Callable[[Callable[[], Progress]], AbstractContextManager[Callable[[], object]]]"
@@ -90,7 +90,7 @@ NodeOf: TypeAlias = "Callable[[PlannedVariant], str | None]"
 
 
 class PromptseRun:
-    """One run of one process; the parts of it are opened when they are first needed.
+    """One run of one process. Its parts are opened when they are first needed.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class PromptseRun:
     root
         Folder that relative paths in settings start from.
     id
-        Name of the run, shared by all processes that take part in it.
+        Name of the run, the same in all processes that take part in it.
     create_backend
         Returns the backend of a ``BACKEND:NAME``.
     create_rewriter
@@ -260,19 +260,19 @@ class PromptseRun:
         return self._templates[settings.template]
 
     def with_age_limit(self, jobs: Iterable[Job]) -> list[Job]:
-        """Return `jobs` that request completions again which are too old for this run."""
+        """Return `jobs` with the run's age limit; older completions are requested again."""
         return [replace(job, since=self._since) for job in jobs]
 
     def stored(self, job: Job) -> Completion | None:
-        """Return the first sample of `job` if the store has one that is young enough."""
+        """Return the first stored sample of `job` if it is within the age limit, else None."""
         [job] = self.with_age_limit([job])
         return next(iter(self.store.completions(job.key, 1, since=job.since)), None)
 
     def make_variants(self, selected: Iterable[tuple[Suite, PlannedVariant]]) -> None:
         """Make the texts of variants, or read them from the store.
 
-        Each process makes them in an order of its own, and keeps those of a task at once. So the
-        processes of a run share this work, and none of them waits for another.
+        Each process makes them in a different order and stores those of a task at once. So the
+        processes of a run share this work without waiting for each other.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class PromptseRun:
         Raises
         ------
         VariantError
-            If texts cannot be made; says so of each task.
+            If texts cannot be made. The message has one line per task.
         """
         pairs = list(selected)
         Random(os.getpid()).shuffle(pairs)  # noqa: S311 - no secret
@@ -298,7 +298,7 @@ class PromptseRun:
     def estimate(
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
     ) -> list[str]:
-        """Return one line per model: what sampling `selected` and `jobs` would request and cost."""
+        """Return one line per model: requests and cost of sampling `selected` and `jobs`."""
         planned_jobs: list[Job] = []
         for suite, planned in selected:
             own = self._next_jobs(suite, planned)
@@ -338,9 +338,9 @@ class PromptseRun:
         shard
             The plan of a run in shards. Its gates stay open.
         jobs
-            Further prompts to sample, whose completions no program is made of.
+            Further prompts to sample, whose completions are not programs.
         models
-            Models that are sampled beside those of the settings.
+            Models to sample in addition to those of the settings.
 
         Raises
         ------
@@ -445,7 +445,7 @@ class PromptseRun:
         Raises
         ------
         NotScoredError
-            If the run log does not have it.
+            If the run log does not contain it.
         """
         from pytest_promptse.run._record_builder import prompt_record  # noqa: PLC0415 - scipy
 
@@ -472,7 +472,7 @@ class PromptseRun:
         return self._rounds.end_before(suite, suite.round_of(planned), decided=decided)
 
     def decide(self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf) -> Gate:
-        """Measure what a gate needs, as far as no process has, and decide it.
+        """Measure the variants of a gate that no process has measured, and decide the gate.
 
         The parameters are those of `measure`.
 
@@ -490,7 +490,7 @@ class PromptseRun:
     def measure_for(
         self, suite: Suite, comparison: PlannedComparison, check: Check, *, node_of: NodeOf
     ) -> None:
-        """Measure what a comparison needs, as far as no process has.
+        """Measure the variants of a comparison that no process has measured.
 
         The parameters are those of `measure`.
 
@@ -505,7 +505,7 @@ class PromptseRun:
     def measure_share(
         self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf
     ) -> None:
-        """Measure what a gate needs of the tasks of this shard. The gate stays open.
+        """Measure the variants of a gate in the tasks of this shard. The gate stays open.
 
         The parameters are those of `measure`.
 
@@ -594,7 +594,7 @@ class PromptseRun:
 
     @property
     def _isolation_level(self) -> str:
-        """The isolation level of programs; ``unused`` in a run that has none."""
+        """The isolation level of programs, or ``unused`` if the run has executed none."""
         judges = "sandbox" in self.__dict__ or any(True for _ in self.run_log.rows(SuiteRow))
         return self.sandbox.isolation_level if judges else "unused"
 
@@ -617,13 +617,13 @@ class PromptseRun:
     # -- texts that a model writes ----------------------------------------------------------------
 
     def _next_jobs(self, suite: Suite, planned: PlannedVariant) -> list[Job]:
-        """Return what can be requested for a variant now: its texts or, with them, its samples."""
+        """Return the next requests for a variant: for its texts, or then for its samples."""
         if planned.pending is None:
             return [planned.job]
         try:
             steps = [self._model_variants.next_step(r) for r in planned.pending.rewrites]
         except ModelError:
-            # The item that measures the variant reports it.
+            # The item that measures the variant reports the error.
             self._waiting.pop(planned.job.key, None)
             return []
         jobs = [step for step in steps if isinstance(step, Job)]
@@ -645,7 +645,7 @@ class PromptseRun:
         self._request(suite, [*variants, *beside])
 
     def _tick(self, show: Callable[[], object]) -> None:
-        """Show the progress and, now and then, follow the texts that have arrived."""
+        """Show the progress and, at intervals, process the texts that have arrived."""
         show()
         began = time.monotonic()
         if not self._waiting or began < self._checked + _CHECK_SECONDS:
@@ -655,12 +655,12 @@ class PromptseRun:
         for waiting in list(self._waiting.values()):
             if not any(missing[job.key] for job in waiting.jobs):
                 self._request(waiting.suite, [waiting.planned])
-        # A check of many variants takes its time, and must not take all of it.
+        # Checking many variants takes long, so a pause follows that leaves time for other work.
         now = time.monotonic()
         self._checked = now + _CHECK_SHARE * (now - began)
 
     def _with_text(self, planned: PlannedVariant, tick: Callable[[], object]) -> PlannedVariant:
-        """Wait for the texts of a variant and return it with them.
+        """Wait for the texts of a variant and return the variant with its texts.
 
         Raises
         ------
@@ -690,7 +690,10 @@ class PromptseRun:
         return replace(planned, make=lambda: finish(written))
 
     def _stops_early(self, suite: Suite) -> bool:
-        """Whether the suite stops once its gates are decided; without a gate it is all sampled."""
+        """Return whether the suite stops once its gates are decided.
+
+        A suite without a gate is sampled completely.
+        """
         return suite.in_rounds and suite.key in self._suites_with_gates
 
     def _all_decided(
@@ -706,7 +709,7 @@ class PromptseRun:
         if self.scores.why_nothing_is_solved(suite.row, last) is not None:
             # More variants of prompts that are never solved decide nothing.
             return True
-        # The gates of the suite come last. They share one score, so they are cheaper to try first.
+        # The suite's own gates are last in the list. They share one score, so they are tried first.
         gates = (
             self.scores.decide(suite.row, suite.gate_row(gate)) for gate in reversed(with_threshold)
         )

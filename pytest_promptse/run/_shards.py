@@ -1,8 +1,8 @@
 """Shards: parts of one run that measure different tasks, on different machines.
 
 Every shard plans the whole run and measures its own tasks. The assignment of tasks to shards
-follows from the plan alone, so that all machines compute the same one. `promptse merge` joins the
-records of all shards and decides the gates.
+depends only on the plan, so all machines compute the same one. `promptse merge` joins the records
+of all shards and decides the gates.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ShardPlan:
     n_tasks: int
 
     def measures(self, suite_id: str, task_id: str | None) -> bool:
-        """Return whether this shard measures a task, or any task of the suite for None."""
+        """Return whether this shard measures a task, or any task if `task_id` is None."""
         own = self.own_tasks.get(suite_id, frozenset())
         return bool(own) if task_id is None else task_id in own
 
@@ -49,10 +49,10 @@ class ShardPlan:
 def assign_shards(weights: Mapping[tuple[str, str], int], count: int) -> dict[tuple[str, str], int]:
     """Return the shard of each task, balanced by weight.
 
-    Tasks are assigned in descending order of weight, each to the shard with the lowest total so
-    far (longest processing time first; Graham 1969, SIAM Journal on Applied Mathematics 17(2)).
-    Equal weights are ordered by a hash, so that neighbours, which are often equally slow, are in
-    different shards.
+    Tasks are assigned in descending order of weight, each to the shard with the lowest total so far
+    (longest processing time first; Graham 1969, SIAM Journal on Applied Mathematics 17(2)). Equal
+    weights are ordered by a hash. Neighbours, which often take similar time, are then in different
+    shards.
 
     Parameters
     ----------

@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._samples import Bools, Floats, Samples
 
 _TRAITS = ("technical", "experience", "collaboration")
-# Trait, its value, and the distance or None for all distances.
+# Trait, value of the trait, and distance (None for all distances).
 _Subgroup = tuple[str, str, float | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuredPrompt:
-    """The samples of one original or variant, as compact as possible: a run keeps all of them.
+    """The samples of one original or variant in compact form, since a run keeps all of them.
 
     Attributes
     ----------
     suite, task
         The ids of suite and task.
     distance
-        0 for the original.
+        Distance in [0, 1); 0 for the original.
     emotion, personality
-        Those of the variant, or None.
+        Emotion and personality of the variant, or None.
     cues
-        The dimensions that the variant shows a cue of: ``emotion``, ``technical``, ``experience``,
-        ``collaboration``. Empty if its rewriter records none.
+        The dimensions that the variant's text expresses: ``emotion``, ``technical``,
+        ``experience``, ``collaboration``. Empty if its rewriter records none.
     passed
-        Whether each sample passed, in sample order.
+        True for each sample that passed, in sample order.
     confidence
         The confidence of each sample in [0, 1], or None if a log-probability is missing.
     """
@@ -75,7 +75,7 @@ class MeasuredPrompt:
         personality: str | None,
         cues: Iterable[str],
     ) -> MeasuredPrompt:
-        """Return what the samples of one prompt came to; names that repeat are held once."""
+        """Return the compact form of the samples of one prompt. Equal names share one object."""
         return cls(
             suite=intern(suite),
             task=intern(task),
@@ -110,13 +110,15 @@ def compare_subgroups(
 ) -> SubgroupsRecord:
     """Compare the subgroups of variants with each other, over all suites of one model.
 
-    A subgroup has one value of a trait, at one distance or at all distances. A variant counts in
-    it only if it carries a cue of that trait: at 0.1 most variants show no trait, and their label
-    alone cannot have moved the model. A variant without any recorded cue comes from a rewriter
-    that records none, and counts by its label. The p-value is that
-    of a test which shuffles the values of the trait among the variants of one task and distance:
-    it asks whether the subgroup does as well as the other values of its trait. It is adjusted over
-    all subgroups (Benjamini and Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x).
+    A subgroup has one value of a trait, at one distance or at all distances. A variant counts in it
+    only if its text has a cue of that trait. At distance 0.1 most variants show no trait, so their
+    label alone cannot have affected the model. If a rewriter records no cues, its variants count by
+    their labels.
+
+    The p-value is that of a test which shuffles the values of the trait among the variants of one
+    task and distance. The null hypothesis is that the subgroup does as well as the other values of
+    its trait. The p-value is adjusted over all subgroups (Benjamini and Hochberg 1995,
+    doi:10.1111/j.2517-6161.1995.tb02031.x).
 
     Parameters
     ----------
@@ -222,7 +224,7 @@ def calibrations(
 
 @lru_cache(maxsize=64)
 def _shared_set(cues: frozenset[str]) -> frozenset[str]:
-    """Return `cues`, the same object for equal sets: a run keeps one for each variant."""
+    """Return a shared object for equal sets of `cues`, since a run keeps one set per variant."""
     return cues
 
 
@@ -235,7 +237,7 @@ def _subgroups_of(row: MeasuredPrompt) -> Iterator[_Subgroup]:
     named = [("emotion", row.emotion)] if row.emotion else []
     if row.personality:
         parts = row.personality.split(".")
-        # Rewriters of other packages may name personalities in another way.
+        # Rewriters of other packages may name personalities differently.
         whole = len(parts) != len(_TRAITS)
         named += [("personality", row.personality)] if whole else zip(_TRAITS, parts, strict=True)
     for trait, value in named:

@@ -1,4 +1,4 @@
-"""Make the variants of a run's tasks, and the prompts that are sent for them."""
+"""Make the variants of a run's tasks and the prompts that contain them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._generate import Rewriter
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 
 _WITHOUT_EMOTION = frozenset(REWRITERS) - {"rules"}
@@ -52,14 +52,14 @@ class VariantPrompt:
     Attributes
     ----------
     variant
-        The variant. Its text is what was reworded: the task, or the whole prompt if the template
-        is reworded too.
+        The variant. Its text is the part that was reworded: the task, or the whole prompt if the
+        template is reworded too.
     prompt
-        The messages that are sent.
+        The messages to send.
     task_text
-        The task as the prompt words it.
+        The text of the task in the prompt.
     pending
-        The texts that a model has still to write or to judge; None if there are none. Until then,
+        The texts that a model must still write or judge, or None if there are none. Until then,
         variant and prompt have the original's text.
     """
 
@@ -71,7 +71,7 @@ class VariantPrompt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PendingTexts:
-    """The texts that a prompt waits for.
+    """The texts that a prompt needs before it can be sent.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class PlannedPrompt:
         Returns the prompt. Raises VariantError if its variant cannot be made, and TaskError if its
         template cannot be rendered.
     control
-        Whether it is that of a length-matched control variant.
+        True for the prompt of a length-matched control variant.
     """
 
     outline: Variant
@@ -107,9 +107,9 @@ class PlannedPrompt:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _PendingControl:
-    """A control variant that is made once the text of the variant beside it is written.
+    """A control variant that is made after the text of its variant is written.
 
-    ``variant`` is the control variant without its text. ``match`` returns it, given the written
+    ``variant`` is the control variant without its text. ``match`` makes it from the written
     variant.
     """
 
@@ -120,14 +120,14 @@ class _PendingControl:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskVariants:
-    """The variants of a task or a template, whose texts are made together.
+    """The variants of a task or a template. Their texts are made together.
 
     Attributes
     ----------
     outlines
         The variants without their texts.
     make
-        Returns the variants in the same order.
+        Returns the variants with their texts, in the same order.
     """
 
     outlines: tuple[Variant, ...]
@@ -140,17 +140,17 @@ class TaskVariants:
         Raises
         ------
         VariantError
-            If one cannot be made.
+            If one of them cannot be made.
         """
         return self.make()
 
 
 _MadeVariant: TypeAlias = Variant | PendingText | _PendingControl
-"""A variant, or one whose text a model has still to write."""
+"""A variant, or a pending variant whose text a model must still write."""
 
 
 class _Drawn(TypedDict):
-    """The inputs that determine the variants of a task."""
+    """The inputs that determine the variants of a task; they are hashed as a key."""
 
     distances: Sequence[float]
     per_distance: int
@@ -162,7 +162,7 @@ class _Drawn(TypedDict):
 
 
 class VariantMaker:
-    """Makes variants of tasks as the settings of their suite say.
+    """Make variants of tasks according to the settings of their suite.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class VariantMaker:
     create_backend
         Returns the backend of a ``BACKEND:NAME``.
     store
-        Returns the store, which keeps the variants that the package's own rewriters made.
+        Returns the store, which keeps the variants of the package's own rewriters.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class VariantMaker:
 
     @cached_property
     def entailment(self) -> EntailmentJudge | None:
-        """The model that is asked about texts in doubt, if the settings name one."""
+        """The model that judges doubtful texts, or None if the settings name none."""
         spec = self._settings.judge
         if spec is None:
             return None
@@ -218,8 +218,8 @@ class VariantMaker:
     def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
         """Plan the variants of a task, without the original.
 
-        A variant that a model is to write or to judge is a `PendingText`: its text is certain only
-        while the run samples.
+        A variant that a model writes or judges is a `PendingText`, since its text is known only
+        during sampling.
 
         Parameters
         ----------
@@ -260,13 +260,13 @@ class VariantMaker:
         variants
             The variants of the task.
         template
-            The prompt template around the task, or None. Variants of it are made if ``perturb`` in
-            `settings` says so.
+            The prompt template around the task, or None. Variants of the template are made if
+            `settings.perturb` is ``template`` or ``both``.
 
         Raises
         ------
         VariantError
-            If variants of the template are required and it has no sentence.
+            If variants of the template are required and it has no sentence to reword.
         """
         plain = original(task.id, task.prompt)
         view = None
@@ -391,7 +391,7 @@ class VariantMaker:
         view: View | None = None,
         within: str = "",
     ) -> TaskVariants:
-        """Plan variants: their ids now, their texts once one of them is needed."""
+        """Plan variants. Their ids exist now; their texts are made when one of them is needed."""
         drawn: _Drawn = {
             "distances": settings.distances,
             "per_distance": settings.variants,
@@ -416,13 +416,14 @@ class VariantMaker:
     ) -> Sequence[Variant | PendingText]:
         """Make variants, or read them from the store if the package's own rewriters made them.
 
-        They are made again if the code of the package or the library has changed.
+        The variants are made again if the code of the package or the library has changed.
         """
         also = view.findings if view else _no_findings
         if isinstance(rewriter, LlmRewriter):
             return rewrites(task, rewriter, **drawn, also=also, entailment=self.entailment)
         if rewriter.name not in REWRITERS:
-            # Nothing is known of the code of other packages' rewriters, so nothing is kept.
+            # The code of other packages' rewriters may change unnoticed, so their variants are not
+            # stored.
             try:
                 return generate(task, rewriter=rewriter, **drawn, also=also).variants
             except PromptseError:
@@ -453,7 +454,7 @@ class VariantMaker:
     def _kept_or_made(
         self, identity: Sequence[object], make: Callable[[], tuple[Variant, ...]]
     ) -> tuple[Variant, ...]:
-        """Return the variants that `identity` decides, from the store, or made and kept there."""
+        """Return the variants with this `identity` from the store, or make and store them."""
         key = text_hash(json.dumps(identity))
         kept = self._store().made_variants(key)
         if kept is not None:
@@ -482,7 +483,7 @@ def _no_findings(_text: str) -> Iterable[Finding]:
 
 
 def _control_outline(variant: Variant, settings: Settings) -> Variant:
-    """Return the control variant beside `variant`, without its text."""
+    """Return the control variant of `variant`, without its text."""
     return replace(
         variant, emotion=None, personality=None, cues={}, text="", rewriter=settings.control
     )
@@ -504,7 +505,7 @@ def _around_task(
 def _around_view(
     task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants
 ) -> Iterator[PlannedPrompt]:
-    """Plan the prompts of variants of a template, around those of the task if these are given."""
+    """Plan the prompts of variants of a template, with variants of the task in them if given."""
     for place, outline in enumerate(reworded.outlines):
         yield PlannedPrompt(
             outline=replace(outline, task_id=task.id),
@@ -526,7 +527,7 @@ def _with_template_variant(
 
 
 def _rewrite_of(pending: PendingText | _PendingControl) -> PendingText:
-    """Return the text that a variant waits for; a control variant waits for that beside it."""
+    """Return the pending text of a variant. For a control variant, it is that of its variant."""
     return pending.rewrite if isinstance(pending, _PendingControl) else pending
 
 
@@ -588,10 +589,11 @@ def _prompt(task: Task, variant: Variant, template: Template | None) -> VariantP
 def _prompt_of_template_variant(
     task: Task, of_task: Variant, view: View, of_template: Variant | None
 ) -> VariantPrompt:
-    """Return the prompt of a reworded template around a variant of the task.
+    """Return the prompt of a reworded template with a variant of the task in it.
 
-    `of_template` is the variant of the view, None for the template as it is. The variant in the
-    result has the text of the whole prompt, and the distance between both whole prompts.
+    `of_template` is the variant of the view, or None for the template as it is. The returned
+    variant has the text of the whole prompt. Its distance is that between the whole original prompt
+    and the whole prompt.
     """
     unchanged = _whole_text(_prompt(task, replace(of_task, text=task.prompt), view.template))
     template = view.template if of_template is None else view.reworded(of_template.text)

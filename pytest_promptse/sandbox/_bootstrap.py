@@ -1,7 +1,7 @@
-"""Start-up of an interpreter in the jail: source texts are sent to it, files are not.
+"""Start an interpreter in the jail from source texts that are sent to it.
 
-Nothing of this package, and nothing beside it, has to be visible in the jail. The modules that
-are sent are the files of `pytest_promptse.sandbox.guest`, all of them and nothing else.
+So no file of this package, or beside it, has to be visible in the jail. The sent modules are all
+files of `pytest_promptse.sandbox.guest`, and no others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _IMPORT = re.compile(
     rf"^from {re.escape(_PACKAGE)}(?:\.(\w+) import| import ([\w, ]+))", re.MULTILINE
 )
 
-# Runs as ``python -c``; descriptor 0 is the checker's socket, on which the sources come first.
+# Runs as ``python -c``. Descriptor 0 is the checker's socket, which delivers the sources first.
 COMMAND = """\
 import json, os, socket, sys, types
 control = socket.socket(fileno=os.dup(0))

@@ -1,13 +1,13 @@
-"""Forwards a worker's socket and descriptors over the two streams of a container engine.
+"""Forward a worker's socket and descriptors over the two streams of a container engine.
 
-Descriptors cannot enter a container that is reached by ``docker run -i`` alone (on macOS it is in
-a virtual machine). So the near end, run as a script here, takes the zygote's place for the worker;
-the far end, the container's first process, takes the worker's place for the zygote; and both carry
-bytes between their descriptors and the streams. Standard library alone: the far end is sent as
-text.
+A container that is reached by ``docker run -i`` alone cannot receive descriptors; on macOS it is in
+a virtual machine. So the bridge has two ends. The near end, run as a script here, acts as the
+zygote for the worker. The far end, the container's first process, acts as the worker for the
+zygote. Both copy bytes between their descriptors and the streams. They use the standard library
+alone, since the far end is sent as text.
 
-A frame is kind (1 byte), number (4 bytes), size (4 bytes) and payload. Descriptor k of
-execution t has the number 4t + k, in the order channel, input, output, errors.
+A frame has kind (1 byte), number (4 bytes), size (4 bytes) and payload. Descriptor k of execution t
+has the number 4t + k, in the order channel, input, output, errors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PENDING = 16 * 2**20
 
 
 class _Pump:
-    """Moves bytes between local descriptors and the stream of frames without blocking on either."""
+    """Copy bytes between local descriptors and the stream of frames without blocking on either."""
 
     def __init__(
         self, control: socket.socket, incoming: int, send: Callable[[bytes], None]
@@ -84,7 +84,7 @@ class _Pump:
             self.drain(number)
 
     def drain(self, number: int) -> bool:
-        """Forward the bytes of one read. Return False if there are no more now."""
+        """Forward the bytes of one read. Return False if no more bytes are available now."""
         try:
             data = os.read(self.files[number], _CHUNK)
         except BlockingIOError:
@@ -181,7 +181,7 @@ class _Pump:
 
 
 class _Near(_Pump):
-    """In the zygote's place for the worker."""
+    """The end that acts as the zygote for the worker."""
 
     def __init__(
         self, control: socket.socket, incoming: int, send: Callable[[bytes], None]
@@ -199,7 +199,7 @@ class _Near(_Pump):
             for offset, file in enumerate(files):
                 self.add(first + offset, file, source=offset in (0, 1))
                 if offset in (2, 3) and hasattr(fcntl, "F_SETPIPE_SZ"):
-                    # The worker does not read while it waits for an execution to end.
+                    # The worker does not read while it waits for the end of an execution.
                     fcntl.fcntl(file, fcntl.F_SETPIPE_SZ, _PIPE)
         elif data.startswith(b'{"do": "end"'):
             self.ending = json.loads(data)["execution"]
@@ -210,13 +210,13 @@ class _Near(_Pump):
 
 
 class _Far(_Pump):
-    """In the worker's place for the zygote."""
+    """The end that acts as the worker for the zygote."""
 
     def from_control(self) -> None:
         answer = self.control.recv(_CHUNK)
         if not answer:
             raise EOFError
-        # What the program wrote before it was ended goes first.
+        # Output that the program wrote before its end is forwarded first.
         for number in list(self.sources):
             while number in self.sources and self.drain(number):
                 pass

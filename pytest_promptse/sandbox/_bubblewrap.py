@@ -13,7 +13,7 @@ from pytest_promptse.sandbox import _bootstrap, _launch
 if TYPE_CHECKING:
     from pytest_promptse.sandbox._mounts import Mounts
 
-# The range that systemd keeps for users made up on the spot (https://systemd.io/UIDS-GIDS/).
+# The range that systemd keeps for dynamic users (https://systemd.io/UIDS-GIDS/).
 _FIRST_UID, _UIDS = 61184, 4336
 _ETC = Path(__file__).parent / "etc"
 ENVIRONMENT = {
@@ -22,9 +22,9 @@ ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "USER": "user",
     "LOGNAME": "user",
-    # The address space that each thread's own arena reserves counts against the limit.
+    # glibc reserves address space for an arena per thread, which counts against the memory limit.
     "MALLOC_ARENA_MAX": "2",
-    # One thread, for the warm interpreter forks.
+    # One thread, since the warm interpreter forks.
     "OPENBLAS_NUM_THREADS": "1",
 }
 
@@ -34,7 +34,7 @@ def bubblewrap_command(program: str, mounts: Mounts, *, worker: int) -> list[str
     command = _bubblewrap(program, mounts)
     if os.geteuid() != 0:
         return command
-    # Root is not held to the limit on processes, and root's reach shows through a bind mount.
+    # The limit on processes does not bind root, and bind mounts would show files of root.
     uid = _FIRST_UID + (os.getpid() * 16 + worker) % _UIDS
     order = json.dumps({"uid": uid, "command": command})
     return [sys.executable, "-I", "-S", _launch.__file__, order]
@@ -44,9 +44,10 @@ def _bubblewrap(program: str, mounts: Mounts) -> list[str]:
     command = [program, "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc"]
     command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
     command += ["--as-pid-1", "--die-with-parent", "--new-session"]
-    # Kept by the zygote alone, to make a pid namespace for each program.
+    # Only the zygote keeps this capability, to make a pid namespace for each program.
     command += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN"]
-    # Kept by the zygote alone, to start the loopback device of a new network namespace.
+    # Only the zygote keeps this capability, to start the loopback device of a new network
+    # namespace.
     command += ["--cap-add", "CAP_NET_ADMIN"]
     command += ["--clearenv"]
     for name, value in ENVIRONMENT.items():

@@ -1,4 +1,4 @@
-"""The proxy that a check calls: a program in the jail that is used like a function or class."""
+"""The candidate that a check calls: a proxy for a program that runs in the jail."""
 
 from __future__ import annotations
 
@@ -54,11 +54,13 @@ __all__ = [
 _MAX_CLASSES = 2_000
 _MAX_REMARKS = 3
 _OWN_REFERENCES = 2
-"""References to a shared container that no one but its `_Shared` holds, as ``sys`` counts them."""
+"""Number of references, as ``sys`` counts them, to a shared container that only its `_Shared`
+refers to.
+"""
 
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _STOPS = (StopIteration, StopAsyncIteration)
-# Errors that a wrong answer can cause in a check's own code.
+# Errors in a check's own code that a wrong answer of the program can cause.
 _OF_ANSWERS = (TypeError, AttributeError, NameError)
 
 
@@ -82,7 +84,10 @@ class _ObjectReference(weakref.ref[Any]):
 
 
 class _Shared:
-    """A container of the program that the check holds; ``known``: as the program knows it."""
+    """A container of the program of which the check has a copy.
+
+    ``known`` is its content as last sent to or received from the program.
+    """
 
     __slots__ = ("known", "number", "value")
 
@@ -104,10 +109,10 @@ class _Argument:
 class Candidate:
     # The program's entry point, used in the jail; made by ``SandboxPool.load``.
     #
-    # Calling it calls the entry point. Any attribute that is not listed here is the entry point's,
-    # or else a name of the program's module: ``candidate.cache_info()``, ``candidate.MyError``.
-    # What can be passed and what comes back is told in ``docs/explanation/sandbox.md``.
-    # This is no docstring, since ``candidate.__doc__`` is the entry point's.
+    # Calling a candidate calls the entry point. Any attribute that is not defined here is the entry
+    # point's, or else a name of the program's module: ``candidate.cache_info()``,
+    # ``candidate.MyError``. ``docs/explanation/sandbox.md`` lists the values that can be passed and
+    # returned. This text is no docstring, since ``candidate.__doc__`` is the entry point's.
 
     def __init__(
         self,
@@ -207,7 +212,7 @@ class Candidate:
         Raises
         ------
         ProgramStopped
-            When it does not compile, or uses up its limits.
+            If the program does not compile, or uses up its limits.
         """
         if self._failure is not None:
             self._stop(self._failure)
@@ -235,18 +240,18 @@ class Candidate:
 
     @property
     def failure(self) -> Failure | None:
-        """The first thing that stopped the program for good, whatever the check did with it.
+        """The first failure that stopped the program, even if the check caught the exception.
 
-        A program that the check never used is loaded to find out.
+        A program that the check never used is loaded to find out whether it fails.
         """
         self.finish()
         return self._failure
 
     def raised(self, exc: BaseException) -> bool:
-        """Return whether `exc`, which ended the check, came out of the program.
+        """Return whether `exc`, which ended the check, came from the program.
 
-        Where it is the `TypeError` of a call that does not fit the program's signature, the
-        program has failed for good: its interface is not the one that the check expects.
+        If `exc` is the `TypeError` of a call that does not fit the program's signature, the failure
+        is final. The program's interface is then not the one that the check expects.
         """
         found = any(exc is known for known in self._raised)
         interface = getattr(exc, "promptse_interface", None)
@@ -256,7 +261,7 @@ class Candidate:
 
     @property
     def used(self) -> bool:
-        """Whether the check has received an answer of the program."""
+        """True if the check has received an answer of the program."""
         return self._answers > 0
 
     @property
@@ -277,18 +282,18 @@ class Candidate:
 
     @property
     def seconds(self) -> float:
-        """Wall-clock seconds that the program itself used; the check's own time is not in it."""
+        """Wall-clock seconds that the program itself used, without the time of the check."""
         return (self._execution.seconds if self._execution else 0.0) + self._script_seconds
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU seconds of the program and what it started; known once its execution has ended."""
+        """CPU seconds of the program and its child processes; known after the execution."""
         return (self._execution.cpu if self._execution else 0.0) + self._script_cpu
 
     # -- the life of the execution --------------------------------------------------------------
 
     def _need_execution(self) -> Execution:
-        """Return the execution in which the program is loaded; it is loaded on first use."""
+        """Return the execution in which the program is loaded. It is loaded on first use."""
         if self._failure is not None:
             self._stop(self._failure)
         if self._execution is None:
@@ -306,12 +311,12 @@ class Candidate:
             self._fail("resource", f"the program cannot be sent: {error}")
 
     def finish(self) -> None:
-        """Load the program if the check never used it, so that a broken one is found out.
+        """Load the program if the check never used it, so that a broken program is detected.
 
         Raises
         ------
         SandboxError
-            When the jail failed, even if the check took that for an exception of the program.
+            If the jail failed, even if the check caught the failure as an exception of the program.
         """
         broken = self._broken
         if broken is None and self._execution is not None:
@@ -322,11 +327,11 @@ class Candidate:
             with contextlib.suppress(ProgramStopped):
                 self._need_execution()
         if self._execution is not None and self._failure is None:
-            # The program may have been ended while the check was at work, and not asked again.
+            # The program may have been stopped while the check ran, without a later request.
             self._failure = self._execution.exceeded
 
     def close(self) -> None:
-        """End the program and all it started; restore the arguments that it changed."""
+        """End the program and all its processes. Restore the arguments that it changed."""
         self._originals.restore()
         if self._execution is not None:
             self._execution.close()
@@ -334,7 +339,7 @@ class Candidate:
     # -- requests -------------------------------------------------------------------------------
 
     def ask(self, verb: str, *operands: Any) -> Any:
-        """Have the program do something; its result."""
+        """Send a request to the program and return its result."""
         stops = verb in ("next", "step")
         with self._lock:
             execution = self._need_execution()
@@ -369,7 +374,7 @@ class Candidate:
         Parameters
         ----------
         error : BaseException
-            What the block raised.
+            The exception that the block raised.
         since : int
             ``requests`` when the block was entered.
         """
@@ -408,7 +413,10 @@ class Candidate:
         execution.send(message)
 
     def _share(self, shared: _Shared) -> Any:
-        """Return a container of the program: the one that the check holds already, if any."""
+        """Return a container of the program.
+
+        If the check has a copy already, update and return that.
+        """
         known = self._shared.get(shared.number)
         self._count(shared.number)
         if known is None or merge(known.value, shared.value) is not known.value:
@@ -417,19 +425,20 @@ class Candidate:
         return known.value
 
     def _send_shared(self, execution: Execution) -> None:
-        """Tell the program what the check did to shared containers, and forget unused ones."""
+        """Send the program the check's changes to shared containers, and drop unused containers."""
         for number, shared in list(self._shared.items()):
             message = self._encode_shared(shared)
             if message != shared.known:
                 execution.send(message)
-                # Not the same message again: what is new to the program was described in it.
+                # The message is not repeated, since it already described values that were new to
+                # the program.
                 shared.known = self._encode_shared(shared)
             if sys.getrefcount(shared.value) <= _OWN_REFERENCES:
                 del self._shared[number]
                 self._released.append([number, self._counts.pop(number, 0)])
 
     def _update_shared(self, changed: dict[Any, Any]) -> None:
-        """Make shared containers what the program says has become of them."""
+        """Update shared containers to the content that the program reported."""
         for number, value in changed.items():
             shared = self._shared.get(number)
             if shared is None or type(value) is not type(shared.value):
@@ -440,7 +449,7 @@ class Candidate:
                 del self._shared[number]
 
     def _encode_shared(self, shared: _Shared) -> bytes:
-        """Return the message that tells the program what a shared container holds."""
+        """Return the message that sends the content of a shared container to the program."""
         return self._encode(("update", shared.number, shared.value))
 
     def _encode(self, request: Any) -> bytes:
@@ -518,7 +527,7 @@ class Candidate:
             reference = _ObjectReference(handle, self._forget)
             reference.number = number
             self._objects[number] = reference
-        except TypeError:  # an int or a tuple cannot be referred to weakly
+        except TypeError:  # no weak reference to an int or a tuple is possible
             self._objects[number] = handle
         return handle
 
@@ -534,7 +543,7 @@ class Candidate:
             self._counts[number] = self._counts.get(number, 0) + 1
 
     def _forget(self, reference: _ObjectReference) -> None:
-        """Note that the check has let go of an object, so that the program can, too."""
+        """Note that the check no longer uses an object, so that the program can release it."""
         number = reference.number
         if self._objects.get(number) is reference:
             del self._objects[number]
@@ -553,7 +562,7 @@ class Candidate:
     def _await_result(
         self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
     ) -> Any:
-        """Return the program's answer; `stops` lets ``StopIteration`` through as itself."""
+        """Return the program's answer. If `stops` is True, ``StopIteration`` is raised as it is."""
         updated = False
         while True:
             try:
@@ -597,7 +606,7 @@ class Candidate:
     def _as_raised(
         self, kind: str, error: BaseException, text: str, *, stops: bool
     ) -> BaseException:
-        """Return what to raise for an exception of the program that a check may catch."""
+        """Return the exception to raise for one of the program's that a check may catch."""
         words = safe_text(error)
         name = type(error).__name__
         if kind == "unsendable":
@@ -622,7 +631,7 @@ class Candidate:
         return error
 
     def _raise_failed_assertion(self) -> None:
-        """Raise what a callback asserted in vain, which the program may have caught."""
+        """Raise an assertion error of a callback again, since the program may have caught it."""
         error, self._failed_assertion = self._failed_assertion, None
         if error is not None:
             raise error
@@ -630,7 +639,7 @@ class Candidate:
     def _call_back(
         self, execution: Execution, number: Any, operation: Any, args: Any, kwargs: dict[str, Any]
     ) -> None:
-        """Use an object of the check for the program, and tell it the result."""
+        """Perform the program's operation on an object of the check, and send back the result."""
         if operation in ("set", "merge") and type(args) is tuple and args:
             owner = self._check_objects.get(number)
             self._originals.save_attribute(owner, str(args[0]))
@@ -641,7 +650,9 @@ class Candidate:
             message = self._encode(("return", result))
         except wire.WireError:
             raise
-        except BaseException as error:  # the check's own; told to the program
+        except (
+            BaseException
+        ) as error:  # an exception of the check's object, which is sent to the program
             is_stop = isinstance(error, ProgramStopped) and not isinstance(error, ProgramInterrupt)
             if is_stop or isinstance(error, KeyboardInterrupt):
                 raise
@@ -690,7 +701,7 @@ ENTRY_NAMES = wire.words(
 
 
 def safe_text(error: BaseException) -> str:
-    """Return ``str(error)``, or nothing where that raises."""
+    """Return ``str(error)``, or an empty string if that raises."""
     try:
         return str(error)
     except (Exception, ProgramStopped):  # noqa: BLE001 - what a program forged, a handle's text
@@ -709,7 +720,7 @@ _LOAD_CAUSES: tuple[Cause, ...] = ("syntax", "exception", "resource", "interface
 
 
 def read_problem(answer: Any) -> tuple[Cause, str, str]:
-    """Return cause, detail and traceback of what the program's side says about loading."""
+    """Return cause, detail and traceback of the guest's answer to a request to load the program."""
     match answer:
         case ("result", (str(cause), str(detail), str(text)), _):
             for known in _LOAD_CAUSES:

@@ -1,4 +1,4 @@
-"""Why a program failed, and how its end reaches the check."""
+"""The causes of a program's failure, and the exceptions that report them to the check."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Failure:
 
 
 class ProgramStopped(BaseException):
-    """Raised into the check when the program cannot go on; every further call raises it again.
+    """Raised in the check when the program cannot continue. Every further call raises it again.
 
-    It is no `Exception`, so that neither ``except Exception`` nor ``pytest.raises(Exception)``
-    in a check can take a time-out for the exception it hoped for.
+    It is not an `Exception`. So neither ``except Exception`` nor ``pytest.raises(Exception)`` in a
+    check can mistake a time-out for an exception that it expects.
     """
 
     def __init__(self, failure: Failure) -> None:
@@ -39,18 +39,18 @@ class ProgramStopped(BaseException):
 
 
 class ProgramInterrupt(ProgramStopped):
-    """An exception of the program that is no `Exception`: ``SystemExit`` and the like.
+    """An exception of the program that is no `Exception`, such as ``SystemExit``.
 
-    What is raised derives from the program's type too, so that a check can expect it by
-    ``pytest.raises(SystemExit)``. The program can go on afterwards.
+    The raised exception also derives from the program's type, so that a check can expect it by
+    ``pytest.raises(SystemExit)``. The program can continue afterwards.
     """
 
 
 class ProgramError(Exception):
     """An exception of the program whose type is not built in.
 
-    Where the program's type derives from a built-in one, what is raised derives from both, so
-    that ``pytest.raises(ValueError)`` also sees a program's own kind of `ValueError`.
+    If the program's type derives from a built-in one, the raised exception derives from both. So
+    ``pytest.raises(ValueError)`` also accepts a program's own subclass of `ValueError`.
 
     Attributes
     ----------

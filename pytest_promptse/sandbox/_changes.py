@@ -1,4 +1,4 @@
-"""Arguments that a program changed in place are changed in the check too."""
+"""Apply a program's in-place changes of arguments to the check's own objects."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def may_change(value: Any) -> bool:
 
 
 def apply_changes(args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -> None:
-    """Make the arguments what the program says has become of them.
+    """Give the arguments the content that they have in the program after a call.
 
-    Containers keep their identity and are matched by position and key; so a program that swaps
-    two inner lists swaps their contents here.
+    Containers keep their identity and are matched by position and key. So if a program swaps two
+    inner lists, their contents are swapped here.
 
     Parameters
     ----------
     args, kwargs
-        As they were sent.
+        The arguments as they were sent.
     changed : None or [args, kwargs]
-        As they came back.
+        The arguments as they came back, or None if nothing changed.
     """
     if changed is None:
         return
@@ -40,9 +40,9 @@ def apply_changes(args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -
 
 
 class Originals:
-    """Copies of arguments before a program changes them, to restore them for the next program.
+    """Copies of arguments from before a program changes them, to restore them for the next program.
 
-    A check may pass containers of its module to every program.
+    A check may pass the same containers of its module to every program.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Originals:
         self._attributes: list[tuple[Any, str, Any]] = []
 
     def save(self, value: Any) -> None:
-        """Keep the content of every container in `value` that is not kept yet."""
+        """Save the content of every container in `value` that is not saved yet."""
         waiting = [value]
         while waiting:
             item = waiting.pop()
@@ -66,12 +66,12 @@ class Originals:
                 waiting.extend(item)
 
     def save_attribute(self, value: Any, name: str) -> None:
-        """Keep an attribute that the program is about to set."""
+        """Save an attribute that the program is about to set."""
         if name in getattr(value, "__dict__", {}):
             self._attributes.append((value, name, value.__dict__[name]))
 
     def restore(self) -> None:
-        """Give every container and attribute what it held."""
+        """Restore the saved content of every container and attribute."""
         for value, name, kept in reversed(self._attributes):
             setattr(value, name, kept)
         for item, kept in self._containers.values():

@@ -122,7 +122,7 @@ class CheckObjects:
 
     def _error(self, error: BaseException) -> Built:
         cls = next(kind for kind in type(error).__mro__ if not kind.__module__.startswith(_OWN))
-        # The text of an assertion holds expected values.
+        # The text of an assertion would show the program the expected values.
         args = () if isinstance(error, AssertionError) else error.args
         if not all(type(part) in wire.ATOM_TYPES for part in args):
             args = (_text(error),)
@@ -146,7 +146,7 @@ class CheckObjects:
     @staticmethod
     def _refuse_unsendable(value: Any) -> None:
         cls = type(value)
-        # A fixture's class has the fixture's name in it.
+        # The class of a fixture has a name that tells the user what to do.
         kind = {"CaptureFixture": "capsys", "MonkeyPatch": "monkeypatch"}.get(cls.__name__)
         kind = kind or {"LogCaptureFixture": "caplog", "WarningsRecorder": "recwarn"}.get(
             cls.__name__, cls.__name__
@@ -163,7 +163,7 @@ class CheckObjects:
     # -- requests of the program ----------------------------------------------------------------
 
     def get(self, number: Any) -> Any:
-        """Return the object of a number.
+        """Return the check's object with this number.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class CheckObjects:
         return self._objects[number]
 
     def build(self, parts: list[Any]) -> Any:
-        """Return a value that the program sent: an object of the check, or one of its classes."""
+        """Return a value that the program sent: the check's object, or an instance of its class."""
         found = self.get(parts[0])
         if len(parts) == 1:
             return found
@@ -249,7 +249,8 @@ def _run(awaitable: Any) -> Any:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(wait())
-    # The check's own loop waits for the program; another thread's loop runs this meanwhile.
+    # The check's own event loop is blocked while it waits for the program, so a loop in another
+    # thread runs the coroutine.
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
 
     with ThreadPoolExecutor(1) as pool:
@@ -268,7 +269,7 @@ def _is_python_class(cls: type) -> bool:
 
 
 def _function_name(value: Any) -> tuple[str, str] | None:
-    """Return module and name of a function of the standard library, which runs in the jail."""
+    """Return module and name of a standard-library function, which runs in the jail instead."""
     if not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
         return None
     module, name = value.__module__, value.__qualname__

@@ -29,7 +29,8 @@ def container_command(engine: str, image: str) -> list[str]:
     tmpfs = f"/tmp:rw,nosuid,nodev,size={_TMP},mode=1777"  # noqa: S108 - the container's
     command += ["--read-only", "--tmpfs", tmpfs]
     command += ["--security-opt", "no-new-privileges", "--cap-drop", "ALL"]
-    # The zygote's, to become another user for each program, to end it and to clear its files.
+    # Capabilities of the zygote alone: to become another user, and to end a program and remove its
+    # files.
     for capability in ("SETUID", "SETGID", "KILL", "DAC_OVERRIDE"):
         command += ["--cap-add", capability]
     command += ["--pids-limit", str(_PROCESSES), "--memory", str(_MEMORY), "--workdir", "/tmp"]  # noqa: S108
@@ -41,12 +42,12 @@ def container_command(engine: str, image: str) -> list[str]:
 
 
 def find_engine(name: str, image: str) -> str:
-    """Return the engine's path.
+    """Return the path of the engine's executable.
 
     Raises
     ------
     SandboxError
-        When it is not installed, does not run, or has not got the image.
+        If the engine is not installed, does not run, or lacks the image.
     """
     path = shutil.which(name)
     if path is None:
@@ -59,6 +60,6 @@ def find_engine(name: str, image: str) -> str:
     except subprocess.TimeoutExpired:
         raise SandboxError(f"{name} does not answer within {_LOOK_SECONDS} s") from None
     if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["no word"])[-1]
-        raise SandboxError(f"{name} has no image {image} ({said}): {name} pull {image}")
+        output = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        raise SandboxError(f"{name} has no image {image} ({output}): {name} pull {image}")
     return path

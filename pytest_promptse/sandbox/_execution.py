@@ -1,4 +1,4 @@
-"""The execution of one program: messages, output, limits, and how it ended."""
+"""The execution of one program: its messages, output, limits and end."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 _READY_SECONDS = 30.0
 _SHORTEST_GRANT_SECONDS = 0.005
 _MOST_PATIENCE = 5
-"""Factor by which the wall-clock limit grows at most if the machine is short of processors."""
+"""Largest factor by which the wall-clock limit grows if the machine lacks processors."""
 
 MAX_CALLBACKS = 100_000
 _CHUNK = 1 << 16
 _PIPE_BYTES = 1 << 20
-"""Bytes that the pipe of a flooding stream holds; the most that every user may set on Linux."""
+"""Capacity in bytes of a flooding stream's pipe: the largest that Linux allows every user."""
 
 _FLOOD_PAUSE_SECONDS = 0.005
-"""Pause between two reads of a flooding stream; the program may still write 200 MiB a second."""
+"""Pause in seconds between two reads of a flooding stream. A program can still write 200 MiB/s."""
 
 _HEADER = 4
 
@@ -45,8 +45,8 @@ _HEADER = 4
 class _Output:
     """Output of the program on one stream. The first bytes are kept, the rest is dropped.
 
-    A stream that has written more than is kept floods. It is then read after pauses, so that a
-    program which writes without end costs the checker little.
+    A stream that has written more than the kept bytes is flooding. It is then read after pauses, so
+    that a program which writes without end costs the checker little time.
     """
 
     def __init__(self, limit: int) -> None:
@@ -67,7 +67,7 @@ class _Output:
         if len(data) > room and not self.floods:
             self.floods = True
             if sys.platform == "linux":
-                with contextlib.suppress(OSError):  # the user's pipes may be used up
+                with contextlib.suppress(OSError):  # the user's limit on pipe memory may be reached
                     fcntl.fcntl(self.read_end, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         return bool(data)
 
@@ -81,13 +81,13 @@ class Execution:
     Parameters
     ----------
     worker : Worker
-        Where the program runs; this execution alone uses it.
+        The worker in which the program runs. No other execution uses it at the same time.
     limits : Limits
-        What the program may use.
+        The limits of the program.
     folder : str
-        Working directory where the jail does not provide one.
+        Working directory, used if the jail does not provide one.
     stdin : bytes or None
-        Standard input; None is an empty one.
+        Standard input; None means empty.
     separate : bool
         Keep standard error apart from standard output.
 
@@ -98,9 +98,9 @@ class Execution:
     cpu : float
         CPU seconds of all processes; known at the end.
     exceeded : Failure or None
-        The limit that ended the program.
+        The limit that ended the program, if any.
     broken : SandboxError or None
-        Why the jail failed.
+        The reason why the jail failed, if it did.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Execution:
         self.exceeded: Failure | None = None
         self.broken: SandboxError | None = None
         self._worker = worker
-        # Held while the execution is measured, so that it is not ended at the same time.
+        # Held during a measurement, so that the execution is not ended at the same time.
         self._lock = threading.RLock()
         self._ended = False
         self._ready = False
@@ -162,14 +162,14 @@ class Execution:
     def adopt(self, limits: Limits) -> bool:
         """Replace the limits before the program is loaded.
 
-        Return False if the process is already bound to other ones. Only the times are enforced
+        Return False if the process is already bound to stricter limits. Only the times are enforced
         from outside and can still change.
         """
         times = replace(self.limits, wall=limits.wall, cpu=limits.cpu)
         if times != limits or int(self.limits.cpu) != int(limits.cpu):
             return False
         if any(events & ~select.POLLIN for _, events in self._poll.poll(0)):
-            return False  # it has died
+            return False  # the process has died
         self.limits = limits
         return True
 
@@ -182,15 +182,15 @@ class Execution:
             self._stalled = watch.stalled()
             self._meter = watch.Meter(self._worker.zygote, exact_above=self.limits.memory)
             return
-        said = answer.decode(errors="replace") if answer else "no word"
-        self.broken = SandboxError(f"the jail could not be set up for a program: {said}")
+        reason = answer.decode(errors="replace") if answer else "no word"
+        self.broken = SandboxError(f"the jail could not be set up for a program: {reason}")
         self.close()
         raise self.broken
 
     def send(self, message: bytes) -> None:
         """Send one message.
 
-        If the program has ended, or does not read within its limits, `receive` says so.
+        If the program has ended, or does not read within its limits, `receive` raises the failure.
         """
         data = memoryview(len(message).to_bytes(_HEADER, "big") + message)
         if self._ended:
@@ -205,7 +205,7 @@ class Execution:
             return
 
     def _send_slowly(self, data: memoryview) -> None:
-        """Send what the channel does not take at once, and read what the program writes."""
+        """Send data in parts as the channel accepts it, and read the program's output meanwhile."""
         if not self._ready:
             self._await_ready()
         start = time.monotonic()
@@ -236,7 +236,7 @@ class Execution:
         Raises
         ------
         ProgramStopped
-            When the program ended, used up its limits, or broke the protocol.
+            If the program ended, used up its limits, or broke the protocol.
         """
         message = self.receive_to_end()
         if message is None:
@@ -249,7 +249,7 @@ class Execution:
         Raises
         ------
         ProgramStopped
-            When the program used up its limits, or broke the protocol.
+            If the program used up its limits, or broke the protocol.
         """
         if self._ended and self.exceeded is not None:
             raise ProgramStopped(self.exceeded)
@@ -267,7 +267,7 @@ class Execution:
         Raises
         ------
         ProgramStopped
-            When the CPU limit ended it.
+            If the CPU limit ended the program.
         """
         status = self._end()
         if self.exceeded is not None or self._used_up():
@@ -359,7 +359,7 @@ class Execution:
         return self.limits.wall + self._granted - self.seconds
 
     def _grant(self) -> float:
-        """Return how many seconds to add to the wall limit.
+        """Return the number of seconds to add to the wall-clock limit.
 
         A program must not fail because the machine was busy with other work. The seconds in which
         processes waited for a processor are therefore added. Seconds in which the program itself
@@ -375,13 +375,13 @@ class Execution:
 
     @contextlib.contextmanager
     def callback(self) -> Iterator[None]:
-        """Count a callback of the check and the time that it takes.
+        """Count a callback to the check and the time that it takes.
 
         Raises
         ------
         ProgramStopped
-            After too many callbacks, or when they took too long together. One that runs in the
-            checker cannot be interrupted: the check's author must bound its arguments.
+            After too many callbacks, or if they took too long in total. A callback that runs in the
+            checker cannot be interrupted, so the check's author must bound its arguments.
         """
         self._callbacks += 1
         if self._callbacks > MAX_CALLBACKS:
@@ -395,7 +395,7 @@ class Execution:
             self._fail("timeout", f"callbacks of the check took over {self.limits.wall:g} s")
 
     def watch(self) -> float:
-        """Kill the program if it uses more CPU time or memory than it may; called by a thread.
+        """Kill the program if it exceeds its limit on CPU time or memory. Called by a thread.
 
         Returns
         -------
@@ -414,7 +414,7 @@ class Execution:
             elif used.cpu >= self.limits.cpu:
                 self.exceeded = self._over_cpu()
             if self.exceeded is not None:
-                # The checker sees that the channel is closed, now or when it next asks.
+                # The checker notices the closed channel at its next read.
                 watch.kill_descendants(self._worker.zygote)
             return self.limits.cpu - used.cpu
 
@@ -444,7 +444,7 @@ class Execution:
         return Failure(cause="exception", detail=f"the program ended its process (status {code})")
 
     def _end(self) -> int:
-        """End the program and everything that it started. Return its wait status."""
+        """End the program and all its processes. Return its wait status."""
         with self._lock:
             if self._ended:
                 raise SandboxError("the execution is over")
@@ -460,7 +460,7 @@ class Execution:
             return int(ending["status"])
 
     def drain_output(self) -> None:
-        """Read the output that the program has written so far, as far as it is kept."""
+        """Read the output that the program has written so far."""
         for stream in {self.output, self.errors}:
             while stream.read_end >= 0 and not stream.floods and _has_data(stream.read_end):
                 if not stream.drain():

@@ -1,13 +1,13 @@
-"""Objects and classes of the program as the check sees them.
+"""Handles and mirrored classes: the check's view of the program's objects and classes.
 
-Each class of the program is mirrored by a local class, so ``type(a) is type(b)``, ``isinstance``,
+Each class of the program is mirrored by a local class. So ``type(a) is type(b)``, ``isinstance``,
 ``issubclass`` and ``except`` work as they do in one process. Instances of a mirrored class are
-*handles*: using one sends a request to the program, and the answer is decoded strictly.
+*handles*. Using a handle sends a request to the program, and the answer is decoded strictly.
 
-The rules that keep verdicts out of the program's hands are in ``docs/explanation/sandbox.md``
-under "What a handle may decide". In short: an operation between a handle and a value of the check
-never yields plain data, and a handle equals plain data never. Where the program's class extends a
-plain type, comparisons read the content, which was decoded here.
+The rules that prevent a program from deciding its own verdict are in
+``docs/explanation/sandbox.md`` under "What a handle may decide". In short, an operation between a
+handle and a value of the check never returns plain data, and a handle never equals plain data. If
+the program's class extends a plain type, comparisons use the content, which was decoded here.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _LINK = "promptse_link"
 _SLICE = 0.02
 
 
-class Asks(Protocol):
+class ProgramOperations(Protocol):
     """The operations of a candidate that its handles use."""
 
     requests: int
 
     def ask(self, verb: str, *operands: Any) -> Any:
-        """Have the program do something and return what came of it."""
+        """Send a request to the program and return its result."""
 
     def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an object of the program."""
@@ -63,15 +63,15 @@ class Asks(Protocol):
 
 
 class Link:
-    """The location of a handle's object, and how far its value depends on values of the check.
+    """The object of a handle, and how far its value depends on values of the check.
 
-    ``mixed`` is 0 for an object of the program, 1 and 2 for the result of an operator between one
-    and a value of the check; 2 where the operator measures a difference.
+    ``mixed`` is 0 for an object of the program. It is 1 for the result of an operator between such
+    an object and a value of the check, or 2 if the operator measures a difference.
     """
 
     __slots__ = ("entered", "fetched", "mixed", "number", "owner")
 
-    def __init__(self, owner: Asks, number: int) -> None:
+    def __init__(self, owner: ProgramOperations, number: int) -> None:
         self.owner = owner
         self.number = number
         self.mixed = 0
@@ -114,7 +114,7 @@ def is_of_program(value: Any) -> bool:
     return isinstance(type(value), HandleType) or isinstance(value, HandleType | BoundMethod)
 
 
-# -- names that are read from the program although they begin with underscores -------------------
+# -- underscored names that are read from the program --------------------------------------------
 
 _READ_NAMES = frozenset(
     f"__{name}__"
@@ -123,7 +123,7 @@ _READ_NAMES = frozenset(
         " match_args slots all version author closure type_params cause context traceback notes"
     )
 )
-# What the results of plain arithmetic have: a check that expects plain data may read these.
+# Attributes of results of plain arithmetic. A check that expects plain data may read these.
 _PLAIN_NAMES = frozenset(
     name
     for kind in (int, float, complex, Decimal, Fraction, timedelta, datetime, set)
@@ -162,9 +162,12 @@ def _refuse(what: str) -> TypeError:
 
 
 class HandleType(type):
-    """The type of mirrored classes; using such a class asks the program's class."""
+    """The metaclass of mirrored classes.
 
-    promptse_owner: Asks
+    Using such a class sends a request to the program's class.
+    """
+
+    promptse_owner: ProgramOperations
     promptse_info: ClassInfo = _NO_INFO
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -234,14 +237,14 @@ class HandleType(type):
 
 
 class _AbstractHandleType(HandleType, ABCMeta):
-    """For classes that extend a plain type whose own type is `ABCMeta`."""
+    """The metaclass of mirrored classes that extend a plain type with the metaclass `ABCMeta`."""
 
 
 def _is_unread(name: str) -> bool:
     return name.startswith("__") and name.endswith("__") and name not in _READ_NAMES
 
 
-def signature(owner: Asks, target: Any) -> inspect.Signature:
+def signature(owner: ProgramOperations, target: Any) -> inspect.Signature:
     """Return the signature of a callable of the program."""
     empty = inspect.Parameter.empty
     kinds = list(inspect._ParameterKind)  # noqa: SLF001 - the enum has no other name
@@ -267,7 +270,7 @@ class BoundMethod:
         return self._owner.ask("get", self, "__doc__")
 
     @property
-    def _owner(self) -> Asks:
+    def _owner(self) -> ProgramOperations:
         target = self.promptse_target
         if isinstance(target, HandleType):
             return target.promptse_owner
@@ -312,12 +315,15 @@ def _read_dict(self: Any) -> Any:
 
 
 def _read_doc(self: Any) -> Any:
-    """Return the documentation of a function, which its class does not know."""
+    """Return the documentation of a function, which its class does not have."""
     return link_of(self).owner.ask("get", self, "__doc__")
 
 
 class Handle(metaclass=HandleType):
-    """An object of the program. Its class defines the special methods that the program's has."""
+    """An object of the program.
+
+    Its class defines the same special methods as the program's class.
+    """
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("promptse_") or _is_unread(name):
@@ -411,7 +417,7 @@ def _unary(name: str) -> Callable[..., Any]:
 
 
 def _mark(result: Any, level: int, name: str) -> None:
-    """Note that `result` depends on a value of the check; refuse plain data."""
+    """Note that `result` depends on a value of the check. Raise TypeError if it is plain data."""
     if result is NotImplemented:
         return
     if type(result) is tuple and result:
@@ -487,9 +493,10 @@ def _enter(self: Any) -> Any:
 def _exit(self: Any, kind: Any, error: Any, trace: Any) -> bool:
     """Leave the program's context manager, which sees the exception.
 
-    It may suppress what the check raises by a ``raise`` statement of its own, and what happens
-    before the check has used the program within the block. It never suppresses an assertion, nor
-    an error that an answer of the program can have caused: a program could skip the assertions.
+    It may suppress an exception that the check raises with its own ``raise`` statement. It may also
+    suppress one that occurs before the check uses the program in the block. It never suppresses an
+    assertion, or an error that the program's answer can have caused. Otherwise a program could skip
+    the assertions.
     """
     del kind, trace
     link = link_of(self)
@@ -518,7 +525,7 @@ async def _aexit(self: Any, kind: Any, error: Any, trace: Any) -> bool:
 
 
 def _await(self: Any) -> Any:
-    """Run the program's awaitable in the program's event loop, giving way to other tasks here."""
+    """Run the program's awaitable in the program's event loop, and let other tasks here run."""
     owner = link_of(self).owner
     task = owner.ask("start", self)
     seconds = 0.0
@@ -531,7 +538,7 @@ def _await(self: Any) -> Any:
 
 
 def _async_send(self: Any, value: Any) -> Any:
-    """Drive the awaitable as ``await`` would: an event loop calls this on a coroutine."""
+    """Drive the awaitable as ``await`` does, for an event loop that treats it as a coroutine."""
     del value
     link = link_of(self)
     runs = _RUNNING.get(link)
@@ -562,9 +569,9 @@ async def _anext(self: Any) -> Any:
 
 
 def _next(self: Any) -> Any:
-    """Return the next item; later ones are fetched ahead in growing batches.
+    """Return the next item. Further items are fetched in growing batches before they are needed.
 
-    At most `MAX_ITEMS` come, so that ``list()`` of an endless generator ends.
+    There are at most `MAX_ITEMS` items, so that ``list()`` of an endless generator ends.
     """
     state = object.__getattribute__(self, "promptse_state")
     if not state.items:
@@ -589,7 +596,7 @@ def _next(self: Any) -> Any:
 
 
 class IteratorState:
-    """Items of a program's iterator that were fetched ahead."""
+    """Items of a program's iterator that were fetched before they are needed."""
 
     __slots__ = ("batch", "error", "given", "items")
 
@@ -650,7 +657,7 @@ _PATH_TEXT = words(
 
 
 def _content_owner(value: Any) -> Link | None:
-    """Return the link of a value; None for one that a plain operation derived from it here."""
+    """Return the link of a value, or None if a plain operation computed the value here."""
     try:
         return link_of(value)
     except AttributeError:
@@ -658,7 +665,7 @@ def _content_owner(value: Any) -> Link | None:
 
 
 def _refresh(value: Any) -> None:
-    """Fetch the content again if the program has run since it was read."""
+    """Fetch the content again if the program has run since the last fetch."""
     info = type(value).promptse_info
     link = _content_owner(value)
     if info.mutable and link is not None and link.fetched != link.owner.requests:
@@ -673,7 +680,7 @@ def _refresh_after(target: Any) -> None:
 
 
 def fill(base: Any, value: Any, content: Any) -> None:
-    """Make `content` the content of a mutable value, through the plain type's own methods."""
+    """Replace the content of a mutable value by `content`, using the plain type's own methods."""
     if issubclass(base, dict):
         base.clear(value)
         for key, item in dict(content).items():
@@ -818,7 +825,7 @@ def _value_namespace(info: ClassInfo) -> dict[str, Any]:  # noqa: C901 - kinds o
     for name in ORDER:
         if hasattr(base, f"__{name}__"):
             names[f"__{name}__"] = _compare(name, base)
-    asked = {
+    special_names = {
         special
         for special in SPECIALS - {"__hash__", *(f"__{name}__" for name in ORDER)}
         if special in info.overrides
@@ -829,9 +836,9 @@ def _value_namespace(info: ClassInfo) -> dict[str, Any]:  # noqa: C901 - kinds o
     for name in BINARY:
         for prefix in ("", "r", "i"):
             special = f"__{prefix}{name}__"
-            if special in asked:
+            if special in special_names:
                 names[special] = _value_binary(name, prefix, base)
-    for special in asked - names.keys():
+    for special in special_names - names.keys():
         if special in _HANDLE_METHODS:
             names[special] = _HANDLE_METHODS[special]
     if info.mutable or "__contains__" in info.overrides:
@@ -847,8 +854,8 @@ def _value_namespace(info: ClassInfo) -> dict[str, Any]:  # noqa: C901 - kinds o
 _TEXT = (str, str, str, (str, type(None)), str, str, str, (str, type(None)))
 
 
-def make_class(owner: Asks, number: int, parts: list[Any]) -> HandleType:
-    """Return the local class for a class of the program, as it was described.
+def make_class(owner: ProgramOperations, number: int, parts: list[Any]) -> HandleType:
+    """Return the local class for a class of the program, given its description.
 
     Raises
     ------
@@ -898,13 +905,13 @@ def make_class(owner: Asks, number: int, parts: list[Any]) -> HandleType:
             is_abstract = any(isinstance(kind, ABCMeta) for kind in attempt)
             kind = _AbstractHandleType if is_abstract else HandleType
             return type.__new__(kind, name, attempt, names)
-        except TypeError:  # bases that do not go together here
+        except TypeError:  # bases that Python cannot combine here
             continue
     raise WireError("the bases of a class do not go together")
 
 
 def _base_names(base: type | None) -> frozenset[str]:
-    """Return the names that are read from the plain value; of a path, not what asks the disk."""
+    """Return the names that are read from the plain value, without a path's disk access."""
     names = [] if base is None else [name for name in dir(base) if not name.startswith("__")]
     if base is PosixPath:
         names = [*_PATH_TEXT, *(name for name in names if name.startswith("_"))]
@@ -921,7 +928,7 @@ def _handle_namespace(info: ClassInfo) -> dict[str, Any]:
     elif "__hash__" not in info.specials:
         names["__hash__"] = Handle.__hash__
     if "__iter__" not in info.specials and "__getitem__" in info.specials:
-        # Iteration by index, as the interpreter does it; the program's side knows how.
+        # Iteration by index, as the interpreter does it. The guest implements it.
         names["__iter__"] = _HANDLE_METHODS["__iter__"]
     if "__await__" in info.specials and "send" in info.methods:
         names |= _AWAITABLE
@@ -953,8 +960,10 @@ def _content_type(base: type) -> type:
     return dict if issubclass(base, dict) else base
 
 
-def make_handle(owner: Asks, number: int, cls: HandleType, content: Any) -> Any:
-    """Return the handle of an object; `content` is a list of one item for a plain type's value.
+def make_handle(owner: ProgramOperations, number: int, cls: HandleType, content: Any) -> Any:
+    """Return the handle of an object.
+
+    `content` is a list with the plain value if the class extends a plain type, else empty.
 
     Raises
     ------

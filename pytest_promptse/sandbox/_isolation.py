@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import SandboxError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox._bubblewrap import bubblewrap_command, python_command
 from pytest_promptse.sandbox._container import container_command, default_image, find_engine
 from pytest_promptse.sandbox._mounts import PACKAGES, build_mounts
@@ -37,21 +38,22 @@ def open_sandbox(
     Parameters
     ----------
     level : {"auto", "bwrap", "docker", "podman", "none"}
-        What isolates programs from this machine; ``auto`` takes the strongest that works here
-        and never ``none``. ``none`` runs them in a separate process without isolation.
+        How programs are isolated from this machine. ``auto`` takes the strongest level that works
+        here, but never ``none``. ``none`` runs programs in a separate process without isolation.
     workers : int, optional
-        Programs at one time; by default twice the usable cores, since some of them sleep.
+        Number of programs that run at the same time. The default is twice the usable cores, since
+        some programs sleep.
     packages : tuple of str
-        Packages beyond the standard library that programs may import, where installed. In a
-        container programs may import what its image has instead.
+        Packages beyond the standard library that programs may import, if installed. In a container,
+        programs can import the packages of its image instead.
     image : str, optional
-        Image of the container levels, with a ``python3``; by default the official slim image of
-        this Python's version. It must be there already.
+        Image of the container levels, with a ``python3``. The default is the official slim image of
+        this Python's version. The image must have been pulled already.
 
     Raises
     ------
     SandboxError
-        When the level, or under ``auto`` every level, does not work here.
+        If the level, or every level under ``auto``, does not work here.
     """
     if level not in ISOLATION_LEVELS:
         raise SandboxError(
@@ -76,7 +78,7 @@ def open_sandbox(
 
 
 def _open(sandbox: SandboxPool) -> SandboxPool:
-    """Return `sandbox` after a trial program ran in it, so that errors occur at the start."""
+    """Run a trial program in `sandbox` and return it, so that errors occur at the start."""
     try:
         with sandbox.load("def probe(): return 7", entry_point="probe") as candidate:
             answer = candidate()

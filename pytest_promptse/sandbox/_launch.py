@@ -1,10 +1,10 @@
-"""A script that root runs: it gives up root and executes bubblewrap.
+"""A script that is started as root: it drops root's privileges and executes bubblewrap.
 
-An unprivileged user may not be able to reach the mounts of the jail, for instance an interpreter
-under ``/root``. So they are first bound to places that every user can reach, in a mount namespace
-of this process alone.
+An unprivileged user may lack access to the mounts of the jail, for example an interpreter under
+``/root``. So they are first bound to places that every user can access, in a mount namespace of
+this process alone.
 
-Argument: a JSON object with ``uid`` and ``command``.
+The argument is a JSON object with ``uid`` and ``command``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def _check(result: int, what: str) -> None:
 def _stage(libc: ctypes.CDLL, command: list[str]) -> list[str]:
     """Bind every source of ``--ro-bind`` into a private ``/tmp`` and return the changed command."""
     if libc.unshare(_CLONE_NEWNS) < 0:
-        return command  # root of a container without the right; what it shows may still do
+        return command  # root in a container may lack the right
     _check(libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount")
     places = [i + 1 for i, word in enumerate(command) if word == "--ro-bind"]
-    # Held open, since the new /tmp hides what lies in the old one.
+    # Kept open, since the new /tmp hides the contents of the old one.
     sources = [os.open(command[place], os.O_PATH) for place in places]
     _check(libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, b"mode=755"), "mount")
     for place, source in zip(places, sources, strict=True):
@@ -58,7 +58,7 @@ def main() -> None:
     os.setgroups([])
     os.setresgid(order["uid"], order["uid"], order["uid"])
     os.setresuid(order["uid"], order["uid"], order["uid"])
-    # Nothing may be imported from here on: the library may be out of reach already.
+    # No module may be imported from here on, since the library may no longer be accessible.
     os.execv(command[0], command)  # noqa: S606 - what this script is for
 
 

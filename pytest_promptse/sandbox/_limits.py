@@ -13,27 +13,27 @@ MIB = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds on one program, from the moment it is loaded until its execution ends.
+    """Limits of one program, from its load until the end of its execution.
 
     Parameters
     ----------
     wall : float
-        Seconds from load or call to answer, summed over the execution. The time that the check
-        itself takes between two calls does not count. Nor do seconds in which processes of the
-        machine waited for a processor, up to four times the limit.
+        Seconds from a load or call to its answer, summed over the execution. The time that the
+        check takes between two calls does not count. Seconds in which processes of the machine
+        waited for a processor do not count either, up to four times the limit.
     cpu : float
-        Seconds of CPU time of the program's whole process tree.
+        CPU seconds of the program's whole process tree.
     memory : int
-        Bytes; of the whole tree, and of address space for each process of it.
+        Bytes of memory of the whole tree, and bytes of address space of each of its processes.
     output : int
-        Bytes of standard output and of standard error that are kept. The program may write
-        more; the rest is read and dropped.
+        Bytes of standard output and of standard error that are kept. Further output is read and
+        dropped.
     processes : int
-        Processes and threads at one time.
+        Number of processes and threads at the same time.
     file_size : int
         Bytes of one file, and of all files in the program's private ``/tmp`` together.
     open_files : int
-        Descriptors of one process.
+        Number of descriptors of one process.
     """
 
     wall: float = 3.0
@@ -52,18 +52,18 @@ class Limits:
 
 
 def fit(limits: Limits, *, reference_seconds: float | None) -> Limits:
-    """Tighten the time limits to a task whose reference solution's time is known.
+    """Tighten the time limits to a task, given the time of its reference solution.
 
-    Wall clock and CPU time become the larger of 1 s and 20 times the reference, and never more
-    than `limits` allows. Endless loops cost the most time. If the reference needs a millisecond,
-    a program with an endless loop is then stopped after one second instead of three.
+    Both time limits become 20 times the reference's time, but at least 1 s and at most those in
+    `limits`. Endless loops cost the most time. If the reference needs a millisecond, a program with
+    an endless loop is then stopped after one second instead of three.
 
     Parameters
     ----------
     limits : Limits
-        The ceiling.
+        The largest limits.
     reference_seconds : float or None
-        Time that the reference solution used under the same check, None where it is unknown.
+        Seconds that the reference solution used in the same check, or None if unknown.
     """
     if reference_seconds is None:
         return limits
@@ -74,7 +74,7 @@ def fit(limits: Limits, *, reference_seconds: float | None) -> Limits:
 def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: Limits) -> bool:
     """Return whether a failure must be confirmed with no other program running.
 
-    Only a time-out on the wall clock must: other programs can cause it. A program that used up
-    its CPU time did so itself.
+    Only a time-out of the wall clock must be confirmed, since other programs can cause it. Other
+    programs cannot use up a program's CPU time.
     """
     return failure is not None and failure.cause == "timeout" and cpu_seconds < limits.cpu

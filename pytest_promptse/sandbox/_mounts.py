@@ -1,4 +1,4 @@
-"""The file system in the jail: the system's libraries, the interpreter and packages."""
+"""The file system of the jail: the system's libraries, the interpreter and packages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Mounts:
     Attributes
     ----------
     binds : tuple of (source, target)
-        Paths of the host, and where they are mounted.
+        Paths of the host with their mount points.
     links : tuple of (text, target)
         Symbolic links.
     hidden : tuple of str
-        Folders within the binds that appear empty: installed packages, the data set among them.
+        Folders within the binds that appear empty: installed packages, including the data set.
     python : str
-        The interpreter, inside.
+        Path of the interpreter inside the jail.
     """
 
     binds: tuple[tuple[str, str], ...]
@@ -33,7 +33,8 @@ class Mounts:
 
 
 def _system() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    # Not the whole of /usr: container images keep projects in /usr/src and packages in /usr/local.
+    # Not the whole of /usr, since container images have projects in /usr/src and packages in
+    # /usr/local.
     shown = ["/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo"]
     shown += ["/etc/ld.so.cache", "/etc/alternatives"]
     links = []
@@ -61,14 +62,14 @@ def _packages(names: tuple[str, ...]) -> list[tuple[str, str]]:
         if spec is None or not spec.submodule_search_locations:
             continue
         folder = Path(next(iter(spec.submodule_search_locations)))
-        # Wheels keep the shared libraries they bring in a folder beside the package.
+        # Wheels put their shared libraries into a folder beside the package.
         paths = (folder, folder.with_name(f"{folder.name}.libs"))
         binds += [(str(p.resolve()), f"{PACKAGES}/{p.name}") for p in paths if p.is_dir()]
     return binds
 
 
 def build_mounts(packages: tuple[str, ...]) -> Mounts:
-    """Return the mounts of a jail for this interpreter and the installed ones of `packages`."""
+    """Return the mounts of a jail: this interpreter and those of `packages` that are installed."""
     system, links = _system()
     interpreter, python = _interpreter()
     hidden = [

@@ -1,4 +1,4 @@
-"""The sandbox pool: workers that run programs, and a process made ready for the next one."""
+"""The sandbox pool: workers that run programs, and processes started in advance."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from pytest_promptse.sandbox._worker import Worker
 
 _DEFAULT_LIMITS = Limits()
-# Another jail takes as long to open as prefork saves on so many programs.
+# Opening another jail takes as long as prefork saves over this number of programs.
 _WORTH_ANOTHER_JAIL = 100
 
 
 class SandboxPool:
-    """Workers to run programs in. `isolation.open_sandbox` creates it; close it or use ``with``.
+    """Workers that run programs. `open_sandbox` creates the pool. Close it or use ``with``.
 
     Attributes
     ----------
     isolation_level : str
         ``bwrap``, ``docker``, ``podman`` or ``none``.
     description : str
-        One line that says what this isolation level protects.
+        One line that tells users what this isolation level protects.
 
-    With ``ahead`` an idle worker starts a process for the program after the one that is running.
+    If ``ahead`` is True, an idle worker starts a process for the next program while one runs.
     """
 
     def __init__(
@@ -81,16 +81,16 @@ class SandboxPool:
     ) -> Iterator[Candidate]:
         """Load `program` and run it until the end of the ``with``.
 
-        As many threads as there are workers can load at the same time; others wait.
+        At most one program per worker can be loaded at the same time; further threads wait.
 
         Parameters
         ----------
         program : str
             Source text of a module.
         entry_point : str
-            Name of the function or class that a call of the candidate calls.
+            Name of the function or class that calling the candidate calls.
         limits : Limits
-            What the program may use in this execution.
+            The limits of the program in this execution.
         alone : bool
             Wait until no other program runs, and let none start meanwhile. Used to confirm a
             time-out that occurred while other programs were running.
@@ -153,7 +153,8 @@ class SandboxPool:
                 raise SandboxError("the sandbox is closed")
             self._busy += 1
             if self._free:
-                # The one used last has its pages in the caches.
+                # The worker that was used last, since its memory is still in the processor's
+                # caches.
                 worker = self._prefork.among(self._free) or self._free[-1]
                 self._free.remove(worker)
                 return worker
@@ -162,7 +163,7 @@ class SandboxPool:
             return worker
 
     def _prefork_next(self, limits: Limits) -> None:
-        """Start a process for the program after this one, if a worker is idle."""
+        """Start a process for the next program, if a worker is idle."""
         with self._changed:
             if not self._ahead or self._alone or self._prefork.among(self._free):
                 return
@@ -180,7 +181,7 @@ class SandboxPool:
             self._release_worker(worker)
 
     def close(self) -> None:
-        """End every jail. Calling it twice is allowed."""
+        """End every jail. It may be called twice."""
         with self._changed:
             if self._closed:
                 return

@@ -1,7 +1,8 @@
 """Processes that are forked and confined while the program before them runs.
 
-A spare process waits on its channel for its program and runs no program code until then. It
-waits in another jail than the running program, so neither sees the other or is charged for it.
+A spare process waits on its channel for its program and runs no program code until then. It is in
+another jail than the running program. So the two cannot see each other, and resource use is counted
+separately.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class PreforkPool:
     """Executions without a program yet, at most one for each worker.
 
-    Only the thread that has acquired a worker may ask for its execution.
+    Only the thread that has acquired a worker may take or make its spare process.
     """
 
     def __init__(self) -> None:
@@ -38,7 +39,7 @@ class PreforkPool:
             self._waiting[worker] = Execution(worker, limits, folder=folder)
 
     def take(self, worker: Worker, limits: Limits) -> Execution | None:
-        """Return the process that waits in `worker`, if it is alive and can take `limits`."""
+        """Return the spare process of `worker`, if it is alive and can take `limits`."""
         execution = self._waiting.get(worker)
         if execution is None or not execution.adopt(limits):
             return None

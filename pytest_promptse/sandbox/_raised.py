@@ -1,4 +1,4 @@
-"""Exceptions of the program, made here from what the program's side says about them."""
+"""Build exceptions of the program from the descriptions that the guest sends."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pytest_promptse.sandbox.guest.standard import name_of
 from pytest_promptse.sandbox.guest.wire import WireError
 
 if TYPE_CHECKING:
-    from pytest_promptse.sandbox._handle import Asks
+    from pytest_promptse.sandbox._handle import ProgramOperations
 
 _ERROR = (type(None), BaseException)
 
 
-def build_exception(owner: Asks, parts: list[Any]) -> BaseException:
-    """Return the exception that a message describes; no constructor of the program runs here.
+def build_exception(owner: ProgramOperations, parts: list[Any]) -> BaseException:
+    """Return the exception that a message describes, without running a constructor of the program.
 
     Raises
     ------
@@ -82,11 +82,11 @@ def _set_attributes(error: BaseException, attributes: dict[str, Any]) -> None:
             elif value is not None:
                 setattr(error, name, value)
         except (AttributeError, TypeError):
-            continue  # read-only here
+            continue  # a read-only attribute
 
 
 def interrupt(error: BaseException) -> ProgramInterrupt:
-    """Return what to raise for an exception of the program that is no `Exception`."""
+    """Return the exception to raise for a program's exception that is no `Exception`."""
     if isinstance(error, ProgramInterrupt):
         return error
     kind: Any = type(error)
@@ -98,10 +98,10 @@ def interrupt(error: BaseException) -> ProgramInterrupt:
 
 
 def without_stop(error: Exception) -> ProgramError:
-    """Return what to raise for a ``StopIteration`` of a call.
+    """Return the exception to raise for a ``StopIteration`` of a call.
 
-    As itself it would end a ``for`` loop, ``zip`` or ``all(map(...))`` of the check early, and
-    the assertions behind with it (https://peps.python.org/pep-0479/).
+    ``StopIteration`` itself would silently end a ``for`` loop, ``zip`` or ``all(map(...))`` of the
+    check. The assertions after that point would not run (https://peps.python.org/pep-0479/).
     """
     name = type(error).__name__
     made = _derived_error(RuntimeError)(f"the program raised {name}")

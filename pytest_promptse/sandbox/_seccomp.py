@@ -1,7 +1,7 @@
-"""The system calls that a program may not make, compiled by libseccomp.
+"""The system calls that are forbidden to programs, compiled by libseccomp.
 
-The list names what widens the kernel's attack surface or escapes the accounting of an execution.
-Ordinary programs use none of it, nor do process pools and sockets on the loopback interface.
+The list has calls that widen the kernel's attack surface or escape the accounting of an execution.
+Ordinary programs, process pools and sockets on the loopback interface use none of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from pytest_promptse.errors import SandboxError
 
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
-_INT = 0xFFFFFFFF  # the kernel looks at these bits only (CVE-2019-10063)
+_INT = 0xFFFFFFFF  # the kernel reads only these bits (CVE-2019-10063)
 _TIOCSTI = 0x5412
 _TIOCLINUX = 0x541C
 # asm-generic/socket.h and linux/fcntl.h
@@ -33,14 +33,14 @@ _REFUSED = (
     " add_key request_key keyctl personality syslog acct swapon swapoff reboot kexec_load"
     " kexec_file_load init_module finit_module delete_module iopl ioperm modify_ldt lookup_dcookie"
     " fanotify_init vhangup nfsservctl seccomp landlock_create_ruleset"
-    # memory that no process's account shows, and objects that outlive the execution
+    # memory that is not counted for any process, and objects that outlive the execution
     " memfd_create memfd_secret shmget shmat semget msgget mq_open vmsplice tee"
-    # what tells of mounts, files and processes outside
+    # information about mounts, files and processes outside the jail
     " inotify_init inotify_init1 inotify_add_watch"
     # clocks and names
     " settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname"
 )
-# Those that libseccomp may not know yet; numbers from 424 on are the same on all machines
+# Calls that libseccomp may not know yet. Numbers from 424 on are the same on all machines
 # (https://docs.kernel.org/process/adding-syscalls.html).
 _STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR = 457, 458, 443, 467
 _REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
@@ -50,15 +50,16 @@ _REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
 class Filters:
     """BPF instructions of this machine.
 
-    There are two filters, since installing one takes time in proportion to its length. The long
-    one is installed on the warm interpreter once and inherited, the short one on each program.
+    There are two filters, since installing one takes time in proportion to its length. The warm
+    interpreter installs the long one once, and programs inherit it. Each program installs the short
+    one.
 
     Attributes
     ----------
     jail : bytes
-        Refuses what not even the warm interpreter needs.
+        Refuses the calls that even the warm interpreter does not need.
     program : bytes
-        Refuses what the warm interpreter does to set a program up.
+        Refuses the calls that only the warm interpreter needs, to set a program up.
     """
 
     jail: bytes = b""
@@ -71,7 +72,7 @@ def compile_filters() -> Filters:
     Raises
     ------
     SandboxError
-        When libseccomp is not installed.
+        If libseccomp is not installed.
     """
     try:
         import pyseccomp  # noqa: PLC0415 - its import fails where libseccomp is missing
@@ -90,7 +91,8 @@ def _jail(pyseccomp: Any) -> bytes:
             rules.add_rule(refuse, name)
     for number in _REFUSED_NUMBERS:
         rules.add_rule(refuse, number)
-    # Its flags lie in memory, where a filter cannot look; the C library then uses clone.
+    # The flags of clone3 are in memory, which a filter cannot read. The C library then falls back
+    # to clone.
     rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
     for request in (_TIOCSTI, _TIOCLINUX):
         rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, request))
@@ -101,8 +103,8 @@ def _jail(pyseccomp: Any) -> bytes:
 
 def _restrict_sockets(pyseccomp: Any, rules: Any) -> None:
     refuse = pyseccomp.ERRNO(errno.EPERM)
-    # Unix, IPv4 and IPv6 stay; the others (netlink, vsock, packet …) are not all confined by a
-    # network namespace. Families 3 to 9 and from 11 on.
+    # Unix, IPv4 and IPv6 sockets are allowed. A network namespace does not confine all other
+    # families (netlink, vsock, packet …). Those are families 3 to 9 and from 11 on.
     families = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
     for family in range(socket.AF_INET6):
         if family not in families:
@@ -110,12 +112,13 @@ def _restrict_sockets(pyseccomp: Any, rules: Any) -> None:
                 rules.add_rule(refuse, call, pyseccomp.Arg(0, pyseccomp.EQ, family))
     for call in ("socket", "socketpair"):
         rules.add_rule(refuse, call, pyseccomp.Arg(0, pyseccomp.GT, socket.AF_INET6))
-    # A descriptor of a process at the other end, which may lie outside of the jail.
+    # This option returns a descriptor of the process at the other end, which may be outside the
+    # jail.
     for option in (_SO_PASSPIDFD, _SO_PEERPIDFD):
         for call in ("getsockopt", "setsockopt"):
             rules.add_rule(refuse, call, *_socket_option(pyseccomp, option))
-    # Larger buffers are kernel memory, which no process's account shows. It is reported as done:
-    # the size is a wish, and honest programs do not check it.
+    # Larger buffers use kernel memory, which is not counted for any process. The call reports
+    # success without effect: the size is a hint, and ordinary programs do not check it.
     for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, _SO_SNDBUFFORCE, _SO_RCVBUFFORCE):
         rules.add_rule(pyseccomp.ERRNO(0), "setsockopt", *_socket_option(pyseccomp, option))
 

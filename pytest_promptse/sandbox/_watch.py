@@ -1,6 +1,6 @@
-"""Memory and CPU time of a process tree, and the time in which processors were short.
+"""Measure memory and CPU time of a process tree, and the time in which processors were short.
 
-Both are measured from outside the tree.
+All are measured from outside the tree.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ _PRESSURE_FILE = "/proc/pressure/cpu"
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceUsage:
-    """The resources of a process tree: bytes of memory now, seconds of CPU time so far."""
+    """The resources of a process tree: present memory in bytes, CPU seconds so far."""
 
     memory: int = 0
     cpu: float = 0.0
 
 
 def descendants(pid: int) -> list[int]:
-    """Return `pid` and everything it started that still runs (on Linux; elsewhere `pid`)."""
+    """Return `pid` and all running processes that it started.
+
+    Other systems than Linux: `pid` only.
+    """
     found = []
     waiting = [pid]
     while waiting:
@@ -48,7 +51,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def kill_descendants(pid: int) -> None:
-    """Kill everything that `pid` started, but not `pid` itself."""
+    """Kill all processes that `pid` started, but not `pid` itself."""
     for process in descendants(pid)[1:]:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(process, signal.SIGKILL)
@@ -72,13 +75,13 @@ class Watched(Protocol):
     """An execution that a `Watchdog` checks."""
 
     def watch(self) -> float:
-        """Enforce the limits; return the CPU seconds that are left."""
+        """Enforce the limits. Return the CPU seconds that are left."""
 
 
 class Watchdog:
-    """A thread that has every `Watched` enforce its limits, whatever the checker does meanwhile.
+    """A thread in which every `Watched` enforces its limits while the checker is busy.
 
-    What is added and removed within `INTERVAL_SECONDS` is not watched at all.
+    An execution that is removed within `INTERVAL_SECONDS` is never watched.
     """
 
     def __init__(self) -> None:
@@ -88,7 +91,7 @@ class Watchdog:
         self._asleep = self._closed = False
 
     def add(self, watched: Watched) -> None:
-        """Watch from now on; the thread starts with the first one."""
+        """Watch an execution. The first call starts the thread."""
         with self._changed:
             self._watched[watched] = time.monotonic() + INTERVAL_SECONDS
             if self._thread is None:
@@ -118,7 +121,8 @@ class Watchdog:
         while True:
             with self._changed:
                 idle = 0 if self._watched else idle + 1
-                # To be woken for each short execution would cost more than to look in vain.
+                # Waking the thread for each short execution would cost more than an unnecessary
+                # check.
                 self._asleep = idle > _IDLE_INTERVALS
                 self._changed.wait(None if self._asleep else self._pause())
                 self._asleep = False
@@ -138,25 +142,25 @@ class Watchdog:
 
 
 class Meter:
-    """Measures what the descendants of one process use, without that process itself.
+    """Measure the resources of the descendants of one process, without the process itself.
 
     Memory is the proportional set size, which counts pages shared by forked processes once
-    (https://docs.kernel.org/filesystems/proc.html). Where it may not be read, resident pages
-    that are not shared stand in. Kernel memory of sockets and pipes is in no process's account;
-    each open descriptor beyond `FREE_DESCRIPTORS` counts as `DESCRIPTOR_BYTES` for it.
+    (https://docs.kernel.org/filesystems/proc.html). If it cannot be read, the resident pages that
+    are not shared are counted. Kernel memory of sockets and pipes is not counted for any process.
+    So each open descriptor beyond `FREE_DESCRIPTORS` counts as `DESCRIPTOR_BYTES`.
 
-    CPU time includes that of processes that have gone since the last measurement. The kernel
-    adds the time of a process to its parent's only if the parent waits for it
-    (https://man7.org/linux/man-pages/man2/wait.2.html), which a program can avoid.
+    CPU time includes that of processes that have ended since the last measurement. The kernel adds
+    the time of a process to its parent's only if the parent waits for it
+    (https://man7.org/linux/man-pages/man2/wait.2.html). A program can avoid that.
 
     Parameters
     ----------
     pid : int
-        The process above the tree.
+        Process id of the root of the tree, which is not measured itself.
     exact_above : int
-        Bytes. The kernel walks all of a process's pages to know its proportional share, so it is
-        asked only where the resident pages, which are never fewer, come to more than this; their
-        size stands otherwise.
+        Bytes of resident memory above which the proportional share is read. The kernel walks all
+        pages of a process for that share. Below this bound, the resident size is used, which is
+        never smaller.
     """
 
     def __init__(self, pid: int, *, exact_above: int = 0) -> None:
@@ -167,7 +171,7 @@ class Meter:
         self._waited_for = 0.0
 
     def measure(self) -> ResourceUsage:
-        """Return what the tree uses now."""
+        """Return the present usage of the tree."""
         resident, descriptors = 0, 0
         processes = descendants(self._pid)[1:]
         seen: dict[_Identity, _Times] = {}
@@ -178,10 +182,10 @@ class Meter:
                 with open(f"/proc/{process}/stat") as file:  # noqa: PTH123
                     fields = file.read().rpartition(")")[2].split()
             except (OSError, ValueError):
-                continue  # gone meanwhile
+                continue  # the process has ended
             descriptors += _open_descriptors(process)
             resident += pages * _PAGE
-            # A number is given to another process once all are used; the start time tells.
+            # Process ids are reused, so the start time is part of a process's identity.
             identity = process, fields[19]
             own, waited_for = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
             seen[identity] = own / _TICKS, waited_for / _TICKS
@@ -193,14 +197,14 @@ class Meter:
         return ResourceUsage(memory=memory, cpu=cpu)
 
     def _lost(self, seen: dict[_Identity, _Times]) -> float:
-        """Return seconds of processes that have gone and for which no parent waited."""
+        """Return CPU seconds of ended processes for which no parent waited."""
         for identity, times in self._seen.items():
             if identity in seen:
                 self._waited_for += max(0.0, seen[identity][1] - times[1])
             else:
                 self._gone[identity] = sum(times)
         for identity in seen:
-            # The list of children may lack a living process while others end.
+            # The list of children may lack a living process while other processes end.
             self._gone.pop(identity, None)
         self._seen = seen
         return max(0.0, sum(self._gone.values()) - self._waited_for)
@@ -212,7 +216,8 @@ _Times = tuple[float, float]
 
 def _open_descriptors(pid: int) -> int:
     try:
-        # Their number since Linux 6.2, else 0: https://docs.kernel.org/filesystems/proc.html
+        # The number of descriptors since Linux 6.2, else 0:
+        # https://docs.kernel.org/filesystems/proc.html
         return os.stat(f"/proc/{pid}/fd").st_size  # noqa: PTH116 - a hot path
     except OSError:
         return 0
@@ -227,7 +232,7 @@ def _proportional(pid: int) -> int:
     except PermissionError:
         return _unshared(pid)
     except OSError:
-        pass  # gone meanwhile
+        pass  # the process has ended
     return 0
 
 
@@ -236,5 +241,5 @@ def _unshared(pid: int) -> int:
         with open(f"/proc/{pid}/statm") as file:  # noqa: PTH123
             _, resident, shared = file.read().split()[:3]
     except (OSError, ValueError):
-        return 0  # gone meanwhile
+        return 0  # the process has ended
     return (int(resident) - int(shared)) * _PAGE

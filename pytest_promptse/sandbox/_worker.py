@@ -31,7 +31,7 @@ _START_SECONDS = 60.0
 _ANSWER_SECONDS = 60.0
 _OWN_PROCESSES = 4
 _CHUNK = 32768
-# What half of the programs import; loading them once saves each of them milliseconds.
+# Modules that half of the programs import. Loading them once saves each program milliseconds.
 WARM_MODULES = [
     "typing",
     "collections",
@@ -68,10 +68,10 @@ class Worker:
     command : callable
         Returns the command line that starts the zygote.
     spawn : callable
-        Runs a function in a thread that outlives the worker: the jail dies with the thread that
-        started it (``PR_SET_PDEATHSIG``).
+        Runs a function in a thread that outlives the worker. The jail ends when the thread that
+        started it ends (``PR_SET_PDEATHSIG``).
     isolation : {"namespaces", "user", "none"}
-        How the zygote isolates each program: in namespaces of its own, as another user, not at all.
+        How the zygote isolates each program: in its own namespaces, as another user, or not at all.
     filters : Filters
         The system-call filters.
     packages : str
@@ -115,12 +115,12 @@ class Worker:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, tempfile.TemporaryFile() as said:
+        with theirs, tempfile.TemporaryFile() as output:
             process = subprocess.Popen(  # noqa: S603 - our own command
                 [*self._command()],
                 stdin=theirs.fileno(),
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
                 cwd="/",
                 env=ENVIRONMENT,
             )
@@ -139,22 +139,22 @@ class Worker:
                 process.kill()
                 process.wait()
                 ours.close()
-                said.seek(0)
-                lines = said.read().decode(errors="replace").strip().splitlines()
+                output.seek(0)
+                lines = output.read().decode(errors="replace").strip().splitlines()
                 raise SandboxError(f"the jail does not start: {lines[-1] if lines else 'no word'}")
         self.python = json.loads(answer)["python"]
         ours.settimeout(_ANSWER_SECONDS)
         self._process, self._control = process, ours
-        # The jail's first process where there is a jail around it, else the command itself.
+        # The jail's first process if there is a jail, else the command itself.
         self.zygote = _watch.descendants(process.pid)[-1]
 
     def begin(self, limits: Limits, files: Sequence[int], folder: str) -> int:
-        """Fork a process for a program with `files`: channel, standard input, output and error.
+        """Fork a process for a program, with `files`: channel, standard input, output and error.
 
         Returns
         -------
         int
-            The execution's number, for `end`.
+            The number of the execution, for `end`.
         """
         self._executions += 1
         order = {
@@ -189,18 +189,19 @@ class Worker:
             "RLIMIT_CORE": 0,
         }
         if self._isolation != "none":
-            # Elsewhere the user's other processes count too.
-            # The user's own are the warm interpreter and, now and then, a process of the prefork.
+            # Without namespaces, the limit also counts the user's other processes. These are the
+            # warm interpreter and sometimes a process of the prefork pool.
             bounds["RLIMIT_NPROC"] = limits.processes + _OWN_PROCESSES
         return bounds
 
     def end(self, execution: int) -> dict[str, Any]:
-        """Kill the program and everything that it started. Return its wait status and CPU seconds.
+        """Kill the program and all its processes. Return its wait status and CPU seconds.
 
         Raises
         ------
         SandboxError
-            If the jail does not answer, and is restarted, or if it did not start the program.
+            If the jail does not answer, so that it was restarted, or if it did not start the
+            program.
         """
         if self._control is None:
             raise SandboxError("the jail is gone")

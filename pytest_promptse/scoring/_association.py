@@ -1,7 +1,7 @@
-"""Two figures of the same models or tasks: whether they rise together, whether they agree.
+"""Association of two figures over the same models or tasks: correlation and agreement.
 
-Both serve the paper's research questions: performance against stability (RQ1) and PromptSELight
-against PromptSE (RQ3).
+They serve two of the paper's research questions: performance against stability (RQ1) and
+PromptSELight against PromptSE (RQ3).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._scores import Interval
 
 LEAST = 3
-"""Fewer pairs than these are always or never in line."""
+"""Smallest number of pairs with a coefficient. Two pairs always correlate perfectly."""
 LEAST_FOR_INTERVAL = 5
-"""With fewer pairs most resamples hold hardly two different ones."""
+"""Smallest number of pairs with an interval. With fewer, most resamples repeat one or two pairs."""
 _RESAMPLES = 1999
-# Ranks must not tell apart what only rounding does.
+# Values are rounded first, so that rounding errors do not break ties between ranks.
 _DIGITS = 9
 _DEALS = 9999
 
@@ -35,7 +35,7 @@ Coefficient: TypeAlias = Literal["Spearman", "Pearson", "Kendall"]
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation:
-    """How far two figures of n pairs rise together: ``value`` in [-1, 1]."""
+    """A coefficient of correlation between two figures of n pairs: ``value`` in [-1, 1]."""
 
     coefficient: Coefficient
     n: int
@@ -46,11 +46,12 @@ class Correlation:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """How close a figure comes to the one it stands for, over n pairs.
+    """The agreement of a figure with the one that it replaces, over n pairs.
 
-    ``r2`` is 1 - (sum of squared differences) / (sum of squares about the mean), at most 1 and
-    below 0 where the mean would be closer; None where all true figures are equal. ``smape`` is
-    in [0, 2]. ``drift`` is the mean and ``worst_drift`` the largest absolute difference of ranks.
+    ``r2`` is 1 - (sum of squared differences) / (sum of squares about the mean). It is at most 1,
+    below 0 if the mean would be closer, and None if all true figures are equal. ``smape``, in [0,
+    2], is the symmetric mean absolute percentage error. ``drift`` is the mean and ``worst_drift``
+    the largest absolute difference of ranks.
     """
 
     n: int
@@ -70,23 +71,23 @@ def correlations(
     Parameters
     ----------
     x, y
-        Shape (n,).
+        The two figures, shape (n,) each.
     seed
-        Of the permutations and resamples.
+        Seed of the permutations and resamples.
     intervals
-        Whether 95 % bootstrap intervals are wanted; from `LEAST_FOR_INTERVAL` pairs on.
+        True to compute 95 % bootstrap intervals, for `LEAST_FOR_INTERVAL` pairs or more.
 
     Returns
     -------
     list of Correlation
-        Empty for fewer than `LEAST` pairs, and where one side does not vary.
+        Empty if there are fewer than `LEAST` pairs, or if one of the figures does not vary.
 
     Notes
     -----
-    p-values are two-sided, of Spearman's and Pearson's coefficient by permutation (exact up to
-    seven pairs), of Kendall's by scipy's ``kendalltau``. Intervals are percentiles of the
-    bootstrap over pairs; resamples in which one side does not vary have no coefficient and are
-    left out.
+    p-values are two-sided. Those of Spearman's and Pearson's coefficient are by permutation, exact
+    up to seven pairs; those of Kendall's are from scipy's ``kendalltau``. Intervals are percentiles
+    of the bootstrap over pairs. Resamples in which one figure does not vary have no coefficient and
+    are left out.
     """
     a: Floats = np.asarray(x, dtype=np.float64).round(_DIGITS)
     b: Floats = np.asarray(y, dtype=np.float64).round(_DIGITS)
@@ -118,7 +119,7 @@ def correlations(
 
 
 def agreement(light: ArrayLike, full: ArrayLike) -> Agreement:
-    """Measure how well n >= 1 figures `light`, shape (n,), stand for `full`.
+    """Measure how closely the figures `light` agree with the figures `full`, n >= 1 pairs.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def agreement(light: ArrayLike, full: ArrayLike) -> Agreement:
         mae=float(np.abs(gap).mean()),
         rmse=float(np.sqrt((gap**2).mean())),
         r2=1.0 - float(np.sum(gap**2)) / spread if spread > 0.0 else None,
-        # Where both are 0 they agree.
+        # Two zeros agree.
         smape=float(np.mean(2.0 * np.abs(gap) / np.where(scale > 0.0, scale, 1.0))),
         drift=float(drift.mean()),
         worst_drift=float(drift.max()),
@@ -159,7 +160,7 @@ def _interval(a: Floats, b: Floats, name: Coefficient, seed: int) -> Interval | 
         if name == "Spearman":
             one, other = stats.rankdata(one, axis=1), stats.rankdata(other, axis=1)
         with warnings.catch_warnings():
-            # A resample that hardly varies has a coefficient that is hardly exact.
+            # The coefficient of a resample that hardly varies is dominated by rounding errors.
             warnings.simplefilter("ignore", stats.NearConstantInputWarning)
             draws = stats.pearsonr(one, other, axis=1).statistic
     low, high = np.quantile(draws, (0.025, 0.975))

@@ -1,9 +1,9 @@
-r"""Calibration: whether the model's confidence in a sample says that it passes.
+r"""Calibration: whether the model's confidence in a sample predicts that the sample passes.
 
-The confidence of a sample is the geometric mean probability of its tokens,
-:math:`\exp(\ell_j / T_j)`; the expected calibration error is the mean distance of confidence and
-pass rate over bins of equal width (Guo et al., On Calibration of Modern Neural Networks, 2017,
-arXiv:1706.04599, eq. 3).
+The confidence of a sample is the geometric mean probability of its tokens, :math:`\exp(\ell_j /
+T_j)`. The expected calibration error is the mean distance between confidence and pass rate over
+bins of equal width. Source: Guo et al., On Calibration of Modern Neural Networks, 2017,
+arXiv:1706.04599, eq. 3.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BINS = 10
 class Bin:
     """Samples with a confidence in (lower, upper], or [0, upper] in the first bin.
 
-    ``confidence`` and ``pass_rate`` are their means, None in an empty bin.
+    ``confidence`` and ``pass_rate`` are means over these samples, None in an empty bin.
     """
 
     lower: float
@@ -41,8 +41,9 @@ class Bin:
 class Calibration:
     """Calibration of n samples.
 
-    ``ece`` is in [0, 1]. ``overconfident`` is the share of samples that failed with a
-    confidence of at least ``threshold``, ``underconfident`` of those that passed with less.
+    ``ece``, in [0, 1], is the expected calibration error. ``overconfident`` is the share of all
+    samples that failed with a confidence of at least ``threshold``. ``underconfident`` is the share
+    that passed with less.
     """
 
     n: int
@@ -56,8 +57,9 @@ class Calibration:
 def confidence(logprob: ArrayLike, n_tokens: ArrayLike) -> Floats:
     """Return exp(logprob / n_tokens), the geometric mean probability of a token, in [0, 1].
 
-    The arguments have one shape; 0 where the log-probability is ``-inf``, and for a sequence of
-    no tokens its own probability. Values above 1, which rounding in a server may cause, are 1.
+    The arguments have the same shape. The result is 0 where the log-probability is ``-inf``, and
+    exp(logprob) for a sequence of no tokens. Values above 1, which rounding in a server may cause,
+    become 1.
 
     Raises
     ------
@@ -82,14 +84,14 @@ def calibration(
     passed
         Shape (n,).
     threshold
-        From which confidence on a sample counts as confident.
+        The confidence from which a sample counts as confident, in [0, 1].
     bins
         Number of bins of equal width, >= 1.
 
     Raises
     ------
     ValueError
-        If there is no sample or bin, lengths differ or a confidence lies outside [0, 1].
+        If there is no sample or no bin, lengths differ, or a confidence is outside [0, 1].
     """
     c = np.asarray(sample_confidence, dtype=np.float64)
     ok = np.asarray(passed, dtype=bool)
@@ -139,14 +141,14 @@ def calibration_by_group(
 ) -> dict[str, Calibration]:
     """Measure calibration of groups of samples, such as those of the quadrants of emotion.
 
-    `groups` maps each name to the confidences of its samples and whether they passed. `threshold`
-    is common to all groups; None takes the median confidence over all their samples. A group
-    without samples is left out of the result.
+    `groups` maps each name to the confidences of its samples and their verdicts. `threshold` is
+    common to all groups; None means the median confidence over all their samples. A group without
+    samples is left out of the result.
 
     Raises
     ------
     ValueError
-        As `calibration` does.
+        As in `calibration`.
     """
     known = {name: (c, ok) for name, (c, ok) in groups.items() if np.size(c)}
     if not known:

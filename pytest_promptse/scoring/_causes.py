@@ -1,16 +1,17 @@
-r"""Elasticity split by why samples failed.
+r"""Elasticity split by the causes of failed samples.
 
-A prompt's score is 1 minus the (weighted) shares of its failures by cause,
-:math:`S = 1 - \sum_c F_c`, so the difference of two scores is the sum of the differences of
-these shares, and what an elasticity lacks to 1 splits over the causes without remainder:
+The score of a prompt is 1 minus the weighted shares of its failures by cause, :math:`S = 1 - \sum_c
+F_c`. So the difference of two scores is the sum of the differences of these shares. What an
+elasticity lacks to 1 then splits over the causes without remainder:
 
 .. math::
 
     1 - E = \sum_c L_c, \qquad L_c = \frac1K \sum_v s_v \, (F_c(v) - F_c(p)), \quad
     s_v = \operatorname{sign}(S(p) - S(v)).
 
-For PromptSELight there is one sign, that of the averaged difference. This tells a prompt that
-makes the model chattier, so that no code is found, from one that makes it write wrong code.
+For PromptSELight there is only one sign, that of the averaged difference. The split shows, for
+example, whether a variant makes the model chattier, so that no code is found, or makes it write
+wrong code.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ FailureShares = dict[str, float]
 class CauseShare:
     """The effect of one cause on the difference between scores; both values are in [-1, 1].
 
-    ``loss`` is its part of 1 - E: the losses of all causes add up to that, and a negative one
-    softened the change. ``drop`` is by how much the share of samples that fail for this cause
-    grew on average: the drops add up to the original's score minus the variants' mean score, and
-    are 0 in expectation where variants have no effect, which losses are not.
+    ``loss`` is the part of 1 - E that the cause accounts for; the losses of all causes add up to 1
+    - E. A negative loss means that the cause made the change smaller. ``drop`` is the average
+    growth of the share of samples that fail for this cause. The drops add up to the original's
+    score minus the variants' mean score. Their expectation is 0 if variants have no effect; that of
+    losses is not.
     """
 
     loss: float
@@ -49,8 +51,8 @@ class CauseShare:
 def failure_shares(causes: Sequence[str], weight: ArrayLike) -> FailureShares:
     """Return the weighted share of the samples that failed for each cause.
 
-    `causes` has one entry per sample, ``""`` where it passed, and `weight`, shape (m,), adds up
-    to 1. The shares add up to 1 minus the score; empty where all passed.
+    `causes` has one entry per sample, ``""`` if it passed. `weight` has shape (m,) and adds up to
+    1. The shares add up to 1 minus the score. The result is empty if all samples passed.
     """
     shares: FailureShares = {}
     for cause, share in zip(causes, np.asarray(weight, dtype=np.float64), strict=True):
@@ -62,19 +64,19 @@ def failure_shares(causes: Sequence[str], weight: ArrayLike) -> FailureShares:
 def split_by_cause(
     original: Mapping[str, float], variants: Sequence[Mapping[str, float]], *, light: bool = False
 ) -> dict[str, CauseShare]:
-    """Split what one task's elasticity at one distance lacks to 1 by cause.
+    """Split 1 minus one task's elasticity at one distance by cause.
 
     Parameters
     ----------
     original, variants
         Failure shares of the original and of its K >= 1 variants.
     light
-        Whether the variants are averaged first, as PromptSELight does.
+        True to average the variants first, as PromptSELight does.
 
     Returns
     -------
     dict of str to CauseShare
-        Largest loss first; empty where nothing failed.
+        The cause with the largest loss first. Empty if nothing failed.
 
     Raises
     ------
@@ -101,9 +103,9 @@ def split_by_cause(
 
 
 def mean_split(splits: Sequence[Mapping[str, CauseShare]]) -> dict[str, CauseShare]:
-    """Average the splits of several tasks; a cause that a task does not have counts as 0 there.
+    """Average the splits of several tasks. A cause that a task does not have counts as 0 there.
 
-    Empty for no task.
+    The result is empty if there is no task.
     """
     names = sorted({name for split in splits for name in split})
     none = CauseShare(loss=0.0, drop=0.0)
@@ -119,7 +121,7 @@ def mean_split(splits: Sequence[Mapping[str, CauseShare]]) -> dict[str, CauseSha
 
 
 def _sign(difference: Floats) -> Floats:
-    # Rounding must not decide the sign of a difference that is 0 in exact arithmetic.
+    # A difference that is 0 in exact arithmetic must not get its sign from rounding.
     return np.asarray(np.where(np.abs(difference) < TIE, 0.0, np.sign(difference)))
 
 

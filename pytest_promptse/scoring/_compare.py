@@ -1,11 +1,12 @@
-"""Two runs against each other: whether this one is no worse than that one.
+"""Comparison of two runs by a test of non-inferiority.
 
-The runs are paired by task and by prompt, so that what tasks and prompts have in common drops
-out, and a figure's difference is a mean over tasks of the tasks' own differences, with the
-clustered interval that goes with it. The question is one of non-inferiority: "no significant
-difference" between small runs is not evidence that nothing got worse, so a comparison passes
-only if the interval excludes a loss as large as the margin (Piaggio et al., CONSORT extension
-for noninferiority trials, JAMA 308, 2012).
+The runs are paired by task and by prompt, so variation between tasks and prompts cancels. The
+difference of a figure is a mean over tasks of the tasks' own differences, with an interval
+clustered on tasks.
+
+In small runs, "no significant difference" is no evidence that nothing got worse. A comparison
+therefore passes only if the interval excludes a loss as large as the margin. Source: Piaggio et
+al., CONSORT extension for noninferiority trials, JAMA 308, 2012.
 """
 
 from __future__ import annotations
@@ -37,27 +38,28 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._samples import Floats, Mode
     from pytest_promptse.scoring._scores import Curve, Interval
 
-# Deals behind a null that has no exact form.
+# Number of random permutations behind a null mean that has no exact form.
 _DRAWS = 499
-# Where a pass rate of the original stands in a curve.
+# The key of the original's pass rate in a curve.
 _ORIGINAL = 0.0
 
 Metric: TypeAlias = Literal["auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity"]
 _LESS_IS_BETTER: tuple[Metric, ...] = ("excess", "squared_sensitivity")
-# Figures that depend on how many samples every prompt has.
+# Figures whose expectation depends on the number of samples per prompt.
 _DEPEND_ON_SAMPLES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One figure of two runs over what both have.
+    """One figure of two runs, over the tasks and prompts that both have.
 
-    ``difference`` is `current` - `baseline`. ``ci95`` covers further tasks like those compared,
-    ``exact`` all tasks, those not seen included (None for a single task). ``verdict`` is ``pass``
-    where both exclude a loss of ``margin`` or more, ``fail`` where ``ci95`` excludes any smaller
-    one, else ``inconclusive``; None without a margin or without a figure on both sides. A figure
-    that depends on the number of samples is inconclusive where the runs differ in it. What only
-    one side has is listed: tasks by id, prompts as (task id, prompt id).
+    ``difference`` is `current` - `baseline`. ``ci95`` covers further tasks like the compared ones.
+    ``exact`` covers any further tasks, and is None for a single task. ``verdict`` is ``pass`` if
+    both intervals exclude a loss of ``margin`` or more, and ``fail`` if ``ci95`` excludes any
+    smaller loss. Otherwise it is ``inconclusive``, and None without a margin or without a figure in
+    both runs. A figure that depends on the number of samples is inconclusive if the runs differ in
+    that number. Tasks and prompts that only one run has are listed: tasks by id, prompts as (task
+    id, prompt id).
     """
 
     metric: Metric
@@ -95,31 +97,33 @@ def compare_runs(
     Parameters
     ----------
     current, baseline
-        The runs; ids of tasks are unique in each. Their order does not matter.
+        The two runs. Ids of tasks are unique in each; their order does not matter.
     metric
-        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"``, ``"excess"`` (of AUC-E)
-        or ``"squared_sensitivity"``. Of the last two less is better, of the others more. The
-        last is the one figure of sensitivity that is comparable between numbers of samples.
+        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"``, ``"excess"`` (of AUC-E) or
+        ``"squared_sensitivity"``. Smaller values of the last two are better, larger values of the
+        others. Of the two figures of sensitivity, only ``"squared_sensitivity"`` is comparable
+        between numbers of samples.
     mode
         The metric of both runs: PromptSE's elasticity or PromptSELight's.
     distances
-        The distances of the current run, increasing.
+        The distances of the current run, ascending.
     distance
-        Which elasticity to compare.
+        The distance of the elasticity to compare, in (0, 1).
     margin
-        The loss that is not acceptable, > 0; in units of the figure, or where `relative` is set
-        as a share of the baseline's figure. None shows the difference without judging it.
+        The loss that is not acceptable, > 0: in units of the figure, or as a share of the
+        baseline's figure if `relative`. None shows the difference without a verdict.
 
     Returns
     -------
     Comparison
-        With one task in common the interval comes from resampling its prompts' scores (which
-        spread like pass rates of ``ess``, else ``n``, samples), otherwise from the tasks.
+        If the runs have one task in common, the interval comes from resampling its prompts' scores.
+        These vary like pass rates of ``ess`` samples, or of ``n`` samples if ``ess`` is None. With
+        more tasks, the interval comes from the tasks.
 
     Raises
     ------
     ValueError
-        If `margin` is not positive, or `distance` is missing for ``"elasticity"`` or given for
+        If `margin` is not positive. Also if `distance` is missing for ``"elasticity"``, given for
         another metric, or not among `distances`.
     """
     if margin is not None and not margin > 0:
@@ -267,7 +271,7 @@ def _resampled(
     resamples: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the figure of one task, up to a constant, with its scores resampled, shape (R,)."""
+    """Return the figure of one task, up to a constant, with its scores resampled: shape (R,)."""
     if task.original is None:
         raise ValueError(f"task {task.task_id!r} has no original, so it has no figure")
     if metric == "pass_at_1":
@@ -288,14 +292,14 @@ def _resampled(
         metric_of = light_elasticity if mode == "light" else elasticity
         curve.append(metric_of(scores[:, 0], scores[:, columns]))
     area = auc_e(np.stack(curve, axis=1), over)
-    # The ceiling varies far less than the elasticity and is taken as it is.
+    # The noise ceiling varies far less than the elasticity and is not resampled.
     return -area if metric == "excess" else area
 
 
 def _beta(
     prompts: Sequence[RecordedPrompt], mode: Mode, resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw scores as a share of that many samples would spread, by Jeffreys' posterior."""
+    """Draw scores that vary like pass rates of as many samples (Jeffreys' posterior)."""
     score = np.array([w.pass_rate if mode == "light" else w.score for w in prompts])
     size = np.array([w.n if mode == "light" or w.ess is None else w.ess for w in prompts])
     shape = (resamples, len(prompts))
@@ -303,9 +307,9 @@ def _beta(
 
 
 def sample_sizes(pairs: Pairs) -> tuple[int, int] | None:
-    """Return the sample counts of the first prompt on which the two runs differ.
+    """Return the two sample counts of the first prompt on which the runs differ.
 
-    Only prompts that both runs have are compared. None means that all their counts are equal.
+    Only prompts that both runs have are compared. None means that all counts are equal.
     """
     for ours, theirs in pairs.tasks:
         prompts = [(ours.original, theirs.original)]
@@ -330,7 +334,7 @@ def _verdict(
         return "inconclusive"
     sign = -1.0 if less_is_better else 1.0
     low, high = sorted(sign * end for end in ci95)
-    # That nothing got worse must also hold of tasks not seen.
+    # A pass means that nothing got worse for tasks outside the suite either.
     surely = low if exact is None else min(low, *(sign * end for end in exact))
     if surely > -margin:
         return "pass"

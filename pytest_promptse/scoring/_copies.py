@@ -1,15 +1,15 @@
-r"""Whether answers are equal more often than independent sampling explains.
+r"""Detection of copied answers: more equal answers than independent sampling explains.
 
-All statistics take the samples of a prompt as independent draws. A server that caches answers or
-ignores the seed returns copies: sampling noise is then larger than the noise floor says, and a
-stable model seems sensitive to variant.
+All statistics treat the samples of a prompt as independent draws. A server that caches answers or
+ignores the seed returns copies. Sampling noise is then larger than the noise floor, and a stable
+model seems sensitive to the variants.
 
-Equal answers are no proof of copies, since a model that is sure of its answer repeats it. How often
-it may do so follows from its log-probabilities. An answer of T tokens with log-probability
-:math:`\ell` has tokens of mean probability :math:`p = e^{\ell / T}`. If each of them has one
-competitor with the remaining probability, sampling at temperature t makes it
-:math:`p^{1/t} / (p^{1/t} + (1 - p)^{1/t})`, and the whole answer as probable as its T-th power.
-Real tokens are less even than that, which makes a repeated answer less probable still.
+Equal answers alone do not prove copies, since a confident model repeats its answer. The
+log-probabilities show how often it may do so. An answer of T tokens with log-probability
+:math:`\ell` has tokens of mean probability :math:`p = e^{\ell / T}`. Suppose that each token has
+one competitor with the remaining probability. Sampling at temperature t then gives the token the
+probability :math:`p^{1/t} / (p^{1/t} + (1 - p)^{1/t})`, and the whole answer the T-th power of
+that. The probabilities of real tokens vary more, which makes a repeated answer less probable still.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scipy.special import expit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Chance alone may double a small number of equal pairs.
+# A small number of equal pairs may double by chance alone.
 _TIMES, _PLUS = 2.0, 10.0
 
 
@@ -46,10 +46,10 @@ class PromptAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """How many answers of ``n`` differ within their prompts.
+    """The number ``n`` of answers, and how many of them differ within their prompts.
 
-    ``equal_pairs`` counts pairs of equal answers to one prompt; ``expected_pairs`` is about the
-    largest number that independent samples explain, None without log-probabilities.
+    ``equal_pairs`` counts pairs of equal answers to the same prompt. ``expected_pairs`` is roughly
+    the largest number that independent samples explain, or None without log-probabilities.
     """
 
     n: int
@@ -59,7 +59,7 @@ class Answers:
 
     @property
     def copied(self) -> bool:
-        """Whether there are more equal pairs than independent samples explain."""
+        """True if there are more equal pairs than independent samples explain."""
         return (
             self.expected_pairs is not None
             and self.equal_pairs > _TIMES * self.expected_pairs + _PLUS
@@ -74,7 +74,8 @@ def count_answers(prompts: Iterable[PromptAnswers], *, temperature: float) -> An
     prompts
         The answers of each prompt.
     temperature
-        Of the samples, >= 0. At 0 all answers may be equal, and any number of pairs is expected.
+        Sampling temperature, >= 0. At 0 all answers may be equal, so any number of pairs is
+        expected.
     """
     n = distinct = pairs = 0
     expected: float | None = 0.0

@@ -1,4 +1,4 @@
-r"""Elasticity and AUC-E: how little the variant matters.
+r"""Elasticity and AUC-E: how little the score depends on the variant.
 
 For a task's original prompt p and its K variants v at perturbation distance d,
 
@@ -40,8 +40,9 @@ def elasticity(original: ArrayLike, variants: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of shape (...)
-        In [0, 1]; 1 where every variant scores what the original scores, be that 0 or 1. Never
-        above `light_elasticity` of the same scores, and equal to it for K = 1.
+        Values in [0, 1]. The value is 1 if every variant has the score of the original, even if
+        that is 0. It is never above `light_elasticity` of the same scores, and equal to it for K =
+        1.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def area_weights(distances: Sequence[float]) -> Floats:
 def uses_trapezoid(distances: Sequence[float]) -> bool:
     """Return whether AUC-E over `distances` uses the trapezoid rule instead of Simpson's.
 
-    That is the case where Simpson's rule gives some distance a negative weight.
+    True if Simpson's rule would give some distance a negative weight.
     """
     x = np.asarray(distances, dtype=np.float64)
     return x.size > 1 and bool((simpson(np.eye(x.size), x=x, axis=0) < 0.0).any())

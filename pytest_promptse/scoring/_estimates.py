@@ -46,22 +46,25 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._scores import Curve, Figures, Interval, TaskScore
 
 ByVariant: TypeAlias = "Callable[[TaskScore, float], Floats]"
-"""A figure's value for each variant of a task at a distance; its mean is the task's figure."""
+"""Function that returns a figure for each variant of a task at a distance.
+
+Their mean is the task's figure.
+"""
 Emotions: TypeAlias = "Mapping[str, Mapping[float, Sequence[str]]]"
 """The emotion of each variant, by task id and distance."""
 Name: TypeAlias = Literal[
     "pass_at_1", "loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio"
 ]
 
-# A difference of two values in [0, 1], or of a rate and its own square.
+# The range of a difference of two values in [0, 1], or of a rate and its square.
 _QUARTER = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """How intervals are made.
+    """How intervals are computed.
 
-    ``resamples`` is 0 where none are wanted. ``emotions`` is None for intervals over tasks alone.
+    ``resamples`` is 0 for no intervals. ``emotions`` is None for intervals over tasks alone.
     """
 
     resamples: int
@@ -84,16 +87,16 @@ class Resampling:
         Parameters
         ----------
         purpose
-            What the random numbers are for, so that no two figures share them.
+            Names of the figure, which seed its random numbers, so that no two figures share them.
         curves
-            Per task its value at each distance, None where not measured.
+            For each task its value at each distance, None where not measured.
         distances
-            What the area is taken over.
+            The distances of the area, ascending.
         bounds
-            The least and the largest value that a task can have.
+            The smallest and the largest possible value of a task.
         by_variant
-            The tasks and the figure by variant, for intervals that cover emotions too; None for
-            a figure that emotions have no part in.
+            The tasks and the figure by variant, for intervals that also cover emotions. None if
+            emotions do not affect the figure.
         widen
             As in `intervals.mean_interval`; False for a difference that is paired by task.
         """
@@ -103,7 +106,7 @@ class Resampling:
         value = float(values.mean())
         if not self.resamples:
             return Estimate(value=value)
-        # Where some tasks lack a distance, the values are linearised and may leave the bounds.
+        # If some tasks lack a distance, the values are linearised and may be outside the bounds.
         inside = np.clip(values, *bounds)
         ci95 = mean_interval(
             values,
@@ -140,7 +143,7 @@ class Resampling:
 
 @dataclass(frozen=True, kw_only=True)
 class EmotionTable:
-    """A figure by emotion, each of shape (E,): its mean, and its influence on the suite's figure.
+    """A figure by emotion, shape (E,) each: its mean, and its influence on the suite's figure.
 
     The influences are values whose mean is the suite's figure.
     """
@@ -157,11 +160,11 @@ def emotion_intervals(
     looks: int,
     rng: np.random.Generator,
 ) -> tuple[Interval, Interval] | None:
-    """Return the intervals of `value` over emotions: Student's t, and the exact one.
+    """Return the intervals of `value` over emotions: Student's t and the exact one.
 
-    None for fewer than two emotions. The variance is that of the emotions' cluster sums
-    (Cameron, Gelbach and Miller, Journal of Business and Economic Statistics 29, 2011, with
-    E - 1 degrees of freedom).
+    The result is None for fewer than two emotions. The variance is that of the emotions' cluster
+    sums, with E - 1 degrees of freedom (Cameron, Gelbach and Miller, Journal of Business and
+    Economic Statistics 29, 2011).
     """
     n = table.influences.size
     if n < 2:  # noqa: PLR2004 - one emotion does not vary
@@ -245,10 +248,10 @@ def _variant_squared(score: TaskScore, d: float) -> Floats:
 
 
 def noisiest(tasks: Sequence[Figures]) -> float:
-    """Return the largest difference that sampling alone gives any task, in [0, 1].
+    """Return the largest difference that sampling alone produces in any task, in [0, 1].
 
-    Excess sensitivity is never below minus this: no task can lack a difference that it is not
-    expected to have. For tasks not seen it is taken that none is noisier than the noisiest seen.
+    Excess sensitivity is at least minus this value, since it subtracts at most the expected
+    difference. Tasks outside the suite are assumed to be no noisier than the noisiest task in it.
     """
     nulls = [e for task in tasks for e in task.elasticity_null.values() if e is not None]
     return 1.0 - min(nulls, default=1.0)

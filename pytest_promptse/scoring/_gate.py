@@ -1,4 +1,4 @@
-"""Gates: one figure against one threshold, with or without regard to its uncertainty."""
+"""Gates: compare a figure with a threshold, with or without regard to its uncertainty."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ _LARGE = 1000.0
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """One decision.
+    """The outcome of one gate.
 
-    ``verdict`` is None where there was nothing to decide: no threshold was set, or the figure
-    was not measured. ``exact`` is the interval that also covers tasks not seen. ``excess`` is the
-    excess sensitivity of the same figure. ``message`` is one line; ``warnings`` are plain
-    one-liners.
+    ``verdict`` is None if there was nothing to decide: no threshold, or no measured figure.
+    ``exact`` is the interval that also covers tasks outside the suite. ``excess`` is the excess
+    sensitivity of the same figure. ``message`` and each of ``warnings`` are one line.
     """
 
     name: str
@@ -58,26 +57,27 @@ def judge_gate(
     Parameters
     ----------
     name
-        As in item ids, such as ``"auc-e"``, ``"elasticity-d0.3"`` or ``"robust-pass"``.
+        The name of the gate as in item ids: ``"auc-e"``, ``"elasticity-d0.3"``, ``"robust-pass"``.
     value
-        The point estimate, or None where it was not measured.
+        The point estimate, or None if it was not measured.
     threshold
-        What is asked for, or None for a figure that is only shown.
+        The threshold of the user, or None for a figure that is only shown.
     ci95
-        The figure's 95 % interval; needed by ``kind="confident"``.
+        The figure's 95 % interval. Required by ``kind="confident"``.
     exact
-        The 95 % interval that holds for every population of tasks, None where there is none.
+        The 95 % interval that holds for every population of tasks, or None if there is none.
     kind
-        ``"point"`` compares `value`; a value equal to the threshold passes. ``"confident"``
-        fails only if both intervals lie on the wrong side, passes only if both lie on the right
-        side or on the threshold, and is inconclusive otherwise.
+        ``"point"`` compares `value`; a value equal to the threshold passes. ``"confident"`` fails
+        only if both intervals are on the wrong side of the threshold. It passes only if both are on
+        the right side or on the threshold. Otherwise it is inconclusive.
     null
-        The noise ceiling: the figure expected of a model on which variants have no effect. A
+        The noise ceiling: the expected figure of a model on which variants have no effect. A
         threshold above it gets a warning.
     samples, original_samples
-        Samples per variant and of the original that the figure rests on, for that warning.
+        Numbers of samples per variant and of the original, for that warning.
     direction
-        ``"at least"`` for floors (elasticities, pass rate), ``"at most"`` for ``excess``.
+        ``"at least"`` for minima (elasticities, pass rate), ``"at most"`` for maxima such as
+        ``excess``.
 
     Raises
     ------
@@ -149,15 +149,15 @@ def judge_pass_rate(
     Parameters
     ----------
     passes, n
-        How many of the n >= 1 samples passed.
+        Number of samples that passed, and of all samples, n >= 1.
     floor
-        The least pass rate, in [0, 1].
+        The minimum pass rate, in [0, 1].
     kind
-        ``"point"`` compares the rate. ``"confident"`` compares Clopper and Pearson's exact
-        interval, as `judge_gate` does.
+        ``"point"`` compares the rate. ``"confident"`` compares the exact interval of Clopper and
+        Pearson, as in `judge_gate`.
     comparisons
-        How many prompts are judged together. The level of the interval is divided by it, so that
-        the probability of any false failure among them is at most 2.5 % (Bonferroni).
+        Number of prompts that are judged together. The level of the interval is divided by it, so
+        that the probability of any false failure among them is at most 2.5 % (Bonferroni).
     """
     value = passes / n
     ci95 = share_interval(passes, n, comparisons=comparisons)
@@ -169,29 +169,31 @@ def judge_pass_rate(
 
 
 def samples_needed(null: float, threshold: float, samples: int) -> int | None:
-    """Return about how many samples per prompt lift the noise ceiling up to `threshold`.
+    """Return roughly how many samples per prompt raise the noise ceiling to `threshold`.
 
     Parameters
     ----------
     null
         The noise ceiling with the present plan, in [0, 1].
     threshold
-        The elasticity asked for, in [0, 1].
+        The minimum elasticity, in [0, 1].
     samples
-        Samples of one prompt in the present plan, >= 1. The answer holds if the samples of the
-        original and of the variants grow by the same factor, so call it once for each.
+        Number of samples of one prompt in the present plan, >= 1. The result assumes that the
+        samples of the original and of the variants grow by the same factor, so call this function
+        once for each.
 
     Returns
     -------
     int or None
-        `samples` itself where the ceiling is high enough already; None for a threshold of 1,
-        which no number of samples lifts the ceiling to.
+        `samples` itself if the ceiling is high enough already. None for a threshold of 1, which no
+        number of samples reaches.
 
     Notes
     -----
-    The expected difference of two pass rates of one true rate shrinks with the square root of
-    the number of samples, so the answer is ``samples * ((1 - null) / (1 - threshold)) ** 2``. It
-    holds for pass rates; where the weights of SoftExec have collapsed, more samples do not help.
+    The expected difference of two pass rates with the same true rate shrinks with the square root
+    of the number of samples. So the result is ``samples * ((1 - null) / (1 - threshold)) ** 2``.
+    The formula holds for pass rates. If the weights of SoftExec have collapsed, more samples do not
+    help.
     """
     if samples < 1:
         raise ValueError(f"samples is {samples}: give the number per variant, at least 1")
@@ -203,7 +205,7 @@ def samples_needed(null: float, threshold: float, samples: int) -> int | None:
 
 
 def _holds(value: float, threshold: float, direction: Direction) -> bool:
-    # Sums of floats that ought to meet the threshold exactly may miss it by their rounding.
+    # A sum of floats that equals the threshold in exact arithmetic may differ from it by rounding.
     slack = 1e-12
     if direction == "at least":
         return value >= threshold - slack
@@ -222,17 +224,17 @@ def _label(name: str) -> str:
 
 
 def _shown(value: float, digits: int = 2) -> str:
-    """Return a figure. One that is a little less than 1 gets the decimals that say so."""
-    if abs(value) >= _LARGE:  # only the limits of an odds ratio can be
+    """Format a figure. A value slightly below 1 gets enough decimals to differ from 1."""
+    if abs(value) >= _LARGE:  # only the limits of an odds ratio can be infinite
         return f"{value:.0e}"
-    shown = round(value, digits) + 0.0  # no minus before 0
+    shown = round(value, digits) + 0.0  # avoids "-0"
     if shown == 1.0 and value < 1.0 - 1e-9 and digits < 6:  # noqa: PLR2004 - as in _digits
         return _shown(value, digits + 1)
     return f"{shown:.{digits}f}"
 
 
 def _digits(*values: float) -> int:
-    """Return how many decimals tell the first two values apart, at least 2 and at most 6."""
+    """Return the number of decimals, 2 to 6, at which the first two values differ."""
     digits = 2
     while digits < 6 and _shown(values[0], digits) == _shown(values[1], digits):  # noqa: PLR2004 - see above
         digits += 1
@@ -241,9 +243,9 @@ def _digits(*values: float) -> int:
 
 def _comparison(label: str, value: float, threshold: float) -> str:
     digits = _digits(value, threshold)
-    shown, asked = _shown(value, digits), _shown(threshold, digits)
-    sign = "=" if shown == asked else "<" if value < threshold else ">"
-    return f"{label} {shown} {sign} {asked}"
+    shown, required = _shown(value, digits), _shown(threshold, digits)
+    sign = "=" if shown == required else "<" if value < threshold else ">"
+    return f"{label} {shown} {sign} {required}"
 
 
 def _confident_message(

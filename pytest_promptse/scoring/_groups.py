@@ -1,7 +1,8 @@
-"""Whether groups of observations differ: Kruskal-Wallis, then Mann-Whitney by pairs; and KS.
+"""Tests for differences between groups of observations, overall and by pairs.
 
-These are the paper's tests for RQ2 and RQ4. All take observations as independent; where they are
-not, as the distances of one task, use `repeated`.
+The tests are those of the paper for RQ2 and RQ4: Kruskal-Wallis, Mann-Whitney and
+Kolmogorov-Smirnov. All treat observations as independent. For dependent observations, such as the
+distances of one task, use `repeated`.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._samples import Floats
 
 _PAIR = 2
-# Ranks must not tell apart what only rounding does.
+# Values are rounded first, so that rounding errors do not break ties between ranks.
 _DIGITS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overall:
-    """Whether any of k groups of n observations together differs.
+    """The test of whether any of k groups of n observations together differs.
 
-    ``effect`` is epsilon squared for Kruskal-Wallis, H / (n - 1), and Kendall's W for Friedman;
-    both in [0, 1].
+    ``effect`` is epsilon squared, H / (n - 1), for Kruskal-Wallis and Kendall's W for Friedman.
+    Both are in [0, 1].
     """
 
     test: str
@@ -45,11 +46,11 @@ class Overall:
 class Pairwise:
     """The test of one pair of groups.
 
-    ``n`` holds the number of observations in each group. ``effect`` of Mann-Whitney is Cliff's
-    delta in [-1, 1], which is positive if the values of ``one`` tend to be larger. ``effect`` of
-    Kolmogorov-Smirnov is its statistic in [0, 1], the largest distance between the two
-    distribution functions. ``p_adjusted`` is adjusted by the method of Benjamini and Hochberg
-    over all pairs that were tested together.
+    ``n`` has the number of observations in each group. ``effect`` of Mann-Whitney is Cliff's delta
+    in [-1, 1], which is positive if the values of ``one`` tend to be larger. ``effect`` of
+    Kolmogorov-Smirnov is its statistic in [0, 1], the largest distance between the two distribution
+    functions. ``p_adjusted`` is adjusted by the method of Benjamini and Hochberg over all pairs
+    that were tested together.
     """
 
     test: str
@@ -63,7 +64,10 @@ class Pairwise:
 
 
 def kruskal(groups: Mapping[str, Floats]) -> Overall | None:
-    """Test whether any group differs; None for fewer than two, and where nothing varies."""
+    """Test whether any group differs (Kruskal-Wallis).
+
+    The result is None for fewer than two groups, or if no value differs.
+    """
     filled = [np.round(values, _DIGITS) for values in groups.values() if values.size]
     if len(filled) < _PAIR or np.ptp(np.concatenate(filled)) == 0.0:
         return None
@@ -81,7 +85,7 @@ def kruskal(groups: Mapping[str, Floats]) -> Overall | None:
 
 
 def repeated(blocks: Floats) -> Overall | None:
-    """Test whether k conditions differ that every block was measured under (Friedman).
+    """Test whether k conditions differ, each measured in every block (Friedman).
 
     Parameters
     ----------
@@ -91,7 +95,7 @@ def repeated(blocks: Floats) -> Overall | None:
     Returns
     -------
     Overall or None
-        None for fewer than three conditions or two blocks, and where no row varies.
+        None for fewer than three conditions or two blocks, or if no row varies.
     """
     n, k = blocks.shape
     blocks = np.round(blocks, _DIGITS)
@@ -111,7 +115,7 @@ def repeated(blocks: Floats) -> Overall | None:
 
 
 def mann_whitney(groups: Mapping[str, Floats]) -> list[Pairwise]:
-    """Test all pairs of groups, two-sided; Cliff's delta is 2 U / (n m) - 1."""
+    """Test all pairs of groups, two-sided. Cliff's delta is 2 U / (n m) - 1."""
     found = []
     for one, other in combinations([name for name in groups if groups[name].size], 2):
         a, b = np.round(groups[one], _DIGITS), np.round(groups[other], _DIGITS)
@@ -122,12 +126,12 @@ def mann_whitney(groups: Mapping[str, Floats]) -> list[Pairwise]:
 
 
 def kolmogorov_smirnov(groups: Mapping[str, Floats]) -> list[Pairwise]:
-    """Test all pairs of groups for a difference of their distributions."""
+    """Test all pairs of groups for a difference between their distributions."""
     found = []
     for one, other in combinations([name for name in groups if groups[name].size], 2):
         a, b = np.round(groups[one], _DIGITS), np.round(groups[other], _DIGITS)
         with warnings.catch_warnings():
-            # The exact sum may be out of a float's reach; scipy then takes the asymptotic one.
+            # The exact sum may overflow a float. scipy then uses the asymptotic p-value.
             warnings.simplefilter("ignore", RuntimeWarning)
             result = stats.ks_2samp(a, b, method="auto")
         size = float(result.statistic)
@@ -136,7 +140,7 @@ def kolmogorov_smirnov(groups: Mapping[str, Floats]) -> list[Pairwise]:
 
 
 def adjusted(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values by Benjamini and Hochberg."""
+    """Adjust p-values by the method of Benjamini and Hochberg."""
     return [float(q) for q in stats.false_discovery_control(p_values)] if len(p_values) else []
 
 

@@ -1,15 +1,15 @@
-r"""95 % intervals: clustered on tasks, and for a single task from its samples.
+r"""95 % intervals: clustered on tasks, or for a single task from its samples.
 
-The observations of a suite are its tasks: 90 variants of one task share that task's original and
-its difficulty, and are not 90 observations. Every figure of a suite is a mean over tasks, each
-of which brings all its samples along, so tasks alone are resampled. Resampling the samples within
-them as well would count their noise twice, since it is already part of how tasks differ (Davison
-and Hinkley, Bootstrap Methods and their Application, 1997, §3.8), and would push differences
-away from 0: two resampled pass rates lie farther apart, on average, than those they came from.
+The observations of a suite are its tasks. The 90 variants of one task share its original and its
+difficulty, so they are not 90 independent observations. Every figure of a suite is a mean over
+tasks, so only tasks are resampled, each with all its samples. Resampling the samples within tasks
+as well would count their noise twice, since it is already part of how tasks differ (Davison and
+Hinkley, Bootstrap Methods and their Application, 1997, §3.8). It would also bias absolute
+differences upwards: two resampled pass rates differ more, on average, than the original ones.
 
-A resample of the measured tasks contains no other tasks. If 20 tasks are all stable, up to
-1 - 0.025^(1/20) = 17 % of the tasks they were drawn from may break completely, and nothing in the
-20 says so. `exact_interval` covers that: its limits hold for every population of tasks.
+A resample of the measured tasks contains no other tasks. Suppose that 20 tasks are all stable. Up
+to 1 - 0.025^(1/20) = 17 % of the tasks in their population may still break completely.
+`exact_interval` covers that: its limits hold for every population of tasks.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ if TYPE_CHECKING:
 UNIT = (0.0, 1.0)
 SIGNED = (-1.0, 1.0)
 WORST = 0.1
-"""The share of tasks that the expected shortfall is about."""
+"""The share of tasks over which the expected shortfall is the mean."""
 
 
 def generator(seed: int, *purpose: str) -> np.random.Generator:
-    """Return a random generator that depends on `seed` and on what it is for, and nothing else.
+    """Return a random generator that depends only on `seed` and `purpose`.
 
-    So a figure does not change with the order in which tasks are scored, nor with the machine.
+    So a figure depends neither on the order in which tasks are scored, nor on the machine.
     """
     text = "\x1f".join((str(seed), *purpose))
     return np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode()).digest(), "big"))
 
 
 def task_values(curves: Sequence[Curve], distances: Sequence[float]) -> Floats | None:
-    """Return one value per task whose mean is the area under the suite's mean curve.
+    """Return one value per task; their mean is the area under the suite's mean curve.
 
-    Where every task has every distance these are the tasks' own areas. Where some lack one, the
-    area is a sum of means over different tasks, and the values are its linearisation: the
+    If every task has every distance, these are the tasks' own areas. If some tasks lack a distance,
+    the area is a sum of means over different tasks. The values are then its linearisation: the
     suite's area plus each task's influence on it (Davison and Hinkley 1997, §2.7.2).
 
     Parameters
     ----------
     curves
-        Per task its value at each distance, None where not measured.
+        For each task its value at each distance, None where not measured.
     distances
-        The D distances that the area is taken over.
+        The D distances of the area, ascending.
 
     Returns
     -------
     ndarray of shape (n,), or None
-        Over the n tasks that have any of the distances; None where no task has one of them.
+        Over the n tasks that have any of the distances. None if no task has one.
     """
     rows = [[np.nan if (e := c[d]) is None else e for d in distances] for c in curves]
     table = np.array(rows, dtype=np.float64).reshape(len(curves), len(distances))
@@ -78,11 +78,11 @@ def task_values(curves: Sequence[Curve], distances: Sequence[float]) -> Floats |
     return np.asarray(means @ w + influence @ w)
 
 
-# Resampled values held in memory at once; how many changes nothing but the room they take.
+# Number of resampled values in memory at once. It affects memory only, not results.
 _HELD = 200_000
-# Draws that a quantile needs beyond it.
+# Number of draws needed beyond a quantile to estimate it.
 _IN_TAIL = 5
-# Weights drawn in all for an exact interval, which bounds the time that large suites take.
+# Limit on the total number of weights for an exact interval, which bounds the time of large suites.
 _CELLS = 20_000_000
 
 
@@ -102,17 +102,17 @@ def mean_interval(
     values
         Shape (n,): one value per task.
     bounds
-        What the mean can be at all; the interval is clipped to it.
+        The smallest and the largest possible mean; the interval is clipped to them.
     resamples
-        Bootstrap resamples.
+        Number of bootstrap resamples.
     looks
-        How many such intervals of growing data are looked at; all of them together hold with
-        95 % (see `sequential`).
+        Number of intervals that are computed as data are added. All of them together hold with 95 %
+        (see `sequential`).
     widen
-        Whether to widen the interval to that of `exact_interval` where at least half of the tasks
-        have one and the same value: resampling then shows too little variation.
+        True to widen the interval to that of `exact_interval` if at least half of the tasks have
+        the same value. Resampling then shows too little variation.
     rng
-        Source of the resamples.
+        Random generator of the resamples.
 
     Returns
     -------
@@ -121,11 +121,11 @@ def mean_interval(
 
     Notes
     -----
-    The hull of two intervals: the BCa bootstrap (Efron, JASA 82, 1987) at the level that makes
-    up for a bootstrap's narrowness with few observations (Hesterberg, The American Statistician
-    69, 2015, §5.3), and Student's t. Elasticities of tasks are skewed, most near 1 and a few far
-    below; there Student's lower limit and BCa's upper limit are each missed too often, and the
-    other's holds. The coverage that was measured is in ``docs/explanation/gates.md``.
+    The result is the hull of two intervals. One is the BCa bootstrap (Efron, JASA 82, 1987), at a
+    level that corrects its narrowness for few observations (Hesterberg, The American Statistician
+    69, 2015, §5.3). The other is Student's t. Elasticities of tasks are skewed: most are near 1, a
+    few far below. Student's lower limit and BCa's upper limit are then each missed too often, but
+    the other interval's limit holds. ``docs/explanation/gates.md`` has the measured coverage.
     """
     n = values.size
     if n < 2:  # noqa: PLR2004 - one value does not vary
@@ -141,7 +141,8 @@ def mean_interval(
     quantile = float(stdtrit(n - 1, 1.0 - 0.025 / looks))
     half = quantile * spread / math.sqrt(n)
     tail = float(ndtr(-math.sqrt(n / (n - 1)) * quantile))
-    # No finer than that many resamples tell apart; with two or three tasks it would be.
+    # A level finer than the resamples can resolve would be wrong; it occurs with two or three
+    # tasks.
     level = 1.0 - 2.0 * max(tail, 1.0 / resamples)
     result = bootstrap(
         (values,),
@@ -160,7 +161,7 @@ def mean_interval(
 
 
 def _agreement(values: Floats) -> int:
-    """Return how many of `values`, shape (n,), are equal to the most frequent one."""
+    """Return how many of `values`, shape (n,), equal the most frequent one."""
     _, counts = np.unique(np.round(values, 9), return_counts=True)
     return int(counts.max())
 
@@ -180,34 +181,36 @@ def exact_interval(
     values
         Shape (n,): one value per task, drawn independently.
     bounds
-        The least and the largest value that any task can have. Values outside are refused.
+        The smallest and the largest possible value of a task.
     resamples
-        Draws of the weights, fewer for very large suites. The limits hold for any number.
+        Number of draws of the weights; very large suites use fewer. The limits hold for any number.
     looks
         As in `mean_interval`.
     rng
-        Source of the weights.
+        Random generator of the weights.
 
     Returns
     -------
     tuple of float, or None
-        Lower and upper limit, each missed with a probability of at most 2.5 % / `looks`; None for
-        fewer than two tasks.
+        Lower and upper limit. The mean is beyond each with a probability of at most 2.5 % /
+        `looks`. None for fewer than two tasks.
 
     Raises
     ------
     ValueError
-        If a value lies outside `bounds`.
+        If a value is outside `bounds`.
 
     Notes
     -----
-    The lower limit is the 2.5 % quantile of :math:`\sum_i D_i x_i + D_{n+1} a`, where a is the
-    least possible value and D is uniform on the simplex (Dirichlet of n + 1 ones): the share
-    :math:`D_{n+1}` belongs to tasks not seen, and all of these count as the worst possible. The
-    upper limit is the mirror image. If all n values are equal to 1 the lower limit is
-    0.025^(1/n); if tasks either break or do not, the limits are those of Clopper and Pearson. The
-    bound is Gaffke's (Metrika 2005; Learned-Miller and Thomas, arXiv:1905.06208, who conjecture
-    and test its coverage for all bounded distributions; for two values it is a theorem).
+    The lower limit is the 2.5 % quantile of :math:`\sum_i D_i x_i + D_{n+1} a`. Here a is the
+    smallest possible value, and D is uniform on the simplex (Dirichlet of n + 1 ones). The share
+    :math:`D_{n+1}` stands for unseen tasks, which all count as the worst possible. The upper limit
+    is the mirror image.
+
+    If all n values are 1, the lower limit is 0.025^(1/n). If each task is either 0 or 1, the limits
+    are those of Clopper and Pearson. Source: Gaffke, Metrika 2005; Learned-Miller and Thomas,
+    arXiv:1905.06208. The latter test the coverage for all bounded distributions; it is proved for
+    two values and conjectured otherwise.
     """
     n = values.size
     if n < 2:  # noqa: PLR2004 - a single task is resampled in another way
@@ -227,7 +230,7 @@ def exact_interval(
         seen, total = weight[:, :n] @ values, weight.sum(axis=1)
         lows[part] = (seen + weight[:, n] * least) / total
         highs[part] = (seen + weight[:, n] * most) / total
-    # The order statistics that keep the level for any number of draws.
+    # These order statistics keep the level for any number of draws.
     rank = int(0.025 / looks * (draws + 1))
     if rank < 1:
         return bounds
@@ -237,16 +240,16 @@ def exact_interval(
 
 
 def unseen_share(n: int, *, looks: int = 1) -> float:
-    """Return the share of tasks that may all behave differently without any of n showing it.
+    """Return the largest share of deviating tasks that n tasks may all miss.
 
-    The upper 97.5 % limit of Clopper and Pearson for a share of which n draws show nothing:
-    1 - 0.025^(1/n), in (0, 1). `looks` as in `mean_interval`.
+    This is the upper 97.5 % limit of Clopper and Pearson for a share that occurs in none of n
+    draws: 1 - 0.025^(1/n), in (0, 1). `looks` is as in `mean_interval`.
     """
     return 1.0 - float((0.025 / looks) ** (1.0 / n))
 
 
 def joined(one: Interval | None, other: Interval | None) -> Interval | None:
-    """Return the smallest interval that holds both; the other one where one is None."""
+    """Return the smallest interval that contains both. If one is None, return the other."""
     if one is None or other is None:
         return other if one is None else one
     return (min(one[0], other[0]), max(one[1], other[1]))
@@ -264,14 +267,14 @@ def crossed(
     one, other
         Its interval over each factor alone, such as tasks and emotions.
     bounds
-        What the estimate can be at all.
+        The smallest and the largest possible estimate.
 
     Notes
     -----
-    The squared distances of the limits from the estimate add up, as variances of independent
-    effects do (MOVER: Zou and Donner, Statistics in Medicine 27, 2008). The interaction counts
-    twice, which is on the safe side (Cameron, Gelbach and Miller, Journal of Business and
-    Economic Statistics 29, 2011, subtract it once).
+    The squared distances of the limits from the estimate are added, like variances of independent
+    effects (MOVER: Zou and Donner, Statistics in Medicine 27, 2008). The interaction of the factors
+    is counted twice, which makes the interval wider, not narrower. Cameron, Gelbach and Miller
+    (Journal of Business and Economic Statistics 29, 2011) subtract it once.
     """
     low = value - math.hypot(value - one[0], value - other[0])
     high = value + math.hypot(one[1] - value, other[1] - value)
@@ -281,8 +284,9 @@ def crossed(
 def shortfall(values: Floats, share: float = WORST) -> float:
     """Return the mean of the largest `share` of n >= 1 values, shape (n,).
 
-    The task at the border counts in part; with fewer than 1 / share tasks it is the largest.
-    Source: expected shortfall, Acerbi and Tasche, Journal of Banking and Finance 26, 2002.
+    The task at the border of the share counts in part. With fewer than 1 / share tasks, the result
+    is the largest value. Source: expected shortfall, Acerbi and Tasche, Journal of Banking and
+    Finance 26, 2002.
     """
     return float(
         _weighted_shortfall(values, np.full((1, values.size), 1.0 / values.size), share)[0]
@@ -299,9 +303,9 @@ def shortfall_interval(
 ) -> Interval | None:
     """Return 95 % limits of `shortfall` over tasks that hold for every population of tasks.
 
-    As `exact_interval`, with the expected shortfall of the weighted values in place of their
-    mean. With fewer than 36 tasks the upper limit is the worst possible value: nothing is known
-    of the worst tenth of the tasks. None for fewer than two tasks.
+    The method is that of `exact_interval`, with the expected shortfall of the weighted values
+    instead of their mean. With fewer than 36 tasks the upper limit is the largest possible value,
+    since they show too little of the worst tenth. None for fewer than two tasks.
     """
     n = values.size
     if n < 2:  # noqa: PLR2004 - one value does not vary
@@ -321,7 +325,7 @@ def shortfall_interval(
 
 
 def _weighted_shortfall(values: Floats, weight: Floats, share: float) -> Floats:
-    """Return the mean of the largest `share` of weighted values, weights of shape (R, n)."""
+    """Return the mean of the largest `share` of weighted values, for weights of shape (R, n)."""
     order = np.argsort(-values)
     sorted_weight = weight[:, order]
     before = np.cumsum(sorted_weight, axis=1) - sorted_weight
@@ -330,10 +334,10 @@ def _weighted_shortfall(values: Floats, weight: Floats, share: float) -> Floats:
 
 
 def share_interval(count: int, n: int, *, looks: int = 1, comparisons: int = 1) -> Interval:
-    """Return Clopper and Pearson's exact 95 % interval of a share of which `count` of n show it.
+    """Return the exact 95 % interval of Clopper and Pearson for the share `count` / `n`.
 
-    Biometrika 26, 1934. `comparisons` is the number of shares that are judged together: the level
-    is divided by it (Bonferroni), so that all intervals hold together with 95 %.
+    Source: Biometrika 26, 1934. `comparisons` is the number of shares that are judged together. The
+    level is divided by it (Bonferroni), so that all intervals hold together with 95 %.
     """
     found = binomtest(count, n).proportion_ci(
         confidence_level=1.0 - 0.05 / (looks * comparisons), method="exact"
@@ -344,20 +348,21 @@ def share_interval(count: int, n: int, *, looks: int = 1, comparisons: int = 1) 
 def shifted_interval(
     value: float, draws: Floats, *, bounds: tuple[float, float] = UNIT, looks: int = 1
 ) -> Interval:
-    """Return the 95 % interval of an estimate from its bootstrap draws, moved onto it.
+    """Return the 95 % interval of an estimate from its bootstrap draws, centred on it.
 
-    `draws`, shape (R,), are estimates from resampled samples. Their mean lies off `value` by the
-    bias that resampling puts on absolute differences, so only their spread is used. Taken are
-    its 0.75 % and 99.25 % quantiles: with the few samples of a prompt, where the spread at the
-    estimate stands in for the spread at the truth, the 2.5 % and 97.5 % quantiles were measured
-    to cover as little as 90 % (calibration of the level, Davison and Hinkley 1997, §5.6).
-    `looks` as in `mean_interval`.
+    `draws`, shape (R,), are estimates from resampled samples. Their mean differs from `value` by
+    the bias of resampled absolute differences, so only their spread is used.
+
+    The limits are the 0.75 % and 99.25 % quantiles of that spread. With few samples per prompt, the
+    spread at the estimate differs from the spread at the true value. The 2.5 % and 97.5 % quantiles
+    then cover as little as 90 % in simulations (calibration of the level, Davison and Hinkley 1997,
+    §5.6). `looks` is as in `mean_interval`.
     """
     tail = 0.0075 / looks
     spread = draws - draws.mean()
     low, high = np.quantile(spread, (tail, 1.0 - tail))
     if tail * draws.size < _IN_TAIL:
-        # So far out there are hardly any draws: a normal tail of their variance goes on.
+        # There are hardly any draws so far out. A normal tail with their variance is used there.
         half = float(-ndtri(tail) * spread.std())
         low, high = min(low, -half), max(high, half)
     return (max(bounds[0], value + float(low)), min(bounds[1], value + float(high)))
@@ -368,9 +373,9 @@ def resampled_pass_rates(
 ) -> Floats:
     """Return pass rates of G prompts whose samples are resampled within each, shape (R, G).
 
-    Samples come from the rate (k + 1/2) / (m + 1), which keeps some doubt where all of few
-    samples passed; a plain bootstrap would be certain (Jeffreys' prior; Brown, Cai and DasGupta,
-    Statistical Science 16, 2001).
+    Samples come from the rate (k + 1/2) / (m + 1), so uncertainty remains if all of few samples
+    passed; a plain bootstrap would show none. Source: Jeffreys' prior; Brown, Cai and DasGupta,
+    Statistical Science 16, 2001.
     """
     m = np.asarray(sizes)
     drawn = rng.binomial(m, (np.asarray(passes) + 0.5) / (m + 1), size=(resamples, m.size))
@@ -382,9 +387,9 @@ def resampled_softexec(
 ) -> Floats:
     """Return SoftExec of G prompts whose samples are resampled within each, shape (R, G).
 
-    `z` and `passed`, shape (n,), hold the prompts one after another, `sizes` how many each has.
-    One verdict in m + 1 is replaced by a coin's, which for equal weights is what
-    `resampled_pass_rates` does.
+    `z` and `passed`, shape (n,), have the prompts one after another. `sizes` has the number of
+    samples of each. One verdict in m + 1 is replaced by a fair coin's. For equal weights this is
+    the method of `resampled_pass_rates`.
     """
     m = np.asarray(sizes)
     each = np.repeat(m, m)

@@ -1,13 +1,13 @@
-r"""Whether variants with one label, such as an emotion, do as well as the others of their kind.
+r"""Test whether variants with one label, such as an emotion, do as well as other variants.
 
 Variants of one task at one distance form a *block*: they share the task's difficulty and the
-distance. If a label has no effect, the labels of a block could as well have been dealt
-out in any other order. Shuffling them within blocks is therefore an exact test, whatever else
-makes variants differ (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed.
-2005, ch. 3). Comparing the variants of a label with the originals, by contrast, rejects for every
-label as soon as variants differ from their originals at all.
+distance. If a label has no effect, any other order of the labels within a block is equally likely.
+Shuffling labels within blocks is therefore an exact test, whatever other differences variants have
+(Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed. 2005, ch. 3). A comparison
+of a label's variants with the originals would not be such a test. It rejects for every label as
+soon as variants differ from their originals at all.
 
-The statistic of a label is the sum over its variants of their pass rate minus the block's mean,
+The statistic of a label is the sum, over its variants, of the pass rate minus the block's mean:
 :math:`T = \sum_{v} (q_v - \bar q_{b(v)})`.
 """
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._samples import Floats
 
 _SHUFFLES = 1999
-# From this many variants on, the sum is normal to a very good approximation.
+# From this number of variants on, the sum is very close to normal.
 _MANY = 3000
-# Shuffled pass rates held in memory at once.
+# Number of shuffled pass rates in memory at once.
 _CELLS = 500_000
 _TIE = 1e-9
 
@@ -45,21 +45,22 @@ class LabelledVariant:
 def label_p_values(
     variants: Sequence[LabelledVariant], rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return for each label the p-value that it does as well as the other labels of its blocks.
+    """Return, by label, the p-value of the hypothesis that the label has no effect in its blocks.
 
     Parameters
     ----------
     variants
-        The variants of all blocks. A block of one variant, or of one label, says nothing.
+        The variants of all blocks. A block with one variant or one label does not affect the
+        result.
     rng
-        Source of the shuffles.
+        Random generator of the shuffles.
 
     Returns
     -------
     dict of str to float
-        Two-sided, in (0, 1], by label; 1 for a label that no block can tell from others. With
-        3,000 variants or more the shuffles are replaced by the normal distribution that has
-        their exact variance (Hoeffding, Annals of Mathematical Statistics 22, 1951).
+        Two-sided p-values in (0, 1], by label. The value is 1 for a label that shares no block with
+        another label. With 3,000 variants or more, the normal distribution with their exact
+        variance replaces the shuffles (Hoeffding, Annals of Mathematical Statistics 22, 1951).
     """
     blocks: dict[Hashable, list[LabelledVariant]] = defaultdict(list)
     for one in variants:

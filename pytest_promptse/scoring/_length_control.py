@@ -1,28 +1,28 @@
-r"""What is left of the loss once length is taken away.
+r"""Length control: the loss that remains after subtracting the effect of the added length.
 
-Beside the K variants v of a task p at a distance stand K control variants c: neutral text of the
-same number of added words. With S the score of a prompt (SoftExec or pass rate, as in elasticity),
-the **mean loss** of each kind at distance d is
+A task p has K variants v at a distance, and K control variants c. A control variant has the same
+number of added words, but in neutral text. S is the score of a prompt: SoftExec or pass rate, as in
+elasticity. The **mean loss** of each kind at distance d is
 
 .. math::
 
     L(d) = \frac{1}{n} \sum_p \Big( S(p) - \frac{1}{K} \sum_v S(v) \Big), \qquad
     C(d) = \frac{1}{n} \sum_p \Big( S(p) - \frac{1}{K} \sum_c S(c) \Big)
 
-and what is **left** of the loss is their difference, paired by task:
+and the loss that is **left** is their difference, paired by task:
 
 .. math::
 
     R(d) = L(d) - C(d)
          = \frac{1}{n} \sum_p \Big( \frac{1}{K} \sum_c S(c) - \frac{1}{K} \sum_v S(v) \Big)
 
-The estimand is the mean over tasks of the expected score under control variants minus the expected
-score under variants with emotion and persona. The original cancels, so its sampling noise does too.
-Scores are averaged before any absolute value is taken, so with pass rates R(d) has no bias, for any
+The estimand is the mean over tasks of the expected score under control variants, minus the expected
+score under variants with emotion and persona. The original cancels, and its sampling noise with it.
+Scores are averaged before any absolute value is taken. So R(d) of pass rates has no bias, for any
 number of samples. Over all distances the area under the curve is taken, as for AUC-E.
 
-The loss here is signed: where variants score better than the original it is negative. The one-sided
-loss of `robustness` is never compared with it.
+This loss is signed: it is negative if variants score better than the original. It cannot be
+compared with the one-sided loss of `robustness`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class _Losses:
-    """Curves of each task; None where its variants or control variants were not measured."""
+    """Curves of each task. None if its variants or control variants were not measured."""
 
     variants: list[Curve]
     control: list[Curve]
@@ -63,7 +63,7 @@ class _Losses:
 def length_control(
     scores: Sequence[TaskScore], distances: Sequence[float], over: Resampling
 ) -> LengthControl | None:
-    """Return what is left of the loss of a suite once length is taken away.
+    """Return the loss of a suite that remains after subtracting the effect of length.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ def length_control(
         The scored tasks. A task counts at the distances at which its original, variants and
         control variants were measured.
     distances
-        The D distances of the run.
+        The D distances of the run, ascending.
     over
-        How intervals are made. They are those of a mean over tasks of a paired difference within
-        [-1, 1], as in `compare`: the hull of the BCa bootstrap and Student's t, and an exact one
-        that also covers tasks not seen.
+        How intervals are computed. The mean over tasks of a paired difference in [-1, 1] has two
+        intervals, as in `compare`. One is the hull of the BCa bootstrap and Student's t. The other
+        is exact and also covers tasks outside the suite.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def length_control(
 
 
 def variant_left(score: TaskScore, d: float) -> Floats:
-    """Return the mean score of the control variants of a task minus the score of each variant."""
+    """Return the mean score of a task's control variants minus the score of each variant."""
     control = float(np.mean([one.score for one in score.controls[d]]))
     return np.array([control - one.score for one in score.variants[d]])
 
@@ -130,7 +130,7 @@ def variant_left(score: TaskScore, d: float) -> Floats:
 def single_task_length_control(
     found: LengthControl, task: TaskSamples, plan: Plan, *, resamples: int
 ) -> LengthControl:
-    """Return `found`, of a suite of one task, with intervals over another run of its prompts.
+    """Return `found`, of a suite of one task, with intervals for another run of its prompts.
 
     The samples of each prompt are resampled, as in `single_task`.
     """

@@ -33,12 +33,12 @@ def metric_label(metric: str, distance: float | None = None, *, short: bool = Fa
     Parameters
     ----------
     metric
-        A metric or gate. A hyphen stands for an underscore: ``auc-e`` is ``auc_e``. An unknown
-        name is returned unchanged.
+        A metric or gate. Hyphens count as underscores: ``auc-e`` is ``auc_e``. An unknown name is
+        returned unchanged.
     distance
-        The distance of an elasticity in [0, 1], None for every other metric.
+        The distance of an elasticity, in (0, 1), or None for every other metric.
     short
-        Whether to return the name for columns of a table: ``excess``, ``squared``.
+        True for the short name, for columns of a table: ``excess``, ``squared``.
     """
     if distance is not None:
         return f"E({distance:g})"

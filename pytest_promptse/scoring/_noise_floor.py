@@ -1,16 +1,16 @@
 r"""The noise floor: the differences that sampling alone produces if variants have no effect.
 
-Two prompts that a model solves equally well still get different pass rates. If the samples of p
-and v come from one distribution, then, given the total number of passes, the number among the
-:math:`m_p` of p is hypergeometric, whatever that distribution is. So the expected difference and
-the p-value of the observed one are known exactly. This is Fisher's exact test with
+Two prompts that a model solves equally well still get different pass rates. Suppose that the
+samples of p and v come from the same distribution. Given the total number of passes, the number
+among the :math:`m_p` samples of p is then hypergeometric, for any distribution. So the expected
+difference and the p-value of the observed one are known exactly. This is Fisher's exact test with
 :math:`|\hat q_p - \hat q_v|` as its statistic (Fisher, Statistical Methods for Research Workers,
 5th ed. 1934, §21.02; Agresti, Categorical Data Analysis, 2002, §3.5).
 
-These exact tables cover one pair of pass rates. SoftExec, whose weights change with the other
-samples of a prompt, and figures over many prompts that share one original need permutations: the
-samples, each with its log-probability and verdict, are shuffled among the prompts (Good,
-Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed. 2005, ch. 3).
+These exact tables cover one pair of pass rates. Two kinds of figures need permutations instead:
+SoftExec, whose weights depend on the other samples of a prompt, and figures over many prompts that
+share one original. The samples, each with its log-probability and verdict, are shuffled among the
+prompts (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed. 2005, ch. 3).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from pytest_promptse.scoring._samples import Bools, Floats, Ints
 
-# Differences of sums of floats that are equal in exact arithmetic count as equal.
+# Differences that are equal in exact arithmetic count as equal despite rounding.
 TIE = 1e-9
-# A softmax's terms below exp(-600) of its largest one are lost to no purpose of ours, and
-# exp(-600) itself is still far from where doubles lose precision (exp(-708)).
+# Terms of a softmax below exp(-600) of its largest one do not change a result. And exp(-600) itself
+# is still far from where doubles lose precision (exp(-708)).
 _SPAN = 600.0
-# Shuffled samples held in memory at once.
+# Number of shuffled samples in memory at once.
 _CELLS = 2_000_000
 
 
@@ -41,21 +41,21 @@ def null_gap(m_p: int, m_v: int, passed: int) -> float:
     Parameters
     ----------
     m_p, m_v
-        Samples of the two prompts, each >= 1.
+        Numbers of samples of the two prompts, each >= 1.
     passed
-        How many of the ``m_p + m_v`` passed.
+        Number of the ``m_p + m_v`` samples that passed.
 
     Returns
     -------
     float
-        In [0, 1]; 0 where none or all passed. With ``m_p = m_v = 1`` and one pass it is 1: a
-        single sample tells nothing. Averaged over data on which variants have no effect, it is
-        the mean of the observed difference, so that excess sensitivity has no bias there.
+        In [0, 1]; 0 if none or all passed. With ``m_p = m_v = 1`` and one pass it is 1, since a
+        single sample shows nothing. Its mean over data without an effect of variants is the mean
+        observed difference. Excess sensitivity therefore has no bias under the null.
 
     Raises
     ------
     ValueError
-        If there is no sample on a side, or `passed` is out of range.
+        If a prompt has no sample, or `passed` is out of range.
     """
     gaps, probabilities = _null(m_p, m_v, passed)
     return float(gaps @ probabilities)
@@ -64,13 +64,13 @@ def null_gap(m_p: int, m_v: int, passed: int) -> float:
 def gap_p_value(m_p: int, passed_p: int, m_v: int, passed_v: int) -> float:
     """Return the probability of a difference at least as large if variants have no effect.
 
-    Two-sided and exact, in (0, 1]; 1 where none or all passed. Equal to Fisher's exact test
-    where ``m_p = m_v``.
+    The p-value is two-sided and exact, in (0, 1]. It is 1 if none or all passed, and that of
+    Fisher's exact test if ``m_p = m_v``.
 
     Raises
     ------
     ValueError
-        If there is no sample on a side, or a count is out of range.
+        If a prompt has no sample, or a count is out of range.
     """
     if not (0 <= passed_p <= m_p and 0 <= passed_v <= m_v):
         raise ValueError("the number of passing samples must lie between 0 and m")
@@ -92,10 +92,11 @@ def _null(m_p: int, m_v: int, passed: int) -> tuple[Floats, Floats]:
 
 
 def p_value(observed: float, draws: Floats) -> float:
-    """Return the permutation p-value of a statistic whose large values speak against the null.
+    """Return the permutation p-value of a statistic whose large values contradict the null.
 
-    ``(1 + #{draws >= observed}) / (1 + R)`` for `draws` of shape (R,); in (0, 1], valid for any
-    R (Phipson and Smyth, Statistical Applications in Genetics and Molecular Biology 9, 2010).
+    The p-value is ``(1 + #{draws >= observed}) / (1 + R)`` for `draws` of shape (R,). It is in (0,
+    1] and valid for any R (Phipson and Smyth, Statistical Applications in Genetics and Molecular
+    Biology 9, 2010).
     """
     return float((1 + np.count_nonzero(draws >= observed - TIE)) / (1 + draws.size))
 
@@ -103,10 +104,10 @@ def p_value(observed: float, draws: Floats) -> float:
 def pass_rate_draws(
     sizes: Sequence[int], passed: int, draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Return pass rates of G prompts after dealing out `passed` passes at random.
+    """Return pass rates of G prompts after assigning `passed` passes to samples at random.
 
-    `sizes` are the prompts' numbers of samples. Shape (draws, G); all equal where none or all
-    passed.
+    `sizes` has each prompt's number of samples. The result has shape (draws, G). All rates are
+    equal if none or all passed.
     """
     counts = rng.multivariate_hypergeometric(list(sizes), passed, size=draws)
     return np.asarray(counts / np.asarray(sizes), dtype=np.float64)
@@ -117,9 +118,10 @@ def light_null_gap(
 ) -> float:
     """Return the expected PromptSELight loss 1 - E if variants have no effect, in [0, 1].
 
-    `sizes` are the numbers of samples of the original and of its K variants, `passed` how many
-    of all of them passed. Exact where the variants have equally many samples, since the mean of
-    their rates is then one pass rate; else the mean over `draws` deals.
+    `sizes` has the numbers of samples of the original and of its K variants. `passed` is the number
+    of these samples that passed. The result is exact if the variants have equal numbers of samples,
+    since the mean of their rates is then one pass rate. Otherwise it is the mean over `draws`
+    random assignments.
     """
     if len(set(sizes[1:])) == 1:
         return null_gap(sizes[0], sum(sizes[1:]), passed)
@@ -135,12 +137,12 @@ def softexec_draws(
     Parameters
     ----------
     z
-        Shape (n,): what the softmax is taken of, all prompts one after another; ``-inf`` as in
+        Shape (n,): the input of the softmax, all prompts one after another. ``-inf`` is as in
         `softexec.weights`.
     passed
-        Shape (n,).
+        Shape (n,): the verdicts.
     sizes
-        How many of the n samples each of the G prompts has.
+        Number of samples of each of the G prompts; they add up to n.
     draws
         Number of shuffles R.
 
@@ -160,7 +162,8 @@ def softexec_draws(
 def grouped_softexec(z: Floats, passed: Bools, sizes: Ints) -> Floats:
     """Return SoftExec of G neighbouring groups of the last axis.
 
-    `z` and `passed` have shape (R, n) and `sizes`, shape (G,), adds up to n. Shape (R, G).
+    `z` and `passed` have shape (R, n). `sizes` has shape (G,) and adds up to n. The result has
+    shape (R, G).
     """
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     top = np.maximum.reduceat(z, starts, axis=1)
@@ -180,9 +183,9 @@ def pair_gaps(z: Floats, passed: Bools, m_p: int, draws: int, rng: np.random.Gen
     Parameters
     ----------
     z, passed
-        Shape (K, m_p + m_v): in each row the samples of the original, then those of one variant.
+        Shape (K, m_p + m_v): each row has the samples of the original, then those of one variant.
     m_p
-        Samples of the original; all variants have m_v each.
+        Number of samples of the original. Every variant has m_v samples.
     draws
         Number of shuffles R; the K pairs share them.
 
@@ -200,9 +203,9 @@ def pair_gaps(z: Floats, passed: Bools, m_p: int, draws: int, rng: np.random.Gen
 def _masked_softexec(z: Floats, passed: Bools, chosen: Bools) -> Floats:
     """Return SoftExec of R subsets of the samples of K rows, shape (R, K).
 
-    Two matrix products do what a softmax per subset would, in a fraction of the time. Subsets
-    whose largest term vanishes beside the row's largest are left for a further round that is
-    scaled to them; those that hold nothing but ``-inf`` are weighted equally.
+    Two matrix products replace one softmax per subset and take a fraction of its time. If the
+    largest term of a subset vanishes beside the row's largest, a further round scales to that
+    subset. Subsets that contain only ``-inf`` are weighted equally.
     """
     member = chosen.astype(np.float64)
     result = member @ passed.T.astype(np.float64) / member.sum(axis=1, keepdims=True)

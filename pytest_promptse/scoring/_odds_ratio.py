@@ -4,16 +4,16 @@ Sample i of prompt j of task t passes with a probability whose logit is
 
 .. math:: \alpha + u_t + [j \text{ is a variant}] (\beta + s_t + e_{k(t,j)} + w_{tj})
 
-with independent normal effects of mean 0: the task's difficulty u, its sensitivity to variants s,
-the variant w, and the emotion e, which is crossed with tasks. The odds ratio is
-:math:`\exp \beta`. Without s the interval would treat all tasks as equally sensitive, which makes
-it too narrow (Barr, Levy, Scheepers and Tily, Journal of Memory and Language 68, 2013). The
-emotion takes part only in intervals that also cover other emotions.
+The effects are independent and normal with mean 0. They are the task's difficulty u, its
+sensitivity to variants s, the variant w, and the emotion e, which is crossed with tasks. The odds
+ratio is :math:`\exp \beta`. Without s, the interval would treat all tasks as equally sensitive and
+be too narrow (Barr, Levy, Scheepers and Tily, Journal of Memory and Language 68, 2013). The emotion
+is only part of the model for intervals that also cover other emotions.
 
 The variances maximise Laplace's approximation of the likelihood with alpha and beta integrated out
-(Breslow and Clayton, JASA 88, 1993; integrating the fixed effects out is what REML does in linear
-models). Prompts enter as counts of passes, so the effects of one variant can be eliminated from
-each Newton step, then those of its task. A fit of 164 tasks with 90 variants each takes seconds.
+(Breslow and Clayton, JASA 88, 1993). Integrating out the fixed effects corresponds to REML in
+linear models. Prompts enter as counts of passes. So each Newton step can eliminate the effects of
+one variant, then those of its task. A fit of 164 tasks with 90 variants each takes seconds.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._samples import Floats, Ints
     from pytest_promptse.scoring._scores import TaskScore
 
-# Normal priors of alpha and beta with standard deviations of 10 and 2.5 logits. They matter only
-# where all originals or all variants pass, or none: there the likelihood has no maximum.
+# Normal priors of alpha and beta with standard deviations of 10 and 2.5 logits. They matter only if
+# all or none of the originals or of the variants pass. The likelihood then has no maximum.
 _PRECISION = np.array([0.01, 0.16])
-# Standard deviations of random effects in logits: where the search starts and where it ends.
+# Standard deviations of random effects, in logits: start and upper limit of the search.
 _START, _LARGEST = 0.5, 5.0
-# How precisely these are found.
+# Precision of the search.
 _EXACT = 0.01
-# Further tasks change the variances little and cost time.
+# More tasks change the variances little and cost time.
 _ENOUGH_TASKS = 500
 _STEPS = 100
 _CONVERGED = 1e-8
@@ -66,7 +66,7 @@ class Counts:
 class MixedModel:
     """A fitted model.
 
-    ``log_odds_ratio`` is beta and ``error`` its standard error. The others are the standard
+    ``log_odds_ratio`` is beta and ``error`` its standard error. The other fields are the standard
     deviations of the random effects, in logits.
     """
 
@@ -80,7 +80,10 @@ class MixedModel:
 
 @dataclass
 class _Effects:
-    """Where Newton's method is. Random effects are in units of their standard deviations."""
+    """The present position of Newton's method.
+
+    Random effects are in units of their standard deviations.
+    """
 
     fixed: Floats
     task: Floats
@@ -99,12 +102,12 @@ def odds_ratio(
     Parameters
     ----------
     scores
-        The tasks. Those without an original or without variants are left out.
+        The tasks. Tasks without an original or without variants are left out.
     emotions
-        The emotion of each variant by task id and distance, for an interval that also covers
-        other emotions. None for one over tasks alone.
+        The emotion of each variant by task id and distance, for an interval that also covers other
+        emotions. None for an interval over tasks alone.
     interval
-        Whether to compute the intervals.
+        True to compute the intervals.
     looks
         As in `intervals.mean_interval`.
 
@@ -134,14 +137,14 @@ def estimate(counts: Counts, *, interval: bool = True, looks: int = 1) -> Estima
     Returns
     -------
     Estimate
-        Below 1 where variants pass less often than originals. ``ci95`` is Student's interval of
-        beta, with as many degrees of freedom as there are tasks less one, or emotions less one
-        where these are fewer. ``exact`` has the lower limit 0, since tasks not seen may lose any
-        odds: without the assumption that effects are normal no data exclude that. For one task
-        the interval covers another run of its prompts, and ``exact`` is None.
+        The value is below 1 if variants pass less often than originals. ``ci95`` is Student's
+        interval of beta. Its degrees of freedom are the number of tasks less one, or the number of
+        emotions less one if that is smaller. ``exact`` has the lower limit 0, since unseen tasks
+        may lose any odds; only an assumption such as normal effects excludes that. For one task the
+        interval covers another run of its prompts, and ``exact`` is None.
     """
     model = fit(counts)
-    # Where all samples pass, or none, beta follows from its prior alone.
+    # If all samples pass, or none, beta follows from its prior alone.
     equal = counts.passes.sum() in (0.0, counts.samples.sum())
     value = 1.0 if equal else math.exp(model.log_odds_ratio)
     if not interval:
@@ -160,7 +163,8 @@ def count(
 ) -> Counts:
     """Return counts from the (passes, samples) of each task's original and of its variants.
 
-    `emotions` names the emotion of each variant; None for a model without an effect of it.
+    `emotions` names the emotion of each variant, or is None for a model without an effect of the
+    emotion.
     """
     width = max(map(len, prompts)) - 1
     passes, samples = np.zeros((2, len(prompts), 1 + width))
@@ -170,7 +174,7 @@ def count(
     known: dict[str, int] = {}
     for at, names in enumerate(emotions or ()):
         index[at, : len(names)] = [known.setdefault(name, len(known)) for name in names]
-    # One emotion does not vary, so its effect cannot be told from beta.
+    # A single emotion does not vary, so its effect cannot be separated from beta.
     n_emotions = len(known) if len(known) > 1 else 0
     return Counts(passes=passes, samples=samples, emotions=index, n_emotions=n_emotions)
 
@@ -178,8 +182,8 @@ def count(
 def fit(counts: Counts) -> MixedModel:
     """Fit the model by Laplace's approximation.
 
-    For a single task all variances are 0: the odds of its variants are pooled. The variances of
-    more than 500 tasks are those of 500, evenly spaced among them.
+    For a single task all variances are 0: the odds of its variants are pooled. With more than 500
+    tasks, the variances are those of 500 evenly spaced ones.
     """
     spreads = np.zeros(4)
     if len(counts.passes) > 1:
@@ -198,7 +202,7 @@ def fit(counts: Counts) -> MixedModel:
 
 
 def _variances(counts: Counts, free: int) -> Floats:
-    """Return the first `free` standard deviations of u, s, w and e; the others are 0."""
+    """Return the first `free` standard deviations of u, s, w and e. The others are 0."""
     effects = _at_zero(counts)
 
     def objective(chosen: Floats) -> float:
@@ -244,7 +248,7 @@ def _at_zero(counts: Counts) -> _Effects:
 
 
 def _laplace(counts: Counts, spreads: Floats, effects: _Effects) -> tuple[float, Floats]:
-    """Move `effects` to the mode and return -2 log likelihood and the covariance of fixed effects.
+    """Move `effects` to the mode. Return -2 log likelihood and the covariance of fixed effects.
 
     `spreads` are the standard deviations of u, s, w and e.
     """
@@ -291,8 +295,8 @@ def _newton_step(
 ) -> tuple[_Effects, float, Floats]:
     """Return Newton's step, the log determinant of the Hessian and its inverse's fixed block.
 
-    The Hessian is an arrow: variants within tasks within fixed effects and emotions. Variants
-    are eliminated first, then the two effects of each task.
+    The Hessian has the shape of an arrow: variants within tasks within fixed effects and emotions.
+    Variants are eliminated first, then the two effects of each task.
     """
     rate = expit(_logits(counts, spreads, effects))
     residual = counts.passes - counts.samples * rate
@@ -304,7 +308,7 @@ def _newton_step(
     weight = curvature[:, 1:] / inner
     pull = residual[:, 1:] - variant * weight * slope
 
-    # The part of each fixed effect in a task's variants: alpha, beta, then the emotions.
+    # The coefficients of each fixed effect in a task's variants: alpha, beta, then the emotions.
     n_fixed = 2 + counts.n_emotions
     by_effect = np.empty((len(weight), n_fixed))
     pull_on = np.empty(n_fixed)

@@ -1,4 +1,4 @@
-"""The figures of a record, and two records reduced to the tasks and prompts that both have."""
+"""The figures of a record, and the reduction of records to their common tasks and prompts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class RecordedPrompt:
     """One prompt of a record. ``ess`` and ``excess`` are None if the record does not have them.
 
-    ``distance`` is 0 for the original. ``score`` is what the run's mode compares, and ``excess``
-    the variant's own (see `scores.VariantScore`).
+    ``distance`` is 0 for the original. ``score`` is the figure that the run's mode compares.
+    ``excess`` is the variant's own (see `scores.VariantScore`).
     """
 
     distance: float = 0.0
@@ -27,7 +27,7 @@ class RecordedPrompt:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTask:
-    """One task of a record. ``variants`` are by variant id."""
+    """One task of a record. ``variants`` has its variants by id."""
 
     task_id: str
     original: RecordedPrompt | None
@@ -36,7 +36,7 @@ class RecordedTask:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """The tasks of both runs, reduced to the prompts that both have, and what that left out."""
+    """The tasks of both runs, reduced to common prompts, and the tasks and prompts left out."""
 
     tasks: tuple[tuple[RecordedTask, RecordedTask], ...]
     tasks_only_current: tuple[str, ...]
@@ -46,7 +46,7 @@ class Pairs:
 
     @classmethod
     def of(cls, current: Sequence[RecordedTask], baseline: Sequence[RecordedTask]) -> Pairs:
-        """Pair two runs; ids of tasks are unique in each, and their order does not matter."""
+        """Pair two runs. Ids of tasks are unique in each run; their order does not matter."""
         ours = {task.task_id: task for task in current}
         theirs = {task.task_id: task for task in baseline}
         shared = [(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]
@@ -62,7 +62,7 @@ class Pairs:
 def shared(runs: Sequence[Sequence[RecordedTask]]) -> list[list[RecordedTask]]:
     """Reduce runs to the tasks and prompts that all of them have, each in the order of task ids.
 
-    A task whose original some run lacks is in none of them.
+    A task is left out if any run lacks its original.
     """
     by_id = [{task.task_id: task for task in run if task.original is not None} for run in runs]
     names = sorted(set.intersection(*(set(own) for own in by_id)))

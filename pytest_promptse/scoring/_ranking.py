@@ -1,10 +1,10 @@
-"""Several ways of asking the same, against each other: which are better, and which surely so.
+"""Ranking of several prompt templates, with significance of every pairwise difference.
 
-All pairs are compared over the tasks and prompts that every one of them has, task by task, so
-that what tasks and prompts have in common drops out. A difference is *real* where a sign-flip
-test over the tasks' differences is significant after Holm's correction over all pairs and figures
-of the ranking: of everything called real, the chance that any of it is not is at most 5 %
-(Holm, Scandinavian Journal of Statistics 6, 1979).
+All pairs are compared over the tasks and prompts that every template has. They are compared task by
+task, so variation between tasks and prompts cancels. A difference is *significant* if a sign-flip
+test over the tasks' differences is, after Holm's correction over all pairs and figures. The
+probability of any false significant difference in a ranking is then at most 5 % (Holm, Scandinavian
+Journal of Statistics 6, 1979).
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ Figure: TypeAlias = Literal["pass_at_1", "auc_e", "excess"]
 METRICS: tuple[Figure, ...] = ("pass_at_1", "auc_e", "excess")
 SIGNIFICANT = 0.05
 _FLIPS = 9999
-# Flips for each p-value that Holm must be able to reach.
+# Flips for each p-value that Holm's correction must be able to bring to significance.
 _PER_STEP = 5
 _ORIGINAL = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked:
-    """One of those compared, with its figures over what all of them have.
+    """One template, with its figures over the tasks and prompts that all templates have.
 
-    ``pareto`` says that no other is at least as good in every figure, ``price`` included where
-    all have one, and better in one of them.
+    ``pareto`` is True if no other template dominates this one. Another dominates if it is at least
+    as good in every figure and better in one. ``price`` is one of the figures if all templates have
+    one.
     """
 
     name: str
@@ -55,8 +56,8 @@ class Ranked:
 class Difference:
     """The figure of ``name`` minus that of ``other``, with its paired 95 % interval.
 
-    ``p_adjusted`` is by Holm over all differences of the ranking; both p-values are None where
-    there is one task alone.
+    ``p_adjusted`` is adjusted by Holm's method over all differences of the ranking. Both p-values
+    are None for a single task.
     """
 
     metric: Figure
@@ -68,20 +69,20 @@ class Difference:
     p_adjusted: float | None
 
     @property
-    def real(self) -> bool:
-        """Whether chance can be ruled out."""
+    def significant(self) -> bool:
+        """True if the difference is significant after Holm's correction."""
         return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
 
     @property
     def better(self) -> str:
-        """The one with the better figure."""
+        """The name of the template with the better figure."""
         less_is_better = self.metric == "excess"
         return self.name if (self.difference > 0) != less_is_better else self.other
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """Those compared, by pass@1 and then by AUC-E, and the difference of every pair.
+    """The templates in order of pass@1, then of AUC-E, and the difference of every pair.
 
     ``fewest`` is the smallest number of tasks with which a difference can be significant.
     """
@@ -105,19 +106,19 @@ def rank(
     Parameters
     ----------
     runs
-        The tasks of each template, by its name. The ids of tasks are unique in each.
+        The tasks of each template, by its name. Ids of tasks are unique in each.
     mode
-        The metric of all: PromptSE's elasticity or PromptSELight's.
+        The metric of all templates: PromptSE's elasticity or PromptSELight's.
     distances
-        The distances of the runs, increasing.
+        The distances of the runs, ascending.
     prices
-        By name, what a solved task costs in whatever unit: less is better, ``inf`` for one that
-        solves nothing, None where it is not known.
+        The price of a solved task by template, in any unit; less is better. ``inf`` for a template
+        that solves no task, None for an unknown price.
 
     Returns
     -------
     Ranking, or None
-        None where they have no task in common.
+        None if the templates have no task in common.
 
     Raises
     ------
@@ -166,7 +167,7 @@ def rank(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm's step-down method, in their order."""
+    """Return p-values adjusted by Holm's step-down method, in their original order."""
     adjusted = [1.0] * len(p_values)
     highest = 0.0
     for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
@@ -176,7 +177,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def pareto(points: Sequence[Sequence[float]]) -> list[bool]:
-    """Return which of `points`, more being better in every coordinate, no other dominates."""
+    """Return for each of `points` whether no other dominates it. Larger coordinates are better."""
     table = np.asarray(points, dtype=np.float64)
     return [
         not any((other >= own).all() and (other > own).any() for other in table) for own in table
@@ -195,7 +196,7 @@ def _values(
 
 
 def flips_for(comparisons: int) -> int:
-    """Return how many sign flips a p-value needs so that Holm's correction can reach 5 %.
+    """Return the number of sign flips that a p-value needs to reach 5 % after Holm's correction.
 
     The smallest p-value of R random flips is about 2 / R for a two-sided test, and Holm
     multiplies it by the number of comparisons. Five times as many flips leave that product well
@@ -208,7 +209,7 @@ def _p_value(ours: Floats | None, theirs: Floats | None, *, flips: int, seed: in
     """Return the two-sided p-value of a mean difference over tasks, by flipping their signs."""
     if ours is None or theirs is None or ours.size != theirs.size or ours.size == 1:
         return None
-    # Rounding must not tell differences apart that are one and the same.
+    # Differences that are equal in exact arithmetic must stay equal despite rounding.
     gaps = np.round(ours - theirs, 12)
     if not gaps.any():
         return 1.0
@@ -266,5 +267,5 @@ def _ranked(
 
 
 def _upwards(metric: Figure, value: float) -> float:
-    # Equal to what is shown, or noise in the last digits would decide who dominates.
+    # Rounded as in the reports. Otherwise noise in the last digits would decide dominance.
     return round(-value if metric == "excess" else value, 9)

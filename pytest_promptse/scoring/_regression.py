@@ -1,4 +1,4 @@
-"""The part of a figure that emotion explains: a regression with and without its terms (RQ4).
+"""Regression of a figure on emotion: how much its terms explain beyond the controls (RQ4).
 
 Needs the extra ``statistics``.
 """
@@ -25,7 +25,7 @@ _DEALS = 1999
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One coefficient of the full model, in outcome per unit of the term, clustered error."""
+    """One coefficient of the full model, in outcome per unit of the term; clustered error."""
 
     name: str
     value: float
@@ -35,13 +35,13 @@ class Term:
 
 @dataclass(frozen=True, kw_only=True)
 class Increment:
-    """A least-squares regression with further terms against the one with controls alone.
+    """A least-squares regression with further terms, compared with the one with controls alone.
 
-    ``r2`` are of the two models, in [0, 1]; ``gain`` is their difference. ``f`` with ``df`` is the
-    Wald statistic of all further terms, with a covariance clustered on ``clusters`` tasks.
-    ``p_value`` is that of ``f``, or where the further terms belong to ``units`` such as emotions,
-    the share of assignments of terms to units with at least this gain. ``dropped`` are controls
-    that do not vary.
+    The ``r2`` fields are of the two models, in [0, 1]; ``gain`` is their difference. ``f`` with
+    ``df`` is the Wald statistic of all further terms, with a covariance clustered on ``clusters``
+    tasks. ``p_value`` is that of ``f``. If the further terms belong to ``units`` such as emotions,
+    it is instead the share of assignments of terms to units with at least this gain. ``dropped``
+    lists controls that do not vary.
     """
 
     n: int
@@ -73,17 +73,17 @@ def increment(
     controls, further
         Terms by name, each of shape (n,).
     clusters
-        Shape (n,): what each observation belongs to; those of one cluster may depend on another.
+        Shape (n,): the cluster of each observation. Observations of one cluster may be dependent.
     units
-        Shape (n,): what the further terms are properties of, such as the emotion. With eight
-        emotions there are eight values of valence, however many observations there are: the
-        test then shuffles the terms among the units. None takes observations as units.
+        Shape (n,): the unit that the further terms describe, such as the emotion. With eight
+        emotions there are only eight values of valence, for any number of observations. The test
+        therefore shuffles the terms among the units. None means that each observation is a unit.
 
     Returns
     -------
     Increment or None
-        None for fewer than `LEAST_CLUSTERS` clusters, and where the outcome does not vary or the
-        further terms cannot be told apart from each other and the controls.
+        None for fewer than `LEAST_CLUSTERS` clusters, or if the outcome does not vary. Also None if
+        the further terms are collinear with each other or with the controls.
     """
     from statsmodels.regression.linear_model import OLS  # noqa: PLC0415 - of an extra, and slow
 
@@ -126,9 +126,9 @@ def increment(
 def _unit_p_value(outcome: Floats, plain: Floats, further: Floats, units: Sequence[str]) -> float:
     """Return the p-value of the gain when the further terms are permuted over the units.
 
-    By Frisch, Waugh and Lovell, the gain of any assignment follows from the units' indicators
-    with the controls projected out: with A = G'G and b = G'y of these, and the terms V of the
-    units, it is proportional to b'V (V'AV)^-1 V'b.
+    By the theorem of Frisch, Waugh and Lovell, the gain of any assignment follows from the units'
+    indicators G with the controls projected out. With A = G'G, b = G'y and the terms V of the
+    units, the gain is proportional to b'V (V'AV)^-1 V'b.
     """
     names, index = np.unique(np.asarray(units), return_inverse=True)
     basis = np.linalg.qr(plain)[0]

@@ -1,4 +1,4 @@
-r"""Figures that catch what a mean of absolute differences hides.
+r"""Figures of robustness that a mean of absolute differences does not show.
 
 *Squared sensitivity* has no bias from sampling, so it can be compared between runs with
 different numbers of samples. With pass rates p of the original and v of a variant,
@@ -8,20 +8,21 @@ different numbers of samples. With pass rates p of the original and v of a varia
 is an unbiased estimate of the squared difference of the true rates, since each subtracted term
 is the unbiased estimate of that rate's sampling variance.
 
-*Loss* is one-sided: what variants score below the original, :math:`\max(0, S(p) - S(v))`, minus
-what sampling alone gives. That is half of the noise floor, since the difference has mean 0 under
-the null. A variant that does better than the original loses nothing.
+*Loss* is one-sided. It is the amount by which variants score below the original, :math:`\max(0,
+S(p) - S(v))`, minus the amount that sampling alone produces. The latter is half of the noise floor,
+since the difference has mean 0 under the null. A variant that scores better than the original
+counts as 0.
 
-*Robust pass* is the worst case over s variants, from ReCode: see below. *Flips* is the share of
+*Robust pass* is the worst case over s variants, from ReCode (see below). *Flips* is the share of
 tasks whose majority verdict changes: the original passes in at least half of its samples and the
 variants of some distance do not, or the reverse. The *shortfall* is the mean loss of the worst
 tenth of the tasks.
 
 ReCode (Wang et al., 2022, arXiv:2212.10264, §3.3) takes the worst case over s perturbed prompts,
-sample by sample. Samples of different prompts do not belong together, so here the worst case is
-taken in expectation: that all s of a subset are solved has probability :math:`\prod_v q_v`, and
-the product of the pass rates is an unbiased estimate of it. It is averaged over all subsets of s
-variants, by elementary symmetric polynomials.
+sample by sample. Samples of different prompts are not paired, so the worst case is taken in
+expectation here. The probability that all s variants of a subset are solved is :math:`\prod_v q_v`,
+and the product of the pass rates is an unbiased estimate of it. It is averaged over all subsets of
+s variants, by elementary symmetric polynomials.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._scores import Curve, TaskScore, VariantScore
 
 WORST_OF = 5
-"""Variants that the worst case is taken over where a task has as many."""
+"""Number of variants in a worst case, for tasks that have at least as many."""
 
 _MAJORITY = 0.5
-# Sums of floats that are 1/2 in exact arithmetic count as 1/2.
+# Sums that are 1/2 in exact arithmetic count as 1/2 despite rounding.
 _TIE = 1e-9
-# Below this pass rate a relative drop is mostly noise.
+# Below this pass rate of the originals, a relative drop is mostly noise.
 _LEAST_NOMINAL = 0.05
 
 
@@ -54,10 +55,10 @@ _LEAST_NOMINAL = 0.05
 class Robustness:
     """Worst-case figures over s variants, means over ``n_tasks`` tasks.
 
-    ``rp`` (robust pass, in [0, 1]) is the probability that all s variants are solved; ``rd``
-    (robust drop, at most 1) is ``(nominal - rp) / nominal``, None where the nominal pass rate is
-    under 0.05; ``rr`` (robust relative, in [0, 2]) is the probability that the original is solved
-    and one of the variants is not, plus that of the reverse.
+    ``rp`` (robust pass, in [0, 1]) is the probability that all s variants are solved. ``rd``
+    (robust drop, at most 1) is ``(nominal - rp) / nominal``, or None if the nominal pass rate is
+    below 0.05. ``rr`` (robust relative, in [0, 2]) adds two probabilities: that the original is
+    solved and some variant is not, and the reverse.
     """
 
     s: int
@@ -80,19 +81,18 @@ def robustness(
     variants
         For each of the n tasks the pass rates of its variants, shape (K,).
     s
-        Size of the subsets that the worst case is taken over, >= 1. With s = 1, RP is the
-        variants' mean pass rate.
+        Number of variants in each subset, >= 1. With s = 1, RP is the variants' mean pass rate.
 
     Returns
     -------
     Robustness or None
-        Over the tasks that have at least s variants; None where there is none. If all passed,
-        RP is 1 and RD and RR are 0; if none passed, RP and RR are 0 and RD is None.
+        Over the tasks that have at least s variants, or None if there is none. If all passed, RP is
+        1 and RD and RR are 0. If none passed, RP and RR are 0 and RD is None.
 
     Raises
     ------
     ValueError
-        If s < 1, the lengths differ or a rate lies outside [0, 1].
+        If s < 1, the lengths differ, or a rate is outside [0, 1].
     """
     if s < 1:
         raise ValueError(f"s is {s}: the worst case is over at least one variant")
@@ -147,13 +147,13 @@ def squared_sensitivity(
     Returns
     -------
     ndarray of shape (...)
-        At most 1. Single values may be below 0, since the noise that is subtracted is an
-        estimate; the mean is 0 where variants have no effect, for any number of samples.
+        At most 1. Single values may be below 0, since the subtracted noise is an estimate. The
+        expectation is 0 if variants have no effect, for any number of samples.
 
     Raises
     ------
     ValueError
-        If a prompt has fewer than two samples: its noise cannot be estimated.
+        If a prompt has fewer than two samples, so that its noise cannot be estimated.
     """
     p, v = np.asarray(original, dtype=np.float64)[..., None], np.asarray(variants, dtype=np.float64)
     n_p, n_v = np.asarray(m_p)[..., None], np.asarray(m_v)
@@ -164,7 +164,7 @@ def squared_sensitivity(
 
 
 def one_sided_loss(original: ArrayLike, variants: ArrayLike) -> Floats:
-    """Return by how much the variants score below the original, averaged; gains count as 0.
+    """Return the mean amount by which the variants score below the original; gains count as 0.
 
     `original` has shape (...), `variants` (..., K), K >= 1. The result is in [0, 1].
     """
@@ -173,7 +173,7 @@ def one_sided_loss(original: ArrayLike, variants: ArrayLike) -> Floats:
 
 
 def majority_flips(original: ArrayLike, variants: ArrayLike) -> Floats:
-    """Return whether the variants' mean pass rate lies on the other side of 1/2, 0 or 1.
+    """Return 1 if the variants' mean pass rate is on the other side of 1/2, else 0.
 
     `original` has shape (...), `variants` (..., K), K >= 1. A rate of exactly 1/2 counts as
     solved.
@@ -190,12 +190,12 @@ class TaskRobustness:
     Attributes
     ----------
     noise
-        The largest noise floor of a distance. The noise floor is the mean difference that
-        sampling alone gives between a variant and the original.
+        The largest noise floor over the distances. A noise floor is the mean difference that
+        sampling alone produces between a variant and the original.
     loss, squared_sensitivity
         Curves over distances, None at a distance that was not measured.
     robust_pass
-        The probability that s variants are all solved. None if there are fewer than s variants.
+        The probability that all of s variants are solved. None if there are fewer than s variants.
     flips
         1 if the majority verdict changes at some distance, else 0. None if nothing was compared.
     """
@@ -209,7 +209,7 @@ class TaskRobustness:
 
 
 def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> TaskRobustness:
-    """Return a scored task's figures; `s` is what `robust_pass` takes the worst case over."""
+    """Return a scored task's figures, with `robust_pass` over `s` variants."""
     loss: Curve = dict.fromkeys(distances)
     squared: Curve = dict.fromkeys(distances)
     rates: dict[float, list[float]] = {}
@@ -244,7 +244,7 @@ def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> Task
 
 
 def null_gap_of(variant: VariantScore) -> float:
-    """Return the absolute difference that sampling alone gives between a variant and its original.
+    """Return the expected absolute difference that sampling alone produces for a variant.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def null_gap_of(variant: VariantScore) -> float:
 
 
 def subset_size(tasks: Sequence[TaskScore]) -> int:
-    """Return how many variants the worst case is over: 5, or as many as every task has."""
+    """Return the number of variants in a worst case: 5, or the number that every task has."""
     counts = [sum(map(len, task.variants.values())) for task in tasks if task.original is not None]
     return max(1, min([WORST_OF, *(count for count in counts if count)]))
 
@@ -265,9 +265,9 @@ def subset_size(tasks: Sequence[TaskScore]) -> int:
 def worst_case(rates: ArrayLike, s: int) -> Floats:
     """Return the probability that all of s variants are solved, averaged over subsets of s.
 
-    The mean of the product of the pass rates over all subsets of s of the K >= s variants, shape
-    (..., K), by elementary symmetric polynomials. It is unbiased, since samples of different
-    variants are independent.
+    `rates` has shape (..., K), K >= s. The result is the mean, over all subsets of s variants, of
+    the product of their pass rates, by elementary symmetric polynomials. It is unbiased, since
+    samples of different variants are independent.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The input of every score: what the samples of one prompt, and of one task, came to."""
+"""The input of scoring: the verdicts of the samples of one prompt, and of one task."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Ints: TypeAlias = NDArray[np.int64]
 Weighting: TypeAlias = Literal["sum", "mean", "uniform"]
 Mode: TypeAlias = Literal["promptse", "light"]
 
-# Servers add up rounded log-probabilities of tokens, so a certain sequence may come out above 0
-# by about this much.
+# Servers add up rounded log-probabilities of tokens, so a sequence of probability 1 may get a value
+# above 0 by about this much.
 _ROUNDING = 1e-3
 
 
@@ -29,15 +29,15 @@ class Samples:
     Parameters
     ----------
     passed
-        Shape (m,), m >= 1: whether the program in each sample passed the check.
+        Shape (m,), m >= 1: True if the program in the sample passed the check.
     logprob
-        Shape (m,), in nats, at most 0: natural log of each sequence's probability, or None where
-        the model gives none. ``-inf`` stands for a sequence of probability 0. NaN and values
-        above 0 by more than rounding are refused; rounding is cut off at 0.
+        Shape (m,), in nats, at most 0: natural log of each sequence's probability, or None if the
+        model returns none. ``-inf`` means probability 0. Values above 0 by no more than rounding
+        become 0. NaN and larger values are errors.
     n_tokens
-        Shape (m,): tokens of each sequence, >= 0, or None where unknown.
+        Shape (m,): number of tokens of each sequence, >= 0, or None if unknown.
     causes
-        Per sample why it failed, ``""`` where it passed; empty where causes are not known.
+        For each sample the cause of its failure, ``""`` if it passed. Empty if causes are unknown.
 
     Raises
     ------
@@ -87,15 +87,15 @@ class Samples:
 class TaskSamples:
     """The samples of one task: its original prompt and its variants by distance.
 
-    None, and a distance that is missing from `variants` or has none there, were not measured.
-    ``emotions`` names the emotion of each variant in the order of `variants`; it is read only
-    for intervals that also cover emotions. ``controls`` are the samples of the length-matched
-    control variants by distance; they have no part in elasticity.
+    None means "not measured", as does a distance that `variants` lacks or has empty. ``emotions``
+    names the emotion of each variant in the order of `variants`; it is only used for intervals that
+    also cover emotions. ``controls`` are the samples of the length-matched control variants by
+    distance; they are not part of elasticity.
 
     Raises
     ------
     ValueError
-        If `emotions` does not name one for each variant.
+        If `emotions` does not name one emotion for each variant.
     """
 
     task_id: str

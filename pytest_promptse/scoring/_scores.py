@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 Interval: TypeAlias = tuple[float, float]
 Curve: TypeAlias = "dict[float, float | None]"
 SpeaksFor: TypeAlias = Literal["tasks", "tasks+emotions", "reruns"]
-"""What an interval covers: further tasks with the same emotions, further tasks and emotions, or
-another run of the same prompts."""
+"""The population that an interval covers: further tasks with the same emotions, further tasks and
+emotions, or another run of the same prompts.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptScore:
-    """One prompt: ``n`` samples, all else in [0, 1] but ``ess``, which is in [1, n].
+    """One prompt with ``n`` samples. ``ess`` is in [1, n], the other figures are in [0, 1].
 
-    ``score`` is what elasticity compares: SoftExec in mode ``promptse``, the pass rate in mode
-    ``light``. ``soft_exec`` and ``ess`` are None where log-probabilities were not asked for.
+    ``score`` is the figure that elasticity compares: SoftExec in mode ``promptse``, the pass rate
+    in mode ``light``. ``soft_exec`` and ``ess`` are None without log-probabilities.
     """
 
     n: int
@@ -38,12 +39,13 @@ class PromptScore:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantScore(PromptScore):
-    """One variant against the original.
+    """One variant compared with the original.
 
-    ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is how far
-    ``abs(delta)`` exceeds what sampling alone would give, and ``p_value`` the probability of a
-    difference at least as large if variants had no effect; ``p_adjusted`` is that by Benjamini
-    and Hochberg over all variants of the suite. All are None where the original is missing.
+    ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is ``abs(delta)``
+    minus the difference that sampling alone produces. ``p_value`` is the probability of a
+    difference at least as large if variants have no effect. ``p_adjusted`` is this value adjusted
+    by Benjamini and Hochberg over all variants of the suite. All are None if the original is
+    missing.
     """
 
     delta: float | None
@@ -54,12 +56,12 @@ class VariantScore(PromptScore):
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """Elasticity of a task or suite, by distance and as area under the curve.
+    """Elasticity of a task or suite, by distance and as the area under the curve.
 
-    Every elasticity comes with the one that sampling noise alone would leave (``null``, the
-    noise ceiling), with what it falls short of that (``excess`` = null - elasticity; 0 in
-    expectation where variants have no effect), and with a permutation p-value of the hypothesis
-    that all prompts do equally well.
+    Every elasticity has three companions. ``null``, the noise ceiling, is the elasticity that
+    sampling noise alone would leave. ``excess`` is null - elasticity, with expectation 0 if
+    variants have no effect. The p-value is from a permutation test of the hypothesis that all
+    prompts do equally well.
     """
 
     elasticity: Curve
@@ -76,7 +78,7 @@ class Figures:
 class SuiteFigures(Figures):
     """Figures of a suite with their 95 % intervals; `ci95` is that of AUC-E.
 
-    Intervals named ``exact`` hold for every population of tasks, those not seen included (see
+    Intervals named ``exact`` hold for every population of tasks, unseen ones included (see
     `intervals.exact_interval`). They are None for a suite of one task.
     """
 
@@ -90,9 +92,9 @@ class SuiteFigures(Figures):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A figure of a suite with its 95 % interval and the one that also covers tasks not seen.
+    """A figure of a suite with its 95 % interval, and an interval that also covers unseen tasks.
 
-    All are None where the figure was not measured.
+    All fields are None if the figure was not measured.
     """
 
     value: float | None = None
@@ -104,9 +106,9 @@ class Estimate:
 class TaskScore(Figures):
     """One task in the suite's mode, and in ``light`` by PromptSELight.
 
-    ``p_adjusted`` is the p-value of AUC-E by Benjamini and Hochberg over the suite's tasks.
-    ``causes`` splits what each elasticity lacks to 1 by why samples failed; it is empty where
-    causes are not known. ``controls`` are the length-matched control variants by distance.
+    ``p_adjusted`` is the p-value of AUC-E, adjusted by Benjamini and Hochberg over the suite's
+    tasks. ``causes`` splits 1 minus each elasticity by the causes of failed samples; it is empty if
+    causes are unknown. ``controls`` are the length-matched control variants by distance.
     """
 
     task_id: str
@@ -133,9 +135,9 @@ class LengthControlLevel:
 
 @dataclass(frozen=True, kw_only=True)
 class LengthControl:
-    """What is left of the loss once length is taken away (see `length_control`).
+    """The loss that remains after subtracting the effect of length (see `length_control`).
 
-    The figures over all distances are areas under the curves, None where a distance is missing.
+    The figures over all distances are areas under the curves, or None if a distance is missing.
     """
 
     loss: float | None
@@ -146,13 +148,13 @@ class LengthControl:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteScore(SuiteFigures):
-    """A suite: the mean over its tasks, each distance over the tasks that have it.
+    """A suite: the mean over its tasks. Each distance is averaged over the tasks that have it.
 
     ``loss``, ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants), ``shortfall``
-    and ``flips`` are defined in `robustness`, ``odds_ratio`` in the module of that name.
-    ``speaks_for`` says what the intervals cover. ``pass_at_1`` is the mean pass rate of the
-    originals, ``ess_median`` the median effective sample size over all prompts; ``tasks`` are in
-    the order they were given in.
+    and ``flips`` are defined in `robustness`, and ``odds_ratio`` in the module of that name.
+    ``speaks_for`` is the population that the intervals cover. ``pass_at_1`` is the mean pass rate
+    of the originals. ``ess_median`` is the median effective sample size over all prompts. ``tasks``
+    are in the order of the input.
     """
 
     n_tasks: int

@@ -1,18 +1,19 @@
 """Stopping early: variants are drawn in rounds until the gates are decided.
 
-A suite is scored after each round, a *look*. The looks are planned, J of them, and each takes
-intervals at level 1 - 0.05 / J, so that by the union bound all J hold together with 95 %. A rule
-that stops at whichever look it likes, for whatever reason, is then wrong no more often than one
-that takes all the samples. With the handful of looks that doubling needs, this costs little more
-width than boundaries made for the purpose (Pocock, Biometrika 64, 1977, has 2.18 standard errors
-for two looks where this has 2.24), and it asks nothing of how looks depend on each other.
-Confidence sequences that allow any number of looks (Howard, Ramdas, McAuliffe and Sekhon, Annals
-of Statistics 49, 2021) are made for streams of new observations; here every look measures the
-same tasks more closely. Where tasks are few, such a sequence over their prompts is added (see
-`finite_population`).
+A suite is scored after each round; this is a *look*. The number J of looks is planned. Each look
+takes intervals at level 1 - 0.05 / J, so by the union bound all J hold together with 95 %. So a
+rule that stops at any look, for any reason, is wrong no more often than one that takes all the
+samples.
 
-Rounds add variants, not samples per variant: a mean over fewer variants estimates the same
-elasticity, whereas fewer samples per variant would lower it, by the noise floor.
+Doubling the variants needs few looks, so this costs little more width than special boundaries. For
+two looks, Pocock (Biometrika 64, 1977) has 2.18 standard errors and this method 2.24. It needs no
+assumption about the dependence between looks. Confidence sequences that allow any number of looks
+(Howard, Ramdas, McAuliffe and Sekhon, Annals of Statistics 49, 2021) are made for streams of new
+observations. Here every look measures the same tasks more closely. For few tasks, such a sequence
+over their prompts is added (see `finite_population`).
+
+Rounds add variants, not samples per variant. A mean over fewer variants estimates the same
+elasticity. Fewer samples per variant would lower the elasticity by the noise floor.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
 
 
 def planned_looks(variants: int) -> tuple[int, ...]:
-    """Return how many variants per distance there are at each look, doubling up to `variants`.
+    """Return the number of variants per distance at each look, doubling up to `variants`.
 
-    (1, 2, 4) for 4 variants, (1, 2, 4, 8, 16, 30) for 30. The first k variants of a task are to
-    be a random choice among all of them; if their order means something, shuffle it first.
+    The result is (1, 2, 4) for 4 variants and (1, 2, 4, 8, 16, 30) for 30. The first k variants of
+    a task must be a random choice among all of them. If their order has a meaning, shuffle it
+    first.
 
     Raises
     ------
@@ -48,13 +50,12 @@ def planned_looks(variants: int) -> tuple[int, ...]:
 
 
 def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
-    """Return whether a suite's gates, judged confidently at a look, need no more variants.
+    """Return whether all gates of a suite, judged at a look, are decided without more variants.
 
-    All gates must be decided. A gate without a verdict is undecided, and the first undecided gate
-    ends the loop. In mode ``light`` only a gate that passes is decided, and a gate on excess never
-    is. That metric averages the variants before it takes the difference. With fewer variants its
-    elasticity is lower on average, so a failure may vanish when variants are added. Excess may
-    move in either direction.
+    A gate without a verdict is undecided. In mode ``light`` only a gate that passes is decided, and
+    a gate on excess never is. That metric averages the variants before it takes the difference.
+    With fewer variants its elasticity is lower on average, so a failure may vanish when variants
+    are added. Excess may move in either direction.
     """
     any_gate = False
     for gate in gates:

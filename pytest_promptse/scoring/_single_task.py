@@ -1,8 +1,8 @@
 """Intervals for a suite of one task, where there are no other tasks to resample.
 
-The samples of each prompt are resampled, the figures computed again, and their spread put around
-the estimate. The interval says what another run of the same prompts would give. It does not
-speak of other tasks or variants.
+The samples of each prompt are resampled and the figures computed again. The spread of the results
+gives the interval around the estimate. The interval covers another run of the same prompts, but no
+other tasks or variants.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SingleTaskIntervals:
-    """Elasticities of one task under resampling, per distance shape (R,), by either metric.
+    """Elasticities of one task under resampling, per distance shape (R,), for both metrics.
 
     ``further`` are draws of the figures of `robustness`, shape (R,).
     """
@@ -93,7 +93,7 @@ class SingleTaskIntervals:
         if figures.auc_e is not None and figures.auc_e_null is not None:
             curves = np.stack([draws[d] for d in self.distances], axis=1)
             area = shifted_interval(figures.auc_e, auc_e(curves, self.distances), looks=self.looks)
-            # The ceiling varies far less than the elasticity and is taken as it is.
+            # The noise ceiling varies far less than the elasticity and is not resampled.
             excess = (figures.auc_e_null - area[1], figures.auc_e_null - area[0])
         return replace(figures, elasticity_ci95=intervals, ci95=area, excess_ci95=excess)
 
@@ -103,12 +103,13 @@ def single_task_intervals(
 ) -> SingleTaskIntervals:
     """Resample the samples within each prompt of a task.
 
-    ``pass_at_1`` is Wilson's interval (JASA 22, 1927), which has width even where all passed.
+    The interval of ``pass_at_1`` is Wilson's (JASA 22, 1927), which has width even if all samples
+    passed.
 
     Parameters
     ----------
     task, plan
-        What was measured, and how it is scored.
+        The samples of the task, and how they are scored.
     score
         The task's score.
     resamples

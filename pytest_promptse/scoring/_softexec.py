@@ -1,13 +1,13 @@
-r"""SoftExec, pass rate and pass@k: how well one prompt is solved.
+r"""SoftExec, pass rate and pass@k: how often the samples of one prompt solve the task.
 
 With the check's verdicts :math:`I_j` on the m samples of a prompt and weights :math:`w_j`,
 
 .. math:: \mathrm{Acc_{soft}} = \sum_j w_j I_j, \qquad w = \mathrm{softmax}(z),
 
-where z is the sequence log-probability (``sum``, as PromptSE defines it, arXiv:2509.13680, §2.2),
-that divided by the number of tokens (``mean``), or 0 (``uniform``: the pass rate). Summed
-log-probabilities of programs lie many nats apart, so the weights of ``sum`` may rest on a single
-sample; `effective_sample_size` says on how many they rest.
+Here z is the log-probability of the sequence (``sum``, as PromptSE defines it, arXiv:2509.13680,
+§2.2), that value divided by the number of tokens (``mean``), or 0 (``uniform``: the pass rate).
+Summed log-probabilities of programs differ by many nats, so the weights of ``sum`` may be
+concentrated on one sample. `effective_sample_size` measures this concentration.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ def weights(
     Parameters
     ----------
     logprob
-        Shape (..., m): natural log of the sequence probabilities. ``-inf`` gets weight 0, unless
-        all of a prompt's are ``-inf``: they are then equally likely, and get 1/m each.
+        Shape (..., m): natural log of the sequence probabilities. ``-inf`` gets weight 0. If all
+        samples of a prompt have ``-inf``, each gets 1/m.
     n_tokens
-        The shape of `logprob`: tokens per sequence, for ``weighting="mean"``. A sequence of no
-        tokens has log-probability 0 as its mean.
+        Same shape as `logprob`: number of tokens of each sequence, for ``weighting="mean"``. The
+        mean of a sequence of no tokens is 0.
     weighting
-        ``"sum"``, ``"mean"`` or ``"uniform"``; the last reads nothing but the shape.
+        ``"sum"``, ``"mean"`` or ``"uniform"``. The last uses only the shape of `logprob`.
 
     Returns
     -------
     ndarray of shape (..., m)
-        In [0, 1], adding up to 1 along the last axis. With m = 1 the weight is 1. Adding a
-        constant to all of a prompt's log-probabilities changes nothing under ``"sum"``.
+        Weights in [0, 1] that add up to 1 along the last axis. With m = 1 the weight is 1. Under
+        ``"sum"``, adding a constant to all log-probabilities of a prompt changes nothing.
 
     Raises
     ------
     ValueError
-        If `logprob` holds NaN or ``+inf``, m = 0, `n_tokens` is missing for ``"mean"``, or the
+        If `logprob` contains NaN or ``+inf``, m = 0, `n_tokens` is missing for ``"mean"``, or the
         weighting is unknown.
     """
     z = np.asarray(logprob, dtype=np.float64)
@@ -70,12 +70,12 @@ def weights(
 
 
 def log_weights(samples: Samples, weighting: Weighting) -> Floats | None:
-    """Return z, the input of the softmax, shape (m,); None for ``"uniform"``, which needs none.
+    """Return z, the input of the softmax, shape (m,). None for ``"uniform"``, which needs none.
 
     Raises
     ------
     ValueError
-        If the samples lack what the weighting needs; nothing is ever imputed.
+        If the samples lack a value that the weighting needs; no value is ever imputed.
     """
     if weighting == "uniform":
         return None
@@ -94,9 +94,9 @@ def log_weights(samples: Samples, weighting: Weighting) -> Floats | None:
 def softexec(passed: ArrayLike, weight: ArrayLike) -> Floats:
     """Return the weighted share of passing samples over the last axis, in [0, 1].
 
-    `passed` and `weight` have shapes that broadcast to (..., m); the weights add up to 1 along
-    the last axis. 0 where none passed and 1 where all did, up to rounding; with uniform weights
-    it is the pass rate.
+    `passed` and `weight` have shapes that broadcast to (..., m), and the weights add up to 1 along
+    the last axis. The result is 0 if none passed and 1 if all did, up to rounding. With uniform
+    weights it is the pass rate.
     """
     share = np.sum(np.asarray(weight, dtype=np.float64) * np.asarray(passed, dtype=bool), axis=-1)
     return np.asarray(np.clip(share, 0.0, 1.0), dtype=np.float64)
@@ -123,9 +123,9 @@ def pass_at_k(n: ArrayLike, c: ArrayLike, k: int) -> Floats:
     Parameters
     ----------
     n, c
-        Samples drawn and samples that passed, of shapes that broadcast; 0 <= c <= n.
+        Numbers of samples drawn and of samples that passed, of shapes that broadcast; 0 <= c <= n.
     k
-        How many tries the user has, 1 <= k <= n. For k = 1 it is the pass rate c / n.
+        Number of attempts, 1 <= k <= n. For k = 1 the result is the pass rate c / n.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The door of scoring: the samples of a suite in, all of its figures out."""
+"""Score a suite: from the samples of its tasks to all figures, intervals and warnings."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._estimates import Emotions
     from pytest_promptse.scoring._samples import Floats, Mode, TaskSamples, Weighting
 
-# Below this many effective samples per prompt SoftExec is close to a single sample's verdict.
+# Below this number of effective samples per prompt, SoftExec is close to a single sample's verdict.
 _COLLAPSED = 2.0
-# Fewer resamples cannot tell 2.5 % tails from chance.
+# Fewer resamples cannot estimate tails of 2.5 %.
 _LEAST_RESAMPLES = 100
-# With fewer tasks, variants that have not been measured yet count as uncertain at early looks.
+# With fewer tasks than this, variants that are not measured yet count as uncertain at early looks.
 _FEW_TASKS = 10
-# From this many tasks on, those not seen that may break unnoticed are under 8 %.
+# From this number of tasks on, the share of tasks that may break unnoticed is below 8 %.
 _ENOUGH_TASKS = 50
-# Below this pass@1 nearly all tasks are stable because they are never solved.
+# Below this pass@1, nearly all tasks are stable because they are never solved.
 _HARDLY_SOLVED = 0.05
 
 
@@ -76,52 +76,53 @@ def score_suite(
     looks: int = 1,
     planned: int | None = None,
 ) -> SuiteScore:
-    """Score a suite: elasticities, AUC-E, noise floor, p-values and intervals, and why.
+    """Compute all figures of a suite: elasticities, noise floor, p-values, intervals, warnings.
 
     Parameters
     ----------
     tasks
-        n >= 1 tasks with distinct ids, each of which is let go of once it is measured. Their order
-        changes no figure.
+        n >= 1 tasks with distinct ids. Each task is released from memory after it is measured.
+        Their order changes no figure.
     distances
-        The D >= 1 distances of the run, increasing.
+        The D >= 1 distances of the run, ascending.
     mode
-        ``"promptse"`` compares SoftExec variant by variant, ``"light"`` the original's pass
-        rate with the variants' mean pass rate. `SuiteScore.light` has the latter either way.
+        ``"promptse"`` compares SoftExec variant by variant. ``"light"`` compares the original's
+        pass rate with the variants' mean pass rate. `SuiteScore.light` has the latter in both
+        modes.
     weighting
-        What SoftExec's softmax is taken of; see `softexec.weights`. Not read in mode ``light``.
+        The input of SoftExec's softmax; see `softexec.weights`. Not used in mode ``light``.
     seed
-        Of permutations and bootstrap. Same input, same output, bit for bit.
+        Seed of permutations and bootstrap. The same input gives the same output, bit for bit.
     resamples
-        Bootstrap resamples of each interval.
+        Number of bootstrap resamples of each interval, >= 100.
     permutations
-        Shuffles R behind each null and p-value that has no exact form; no p-value is below
-        1 / (R + 1).
+        Number of shuffles R behind each null and p-value that has no exact form, >= 1. No p-value
+        is below 1 / (R + 1).
     interval
-        Whether to compute intervals at all; without them they are None.
+        True to compute intervals; otherwise they are None.
     over_emotions
-        Whether intervals also cover other emotions than those of the variants. Every task then
-        names the emotion of each variant.
+        True for intervals that also cover other emotions. Every task must then name the emotion of
+        each variant.
     looks
-        How often the suite is scored while its samples come in, this time included; the
+        Number of times that the suite is scored while its samples arrive, including this time. The
         intervals of all looks together hold with 95 % (see `sequential`).
     planned
-        How many variants per distance the last of these looks has. With few tasks, what is not
-        there yet counts as uncertainty (see `finite_population`).
+        Number of variants per distance at the last of these looks. With few tasks, missing variants
+        count as uncertainty (see `finite_population`).
 
     Returns
     -------
     SuiteScore
-        E(d) is the mean over the tasks that have it and AUC-E needs all distances. What was not
-        measured is None. With one task the intervals come from its samples, and a warning says
-        so. Where all passed, or none, every elasticity and every ceiling is 1.
+        E(d) is the mean over the tasks that have it. AUC-E needs all distances. A figure that was
+        not measured is None. With one task, the intervals come from its samples, with a warning. If
+        all samples passed, or none, every elasticity and every ceiling is 1.
 
     Raises
     ------
     ValueError
-        If there is no task, two have one id, the distances do not increase, a task has variants
-        at another distance, a log-probability is missing that the mode and weighting need, or
-        there are fewer than 1 permutation, 100 resamples or 1 look.
+        If there is no task, two tasks have the same id, or the distances do not increase. Also if a
+        task has variants at another distance, a needed log-probability is missing, or there are
+        fewer than 1 permutation, 100 resamples or 1 look.
     """
     plan = Plan(
         distances=tuple(distances),
@@ -141,7 +142,7 @@ def score_suite(
     only = measured.only
     ids = [score.task_id for score in measured.scores]
     _check_ids(ids)
-    # Sums of floats depend on their order, so it is fixed here and not by the caller.
+    # The order of a float sum changes its last digits, so it is fixed here and not by the caller.
     scores = _adjusted(sorted(measured.scores, key=lambda score: score.task_id))
     over = Resampling(
         resamples=resamples if interval else 0,
@@ -211,10 +212,11 @@ def score_suite(
 
 
 class _MeanDraws:
-    """Means over tasks of their null draws, in memory that does not grow with the tasks.
+    """Means over tasks of their null draws, in memory independent of the number of tasks.
 
-    Sums of integers do not depend on the order of the tasks: each draw is rounded to a multiple
-    of 2**-62 and added in two parts. Draws are at most 1 in size, so that no sum overflows.
+    Each draw is rounded to a multiple of 2**-62 and added in two integer parts, since sums of
+    integers do not depend on the order of the tasks. Draws are at most 1 in size, so no sum
+    overflows.
     """
 
     _COARSE, _FINE = 2.0**26, 2.0**62
@@ -258,7 +260,7 @@ class _NullDrawMeans:
 class _Measured:
     """The arrays that are kept of the measured tasks of a suite.
 
-    ``only`` is the samples of a task that is alone in its suite.
+    ``only`` has the samples of the task if the suite has one task, else None.
     """
 
     scores: list[TaskScore]

@@ -1,4 +1,4 @@
-"""One task: its prompts scored, compared with the original, and set against the noise floor."""
+"""Score one task: its prompts, their difference from the original, and the noise floor."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How a suite is scored; the same for all of its tasks."""
+    """The parameters of scoring a suite, the same for all of its tasks."""
 
     distances: tuple[float, ...]
     mode: Mode
@@ -54,10 +54,10 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class NullDraws:
-    """Losses 1 - E of one task with its samples shuffled as if variants had no effect.
+    """Losses 1 - E of one task with its samples shuffled, as if variants had no effect.
 
-    ``apart``, per distance shape (R,), shuffles the original with that distance's variants;
-    ``joint`` with those of all distances at once, as the area under the curve needs.
+    ``apart``, per distance shape (R,), shuffles the original with the variants of that distance.
+    ``joint`` shuffles it with those of all distances at once, as the area under the curve needs.
     """
 
     apart: Mapping[float, Floats] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class NullDraws:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskMeasurement:
-    """A task's score, with the null draws that the suite's p-values are made of.
+    """A task's score, with the null draws that the suite's p-values are computed from.
 
     ``emotions`` are those of the task's samples.
     """
@@ -79,9 +79,9 @@ class TaskMeasurement:
 
 @dataclass(frozen=True)
 class ScoredPrompt:
-    """One prompt's samples with what its mode makes of them.
+    """One prompt's samples with their score.
 
-    ``z`` are its log-weights, up to a constant, and None for pass rates.
+    ``z`` are the log-weights, up to a constant, or None for pass rates.
     """
 
     samples: Samples
@@ -91,7 +91,7 @@ class ScoredPrompt:
 
     @property
     def passes(self) -> int:
-        """How many samples passed."""
+        """Number of samples that passed."""
         return int(np.count_nonzero(self.samples.passed))
 
 
@@ -111,7 +111,7 @@ def centred(log_weights: Sequence[Floats], passed: Sequence[Bools]) -> list[Floa
     Parameters
     ----------
     log_weights, passed
-        One array of shape (m,) for each prompt. ``-inf`` stays.
+        One array of shape (m,) for each prompt. ``-inf`` stays as it is.
 
     Notes
     -----
@@ -120,10 +120,10 @@ def centred(log_weights: Sequence[Floats], passed: Sequence[Bools]) -> list[Floa
     or less probable. A shuffle that mixes samples of different levels would let that constant
     decide which sample gets the weight.
 
-    A prompt's level is its mean log-weight once what passing is worth was subtracted: the slope
-    of log-weights on passing, pooled within prompts (analysis of covariance). The plain mean is
-    not the level: where a model is surer of programs that pass, the mean rises with the number of
-    passes, and subtracting it lowers the weight of passes just where there are many.
+    A prompt's level is its mean log-weight after subtracting the effect of passing. That effect is
+    the slope of log-weights on passing, pooled within prompts (analysis of covariance). The plain
+    mean is not the level: if a model is more confident of programs that pass, the mean rises with
+    the number of passes. Subtracting it would lower the weight of passes just where there are many.
     """
     product = square = 0.0
     rows = [(z, ok, np.isfinite(z)) for z, ok in zip(log_weights, passed, strict=True)]
@@ -148,7 +148,7 @@ def _all_centred(prompts: Sequence[ScoredPrompt]) -> list[ScoredPrompt]:
 
 
 def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
-    """Score one prompt, naming `place` where it lacks what the plan needs."""
+    """Score one prompt. Errors name `place` if the prompt lacks what the plan needs."""
     m = len(samples)
     rate = pass_rate(samples.passed)
     if plan.mode == "light":
@@ -171,7 +171,7 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
     Raises
     ------
     ValueError
-        If a sample lacks a log-probability that the plan needs, or the task has variants at a
+        If a sample lacks a log-probability that the plan needs. Also if the task has variants at a
         distance that is not among the plan's.
     """
     stray = sorted(set(task.variants) - set(plan.distances))
@@ -357,7 +357,7 @@ def _light_figures(
         curve[d] = e
         sizes = [len(w.samples) for w in variants[d]]
         if len(set(sizes)) == 1:
-            # The mean of rates over equal numbers of samples is the rate of them all.
+            # The mean of rates over equal numbers of samples equals the pooled rate.
             m_p, m_v, passes = len(original.samples), sum(sizes), sum(w.passes for w in variants[d])
             null[d] = 1.0 - null_gap(m_p, m_v, original.passes + passes)
             p[d] = gap_p_value(m_p, original.passes, m_v, passes)
@@ -370,7 +370,7 @@ def _light_figures(
 def assemble(
     curve: Curve, null: Curve, p: Curve, joint: Mapping[float, Floats], distances: Sequence[float]
 ) -> Figures:
-    """Put curves together with the areas under them; no area where a distance is missing."""
+    """Combine curves with the areas under them. The area is None if a distance is missing."""
     value = area(curve, distances)
     ceiling = area(null, distances)
     probability = None
@@ -390,13 +390,13 @@ def assemble(
 
 
 def area(curve: Curve, distances: Sequence[float]) -> float | None:
-    """Return AUC-E, or None where a distance was not measured."""
+    """Return AUC-E, or None if a distance was not measured."""
     values = [value for d in distances if (value := curve[d]) is not None]
     return float(auc_e(values, distances)) if len(values) == len(distances) else None
 
 
 def difference(a: float | None, b: float | None) -> float | None:
-    """Return a - b, or None where one of them was not measured."""
+    """Return a - b, or None if one of them was not measured."""
     return None if a is None or b is None else a - b
 
 

@@ -11,7 +11,8 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_promptse.errors import PromptseError, TaskError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import PromptseError, TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

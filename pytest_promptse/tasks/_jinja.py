@@ -12,7 +12,8 @@ from jinja2 import Template as JinjaTemplate
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from pytest_promptse.errors import TaskError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

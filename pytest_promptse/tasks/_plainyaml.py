@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pytest_promptse.errors import TaskError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -18,8 +18,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from pytest_promptse.errors import TaskError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks._task import Task, parse_stub
+
+__all__ = ["SHA256", "HumanEval", "tasks"]
 
 SHA256 = "1d49078ba3e2b196b9344535bef34a43021f038fad9561d6ee7c53450609a6a2"
 """SHA-256 of the published data set, decompressed."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_promptse.variants._rewriter import Rewriter, RewriteRequest
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 __all__ = ["Finding", "RewriteRequest", "Rewriter"]
 
@@ -17,7 +17,7 @@ __all__ = ["Finding", "RewriteRequest", "Rewriter"]
 def __getattr__(name: str) -> object:
     # The modules of this package import one another, so its names are imported when they are used.
     if name == "Finding":
-        from pytest_promptse.variants.invariance import Finding
+        from pytest_promptse.variants.invariance._finding import Finding
 
         return Finding
     if name in ("RewriteRequest", "Rewriter"):

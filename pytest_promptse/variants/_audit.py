@@ -18,7 +18,8 @@ from pytest_promptse.variants._files import (
 from pytest_promptse.variants._generate import can_be_made_again
 from pytest_promptse.variants._registry import REWRITERS, rewriter_named
 from pytest_promptse.variants._variant import text_hash
-from pytest_promptse.variants.invariance import Finding, Judge, normalised
+from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._judge import Judge, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from pytest_promptse.variants._rewriter import RewriteRequest
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 CASE_ALONE = frozenset({"duplicate"})
 """What an edit of case or blanks breaks by design: duplicates are told without them."""

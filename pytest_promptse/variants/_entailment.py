@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models._base import Backend
     from pytest_promptse.variants._library import Library
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 __all__ = ["DECODING", "SOFT_RULES", "EntailmentJudge", "only_soft"]
 

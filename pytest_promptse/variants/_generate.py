@@ -15,8 +15,9 @@ from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._registry import REWRITERS, rewriter_named
 from pytest_promptse.variants._rewriter import Draft, Rewriter, RewriteRequest, label
 from pytest_promptse.variants._variant import Variant, text_hash
-from pytest_promptse.variants.invariance import Finding, Judge, normalised
-from pytest_promptse.variants.rules import STANDS_FOR, RulesRewriter
+from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._judge import Judge, normalised
+from pytest_promptse.variants.rules._rewriter import STANDS_FOR, RulesRewriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -17,13 +17,13 @@ from pytest_promptse.variants._generate import measured
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._rewriter import Draft, RewriteRequest, label
 from pytest_promptse.variants._variant import Variant, text_hash
-from pytest_promptse.variants.rules import RulesRewriter
+from pytest_promptse.variants.rules._rewriter import RulesRewriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.tasks._task import Task
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 CONTROL = "neutral"
 """The rewriter of the control."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._data_files import templates_dir
-from pytest_promptse.errors import TaskError, VariantError, nearest
+from pytest_promptse.errors import TaskError, VariantError
 from pytest_promptse.tasks._plainyaml import YamlNode, parse
 from pytest_promptse.variants._language import NAMES
 from pytest_promptse.variants._lint import Lint

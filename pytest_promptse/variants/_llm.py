@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models._base import Backend
     from pytest_promptse.variants._library import Library
     from pytest_promptse.variants._rewriter import RewriteRequest
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 __all__ = ["DECODING", "MOST_RETRIES", "LlmRewriter"]
 

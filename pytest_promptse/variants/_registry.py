@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import VariantError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._controls import (
     CASE_ALONE,
     EditControl,
@@ -15,7 +16,7 @@ from pytest_promptse.variants._controls import (
 )
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
-from pytest_promptse.variants.rules import RulesRewriter
+from pytest_promptse.variants.rules._rewriter import RulesRewriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

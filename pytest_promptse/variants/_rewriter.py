@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants._library import Emotion, Personality
-    from pytest_promptse.variants.invariance import Finding
+    from pytest_promptse.variants.invariance._finding import Finding
 
 
 @dataclass(frozen=True, kw_only=True)

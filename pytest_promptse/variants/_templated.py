@@ -18,7 +18,7 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import Change, compare_words, words
 from pytest_promptse.variants._document import read_document
-from pytest_promptse.variants.invariance import Finding
+from pytest_promptse.variants.invariance._finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

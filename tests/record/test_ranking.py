@@ -81,7 +81,7 @@ def test_a_gap_is_seen_from_the_template_and_not_from_the_best(ask):
     assert own.difference == pytest.approx(-0.7)
     low, high = own.ci95
     assert low < -0.7 < high
-    assert own.real
+    assert own.significant
     assert gap(ranking, "short", "pass_at_1").difference is None
 
 

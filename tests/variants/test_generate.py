@@ -17,7 +17,7 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import generate, rewriter_named
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._variant import text_hash
-from pytest_promptse.variants.invariance import normalised
+from pytest_promptse.variants.invariance._judge import normalised
 
 PROBLEMS = read_problems()
 SLUGIFY = Task(

@@ -13,7 +13,7 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._lint import Lint
-from pytest_promptse.variants.rules import RulesRewriter
+from pytest_promptse.variants.rules._rewriter import RulesRewriter
 
 CHEERFUL = """\
 cheerful:

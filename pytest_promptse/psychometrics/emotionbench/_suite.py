@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pytest_promptse.errors import SettingsError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SettingsError
 from pytest_promptse.models._base import derive_seed
 from pytest_promptse.psychometrics._scales import Scale, item_order, read_ratings, scale_prompt
 from pytest_promptse.psychometrics._suite import (

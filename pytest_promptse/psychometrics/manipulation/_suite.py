@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pytest_promptse.errors import SettingsError, VariantError, nearest
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SettingsError, VariantError
 from pytest_promptse.models._base import derive_seed
 from pytest_promptse.psychometrics._scales import item_order, read_ratings
 from pytest_promptse.psychometrics._suite import (

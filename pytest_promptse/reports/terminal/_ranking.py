@@ -49,13 +49,13 @@ def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
     head = [(f"{metric_label(metric, short=True)}{' ' * 13}", "dim") for metric in FIGURES]
     names = [f"  {one.template}" for one in ranking.templates]
     yield from _table("to the best", names, head, gaps, width=width)
-    for line in real(ranking):
+    for line in significant_differences(ranking):
         yield Text(f"significant: {line}")
     for remark in remarks(ranking):
         yield Text(remark, "dim yellow")
 
 
-def real(ranking: RankingRecord) -> list[str]:
+def significant_differences(ranking: RankingRecord) -> list[str]:
     """Return one line per metric with the significant differences."""
     lines = []
     for metric in FIGURES:
@@ -82,8 +82,8 @@ def _gap(own: Gap, *, wide: bool) -> tuple[str, str]:
         return (f"best{' ' * 13}", "dim")
     between = " to " if wide else "…"
     around = between.join(signed(end) for end in own.ci95) if own.ci95 else NOT_MEASURED
-    text = f"{signed(own.difference)}{'*' if own.real else ' '}"
-    return (f"{text} {around:<{10 + len(between)}}", "" if own.real else "dim")
+    text = f"{signed(own.difference)}{'*' if own.significant else ' '}"
+    return (f"{text} {around:<{10 + len(between)}}", "" if own.significant else "dim")
 
 
 def _table(

@@ -25,7 +25,7 @@ from pytest_promptse.reports.terminal._overview import (
     title,
 )
 from pytest_promptse.reports.terminal._psychometrics import psychometric_lines
-from pytest_promptse.reports.terminal._ranking import ranking_lines, real
+from pytest_promptse.reports.terminal._ranking import ranking_lines, significant_differences
 from pytest_promptse.reports.terminal._variants import calibration, variant_lines
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _brief(record: Record, width: int) -> Iterator[Text]:
     for ranking in record.rankings:
         best = ", ".join(one.template for one in ranking.templates if one.pareto)
         yield Text(f"templates of {ranking.model}: Pareto set {best}")
-        yield from (Text(f"significant: {line}") for line in real(ranking))
+        yield from (Text(f"significant: {line}") for line in significant_differences(ranking))
     yield from _errors(record)
 
 
