@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 NAME = "promptse-session"
 """The name under which the session object is registered with the plugin manager."""
 
+_GRACE_SECONDS = 5.0
 _WORKER_GRACE_SECONDS = 30.0
 _LEAST_WAIT_SECONDS = 0.01
 
@@ -272,8 +273,9 @@ class PromptseSession:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, with the comparison, and save the baseline."""
         if not self._is_worker or session.exitstatus == pytest.ExitCode.INTERRUPTED:
-            # No item is left that needs a completion. To make the reports takes a while.
-            self.run.stop_sampling()
+            # No item is left that needs a completion. What is under way can arrive while the
+            # reports are made.
+            self.run.stop_sampling(grace=_GRACE_SECONDS)
         if not self._reports:
             return
         complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)

@@ -567,16 +567,16 @@ class PromptseRun:
         self.store.finish_run(self.id)
         self._leader_lock.unlink(missing_ok=True)
 
-    def stop_sampling(self, *, grace: float = 0.0) -> None:
+    def stop_sampling(self, *, grace: float) -> None:
         """Send no more requests; what was measured can still be read.
 
         Parameters
         ----------
         grace
-            Seconds that requests under way have to finish.
+            Seconds that requests under way have to finish, in the background.
         """
         if self._sampler is not None:
-            self._sampler.close(grace=grace)
+            self._sampler.stop(grace=grace)
 
     def close(self, *, grace: float = 0.0) -> None:
         """Stop sampling and close the sandbox and the store.
@@ -584,9 +584,10 @@ class PromptseRun:
         Parameters
         ----------
         grace
-            As for `stop_sampling`.
+            Seconds that requests under way have to finish, unless `stop_sampling` has set others.
         """
-        self.stop_sampling(grace=grace)
+        if self._sampler is not None:
+            self._sampler.close(grace=grace)
         for name in ("sandbox", "store"):
             opened = self.__dict__.pop(name, None)
             if opened is not None:
