@@ -12,6 +12,7 @@ PROMPT = "{PROMPT}"
 """
 RIGHT = "def double(x):\n    return 2 * x\n"
 WRONG = "def double(x):\n    return x\n"
+NO_SERVER = ("--promptse-base-url", "http://127.0.0.1:9/v1", "--promptse-retries", "0")
 
 
 def test_remarks_on_gates_survive_warnings_as_errors(pytester, run, replay):
@@ -43,8 +44,8 @@ def test_double(candidate):
 """
     )
     result = run(
-        *("--promptse-model", "openai:m", "--promptse-base-url", "http://127.0.0.1:9/v1"),
-        *("--promptse-retries", "0", "-o", "console_output_style=classic"),
+        *("--promptse-model", "openai:m", *NO_SERVER),
+        *("-o", "console_output_style=classic"),
     )
     outcomes = result.parseoutcomes()
     assert outcomes == {"errors": 8}
@@ -66,8 +67,8 @@ def test_double(candidate):
 """
     )
     result = run(
-        *("--promptse-model", "openai:m", "--promptse-base-url", "http://127.0.0.1:9/v1"),
-        *("--promptse-retries", "0", "--full-trace", "-k", "original"),
+        *("--promptse-model", "openai:m", *NO_SERVER),
+        *("--full-trace", "-k", "original"),
     )
     result.assert_outcomes(errors=1, deselected=7)
     result.stdout.fnmatch_lines(["*sampling?_sampler.py:*: ModelError"])
