@@ -17,7 +17,7 @@ _PAGE = 100
 
 
 class Forge:
-    """Serves while its ``with`` block lasts; ``comments`` holds the bodies by their number."""
+    """A server that runs while its ``with`` block lasts. ``comments`` has the bodies by number."""
 
     def __init__(self, *, others: int = 0) -> None:
         self.comments = dict.fromkeys(range(others), "Looks good")

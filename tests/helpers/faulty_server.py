@@ -1,4 +1,4 @@
-"""A real server on this machine that speaks the three APIs and fails when told to.
+"""A server on this machine that has all three APIs and fails on demand.
 
 Run as a script, it serves until interrupted: ``python faulty_server.py --latency 0.2``.
 """
@@ -41,10 +41,10 @@ ANSWER = "```python\ndef one():\n    return 1\n```"
 
 @dataclass
 class Behaviour:
-    """What the server does; change it while it runs.
+    """The behaviour of the server, which may be changed while it runs.
 
-    ``faults`` are met by the next requests, one each. ``refuses`` maps a parameter to the
-    message with which a request that holds it is refused (HTTP 400).
+    Each of the next requests gets one of ``faults``. ``refuses`` maps a parameter to the message of
+    HTTP 400 for requests with this parameter.
     """
 
     faults: deque[Fault] = field(default_factory=deque)
@@ -64,7 +64,7 @@ class Behaviour:
 
 
 class FaultyServer:
-    """Serves from a thread while its ``with`` block lasts; ``requests`` holds each body sent."""
+    """Serves from a thread while its ``with`` block lasts. ``requests`` has each received body."""
 
     def __init__(self, *, port: int = 0) -> None:
         self.behaviour = Behaviour()
@@ -92,7 +92,7 @@ class FaultyServer:
         self._http.server_close()
 
     def arrive(self) -> bool:
-        """Count a request in; False if there is no room for it."""
+        """Count a request. Return False if there is no room for it."""
         with self.lock:
             self._busy += 1
             self.busiest = max(self.busiest, self._busy)

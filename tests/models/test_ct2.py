@@ -22,7 +22,7 @@ def ask(seed=0, *, prompt=VAGUE, n=8, first=0, temperature=1.0, top_p=1.0, max_t
 
 
 def answers(*asks, backend=None, together=True):
-    """Start a backend and put the questions to it, all at once or one after the other."""
+    """Start a backend and send it the prompts, all at once or one after the other."""
 
     async def run():
         model = backend or tiny_backend()
@@ -191,7 +191,7 @@ def test_usage_counts_the_prompt_once_and_every_generated_token():
     assert answer.usage.completion_tokens == sum(c.n_tokens for c in answer.completions)
 
 
-# What a model brings with it
+# Files of a model
 
 
 def test_a_model_with_a_chat_template_answers_as_a_chat(folder):

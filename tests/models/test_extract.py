@@ -65,7 +65,7 @@ def found(text, *, prompt=PROMPT, form="chat", finish_reason="stop", entry_point
 
 
 def area_by(extraction):
-    """Return what the extracted program says of two discs, run as a program of its own."""
+    """Return the output of the extracted program, run as a script, for two discs."""
     assert extraction.program is not None, extraction.cause
     namespace = {"__name__": "candidate"}
     exec(compile(extraction.program, "<candidate>", "exec"), namespace)
@@ -380,7 +380,7 @@ def test_no_line_is_parsed_more_than_a_few_times_however_long_the_answer(monkeyp
 def test_no_line_makes_the_patterns_backtrack(line):
     began = time.process_time()
     found(f"def area(radii):\n    {line}\n{line}\n" * 3)
-    assert time.process_time() - began < 5  # quadratic time would be a minute and more
+    assert time.process_time() - began < 5  # quadratic time would take a minute or more
 
 
 @given(st.text(alphabet="abd ef():=\n\t'\"`#@\\<>think[]{}\r\x00,.", max_size=400), st.booleans())

@@ -44,7 +44,7 @@ def backend_for(server, *, api=None, model="m", timeout=5.0):
 
 
 def converse(backend, *asks, before=lambda: None):
-    """Start, answer `asks` after doing `before`, close; errors go through."""
+    """Start, answer `asks` after calling `before`, and close. Errors are raised."""
 
     async def talk():
         try:
@@ -89,7 +89,7 @@ def test_every_api_gives_text_finish_reason_token_count_log_probability_and_usag
     capabilities, (answer,) = converse(backend_for(server, api=api), ask(n=2, first=4))
     assert capabilities.form == form
     assert capabilities.logprobs == "unknown"
-    # The responses API has no n: whoever asks must ask for the rest one by one.
+    # The responses API has no n, so callers must request the other samples one by one.
     came = 1 if api == "responses" else 2
     assert [completion.index for completion in answer.completions] == [4, 5][:came]
     for completion in answer.completions:

@@ -1,4 +1,4 @@
-"""The embedded model's files: one set of weights in two forms, small, and what they claim."""
+"""The files of the embedded model: two formats with the same weights, and their properties."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def log_softmax(x):
 
 
 def next_token_log_probabilities(ids):
-    """Llama in plain numpy, in double precision: (length, vocabulary) for `ids`."""
+    """Compute Llama in plain numpy, in double precision: (length, vocabulary) for `ids`."""
     config, w = (
         json.loads((HF / "config.json").read_text()),
         read_safetensors(HF / "model.safetensors"),

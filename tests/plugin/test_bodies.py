@@ -1,4 +1,4 @@
-"""How a test body judges programs: fixtures, failures, broken checks."""
+"""Test bodies as checks: fixtures, failures, broken checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Baselines as a user and a build server meet them."""
+"""Baselines in the hands of a user and on a build server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model of --promptse-judge: asked about doubtful words alone, and paid like all others."""
+"""The model of --promptse-judge judges only doubtful words, and its requests count as others do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a marked test becomes, and how pytest's own options treat it."""
+"""The items of a marked test, and their treatment by pytest's own options."""
 
 from __future__ import annotations
 

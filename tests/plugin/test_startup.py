@@ -1,4 +1,4 @@
-"""A session that uses no promptse mark pays nothing for the plugin."""
+"""A session without a promptse mark has no cost from the plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A suite asked through a team's prompt templates."""
+"""A suite with a team's prompt templates."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_template_and_task_can_be_reworded_together_in_one_voice(prompts, run, p
     apart = record(pytester)["tasks"]
     run(*MODEL, *BOTH, *REPORT, "--promptse-perturb", "both").assert_outcomes(passed=16)
     plain, wordy = record(pytester)["tasks"]
-    # A template that says nothing of its own leaves the task's rewording alone.
+    # A template without its own sentences leaves the variants of the task unchanged.
     assert [v["prompt"] for v in plain["variants"]] == [v["prompt"] for v in apart[0]["variants"]]
     for alone, together in zip(apart[1]["variants"], wordy["variants"], strict=True):
         assert together["id"] == alone["id"]

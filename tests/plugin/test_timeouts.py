@@ -1,4 +1,4 @@
-"""The timer of pytest-timeout stands still while a test waits for the model."""
+"""The timer of pytest-timeout is suspended while a test waits for the model."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pytest_promptse.reports.terminal._summary import render
 
 @pytest.fixture
 def ask(record):
-    """The record's suite asked through templates, each with the pass rates of its originals."""
+    """The record's suite with several templates, each with the pass rates of its originals."""
 
     def ask(price=None, **rates):
         [task, suite] = [record.tasks[0], record.suites[0]]

@@ -1,4 +1,4 @@
-"""What became of a suite, in words that follow from its figures."""
+"""The result of a suite in words, derived from its figures."""
 
 from __future__ import annotations
 

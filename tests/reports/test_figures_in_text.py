@@ -1,4 +1,4 @@
-"""Figures as text say no more than they are."""
+"""Rounded figures never look better or more certain than they are."""
 
 from __future__ import annotations
 

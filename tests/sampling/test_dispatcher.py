@@ -33,7 +33,7 @@ ONCE = RetryPolicy(attempts=1, first=0.01, longest=0.02, longest_retry_after=1.0
 
 @dataclass
 class Heard:
-    """What the dispatcher reported while it ran."""
+    """The events that the dispatcher reported while it ran."""
 
     stored: list = field(default_factory=list)
     stops: list = field(default_factory=list)

@@ -20,7 +20,7 @@ from pytest_promptse.sampling._sampler import Budget, RetryPolicy
 
 
 def collect(sampler, jobs):
-    """Wait for all jobs; what cannot be had is counted by its message."""
+    """Wait for all jobs. Missing completions are counted by the message of their error."""
     had, failed = [], []
     for job in jobs:
         try:
@@ -30,7 +30,7 @@ def collect(sampler, jobs):
     return had, failed
 
 
-# -- asking ------------------------------------------------------------------------------------
+# -- requesting --------------------------------------------------------------------------------
 
 
 def test_every_variant_gets_its_samples_for_one_request_each(sample, backend, job):
@@ -375,7 +375,8 @@ def test_no_request_beyond_max_requests_is_sent(sample, backend, job):
     model, jobs = backend(latency=0.002), [job(i) for i in range(50)]
     had, failed = collect(sample(jobs, model, budget=Budget(max_requests=20)), jobs)
     assert (len(had), len(model.asks)) == (20, 20)
-    # How many are missing is counted when it is said, while answers may still be coming in.
+    # The number of missing samples is counted when the error is raised, while responses may still
+    # arrive.
     said = re.compile(
         r"max_requests=20: 20 are sent and the next would exceed it; raise "
         r"--promptse-max-requests; (\d+) samples are missing, the others are stored"

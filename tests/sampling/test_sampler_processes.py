@@ -139,7 +139,7 @@ def launch(tmp_path):
 
 @pytest.fixture
 def requests(tmp_path):
-    """Return who asked for what so far."""
+    """Return the process and the task of each request so far."""
     return lambda: [tuple(line.split()) for line in (tmp_path / "log").read_text().splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""Sampling from a real server: what it does not take, what its start costs, what a fault loses."""
+"""Sampling from a real server: unsupported parameters, the cost of the start, losses by a fault."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPEC = "openai:m"
 def server(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with FaultyServer() as running:
-        # The seed tells which sample it was that the server was asked for.
+        # The seed identifies the requested sample.
         running.behaviour.answer = lambda body, number: f"{body['seed']} {number}"
         yield running
 
@@ -38,7 +38,7 @@ def ask(job):
 
 
 def asked(server):
-    """The requests for variants, apart from those that the start took."""
+    """The requests for variants, without those of the start."""
     return [
         body for body in server.requests if body["messages"][-1]["content"].startswith("prompt ")
     ]
@@ -57,7 +57,7 @@ def test_a_server_that_takes_n_gets_one_request_for_each_variant(sample, model, 
 
 
 def test_a_server_that_ignores_n_is_asked_for_all_samples_at_once(sample, model, server, ask):
-    """The server answers none before it has been asked for all of them."""
+    """The server answers none before it has received the requests for all of them."""
     server.behaviour.ignores_n = True
     everybody = threading.Barrier(8)
 
@@ -132,7 +132,7 @@ def test_what_the_start_asks_is_counted(sample, model, server, ask, refused):
     sampler.wait(job)
     sampler.close()
     usage = sampler.progress().usage
-    # The server says 7 tokens in, and as many out as it wrote words: 2 samples, then 4.
+    # The server reports 7 prompt tokens, and one completion token per word: 2 samples, then 4.
     assert usage.requests == len(server.requests) == 2 + len(refused)
     assert (usage.prompt_tokens, usage.completion_tokens) == (14, 12)
 

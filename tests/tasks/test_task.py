@@ -1,4 +1,4 @@
-"""A task carries what is needed to judge an answer to it."""
+"""A task has everything that is needed to judge a program for it."""
 
 import random
 import subprocess

@@ -1,4 +1,4 @@
-"""A team's template puts its own words around a variant, and hides nothing else."""
+"""A team's template puts its own text around a variant, and gives access to nothing else."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What generate promises of every set of variants."""
+"""Properties of every set of variants that `generate` returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is told as a rewriter, and how its answers are read."""
+"""The instruction to a model as rewriter, and the reading of its answers."""
 
 from __future__ import annotations
 

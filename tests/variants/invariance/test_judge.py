@@ -1,4 +1,4 @@
-"""How well the judge tells real changes from faithful paraphrases, and why it decides so."""
+"""The judge distinguishes real changes from faithful paraphrases, and gives the reason."""
 
 from __future__ import annotations
 
