@@ -31,7 +31,7 @@ from gate_simulations import (
 from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, PAPER, POPULATIONS, PRESETS, SMOKE
-from truth_simulations import TRUTHS, misses, power_of
+from truth_simulations import FIGURES, TRUTHS, misses, power_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,16 +54,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-TRUTH_FIGURES = (
-    "AUC-E",
-    "excess",
-    "loss",
-    "squared sensitivity",
-    "robust pass",
-    "shortfall",
-    "flips",
-    "pass@1",
-)
+TRUTH_FIGURES = tuple(name for name in FIGURES if name not in ("E(0.3)", "light AUC-E"))
 
 
 def _truths(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:

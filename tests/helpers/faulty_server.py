@@ -200,9 +200,11 @@ def _content(
     n = 1 if behaviour.ignores_n else body.get("n", 1)
     texts = [behaviour.answer(body, number) for number in range(n)]
     wants = bool(body.get("logprobs")) or "message.output_text.logprobs" in body.get("include", ())
-    told = behaviour.logprobs and wants
+    with_logprobs = behaviour.logprobs and wants
     shape = {"chat": _chat, "completions": _text, "responses": _response}[api or "chat"]
-    answer = shape(texts, behaviour.finish_reason, told=told, nothing=fault == "null_content")
+    answer = shape(
+        texts, behaviour.finish_reason, with_logprobs=with_logprobs, nothing=fault == "null_content"
+    )
     if fault == "empty_choices":
         answer |= {"choices": [], "output": []}
     if fault == "wrong_shape":
@@ -221,14 +223,14 @@ def _usage(texts: list[str]) -> dict[str, int]:
     return {"prompt_tokens": 7, "completion_tokens": n_words, "total_tokens": 7 + n_words}
 
 
-def _chat(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[str, Any]:
+def _chat(texts: list[str], finish: str, *, with_logprobs: bool, nothing: bool) -> dict[str, Any]:
     choices = [
         {
             "index": number,
             "message": {"role": "assistant", "content": None if nothing else text},
             "finish_reason": finish,
             "logprobs": {"content": [{"token": "t", "logprob": p} for p in tokens_of(text)]}
-            if told
+            if with_logprobs
             else None,
         }
         for number, text in enumerate(texts)
@@ -236,22 +238,24 @@ def _chat(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[s
     return {"id": "x", "object": "chat.completion", "choices": choices, "usage": _usage(texts)}
 
 
-def _text(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[str, Any]:
+def _text(texts: list[str], finish: str, *, with_logprobs: bool, nothing: bool) -> dict[str, Any]:
     choices = [
         {
             "index": number,
             "text": None if nothing else text,
             "finish_reason": finish,
-            "logprobs": {"token_logprobs": tokens_of(text)} if told else None,
+            "logprobs": {"token_logprobs": tokens_of(text)} if with_logprobs else None,
         }
         for number, text in enumerate(texts)
     ]
     return {"id": "x", "object": "text_completion", "choices": choices, "usage": _usage(texts)}
 
 
-def _response(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[str, Any]:
+def _response(
+    texts: list[str], finish: str, *, with_logprobs: bool, nothing: bool
+) -> dict[str, Any]:
     part = {"type": "output_text", "text": texts[0], "annotations": []}
-    if told:
+    if with_logprobs:
         part["logprobs"] = [{"token": "t", "logprob": p} for p in tokens_of(texts[0])]
     message = {"type": "message", "role": "assistant", "content": [] if nothing else [part]}
     cut = finish == "length"

@@ -36,13 +36,13 @@ class SurveyBackend:
         self.name = name
         self.refuse = refuse
         self.strength = strength
-        self.asked = 0
+        self.n_requests = 0
 
     async def start(self):
         return Capabilities(form="chat")
 
     async def complete(self, request):
-        self.asked += 1
+        self.n_requests += 1
         text = self._answer(request.prompt.user, request.seed)
         completion = Completion(index=request.first, text=text, n_tokens=len(text) // 4)
         usage = Usage(requests=1, prompt_tokens=50, completion_tokens=len(text) // 4)

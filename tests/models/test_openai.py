@@ -140,9 +140,9 @@ def test_what_a_model_refuses_is_left_out_from_then_on_and_reported(
     capabilities, (answer,) = converse(backend_for(server), ask(n=2))
     assert capabilities.refused == (refused,)
     assert len(answer.completions) == (1 if refused == "n" else 2)
-    asked_with = [refused in sent for sent in server.requests]
-    assert asked_with[0]
-    assert not any(asked_with[1:])
+    requested_with = [refused in sent for sent in server.requests]
+    assert requested_with[0]
+    assert not any(requested_with[1:])
 
 
 def test_several_refusals_are_conceded_one_after_the_other(server):

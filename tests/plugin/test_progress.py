@@ -80,8 +80,8 @@ def test_on_a_terminal_progress_is_gone_before_pytest_writes(slow, fork_server):
 
 def test_in_a_log_progress_is_a_line_of_its_own(slow, run):
     lines = run("--promptse-model", "slow:m").outlines
-    told = [line for line in lines if re.match(WAITING, line)]
-    assert len(told) >= 2
+    shown = [line for line in lines if re.match(WAITING, line)]
+    assert len(shown) >= 2
     dots = [re.fullmatch(r"(?:test_slug\.py )?(\.+)(?: +\[100%\])?", line) for line in lines]
     assert sum(len(found[1]) for found in dots if found) == 8
     assert not any("\x1b" in line for line in lines)

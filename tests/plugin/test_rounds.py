@@ -111,8 +111,8 @@ def measured(pytester, *arguments: str, name: str = "out") -> dict:
 def test_a_clear_suite_stops_after_the_first_round(run, pytester):
     result = run("-rs", *AUTO, *REFERENCE)
     result.assert_outcomes(passed=FIRST + GATES, skipped=ALL - FIRST)
-    told = f"not needed: decided after {FIRST * SAMPLES} of {ALL * SAMPLES} completions"
-    result.stdout.fnmatch_lines([f"*{FIRST} of at most {ALL} variants*", f"*{told}*"])
+    reason = f"not needed: decided after {FIRST * SAMPLES} of {ALL * SAMPLES} completions"
+    result.stdout.fnmatch_lines([f"*{FIRST} of at most {ALL} variants*", f"*{reason}*"])
     assert f"{FIRST} requests" in result.stdout.str()
 
 

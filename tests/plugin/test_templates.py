@@ -204,10 +204,10 @@ def test_the_template_itself_can_be_reworded(prompts, run, pytester):
     wordy = ("--promptse-template", "prompts/wordy.j2")
     run(*MODEL, *wordy, *REPORT, "--promptse-perturb", "template").assert_outcomes(passed=8)
     [task] = record(pytester)["tasks"]
-    asked = "Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,"
+    request = "Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,"
     assert task["original"]["prompt"].startswith("You write short Python for a team")
     texts = [variant["prompt"] for variant in task["variants"]]
-    assert all(asked in text for text in texts)
+    assert all(request in text for text in texts)
     assert len({*texts, task["original"]["prompt"]}) == 4
     assert all(0 < v["measured_distance"] < 0.8 for v in task["variants"])
 

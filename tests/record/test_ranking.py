@@ -39,8 +39,10 @@ def ask(record):
                         task, id=f"t{number}", template=name, original=original, variants=variants
                     )
                 )
-        asked = replace(record, suites=suites, tasks=tasks, subgroups=[], settings={"price": price})
-        return replace(asked, rankings=rank_templates(asked))
+        changed = replace(
+            record, suites=suites, tasks=tasks, subgroups=[], settings={"price": price}
+        )
+        return replace(changed, rankings=rank_templates(changed))
 
     return ask
 

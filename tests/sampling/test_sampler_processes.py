@@ -186,9 +186,9 @@ def test_a_killed_leader_is_succeeded_and_only_what_was_under_way_is_asked_again
     leader.kill()
     assert heir.outcome() == [4] * 60
     assert heir.end() == 0
-    asked = [task for _, task in requests()]
-    assert set(asked) == {str(number) for number in range(60)}
-    assert len(asked) - 60 <= 8
+    requested = [task for _, task in requests()]
+    assert set(requested) == {str(number) for number in range(60)}
+    assert len(requested) - 60 <= 8
 
 
 def test_a_leader_that_ends_first_hands_over_without_asking_twice(launch, requests):

@@ -37,7 +37,7 @@ def ask(job):
     return lambda number, n: job(number, n=n, model=SPEC)
 
 
-def asked(server):
+def variant_requests(server):
     """The requests for variants, without those of the start."""
     return [
         body for body in server.requests if body["messages"][-1]["content"].startswith("prompt ")
@@ -53,7 +53,7 @@ def test_a_server_that_takes_n_gets_one_request_for_each_variant(sample, model, 
     sampler = sample(jobs, model())
     for job in jobs:
         assert texts(sampler, job) == [f"{derive_seed(job.seed, 0)} {i}" for i in range(8)]
-    assert [body["n"] for body in asked(server)] == [8, 8, 8]
+    assert [body["n"] for body in variant_requests(server)] == [8, 8, 8]
 
 
 def test_a_server_that_ignores_n_is_asked_for_all_samples_at_once(sample, model, server, ask):
@@ -69,7 +69,7 @@ def test_a_server_that_ignores_n_is_asked_for_all_samples_at_once(sample, model,
     server.behaviour.answer = together
     job = ask(1, 8)
     assert texts(sample([job], model()), job) == [str(derive_seed(job.seed, i)) for i in range(8)]
-    assert len(asked(server)) == 8
+    assert len(variant_requests(server)) == 8
 
 
 def test_samples_are_the_same_whether_asked_for_in_one_go_or_after_a_crash(
@@ -82,7 +82,7 @@ def test_samples_are_the_same_whether_asked_for_in_one_go_or_after_a_crash(
     first.close()
     again = sample([all_of_them], model(), run="again")
     assert texts(again, all_of_them) == [f"{derive_seed(few.seed, i)} 0" for i in range(8)]
-    assert len(asked(server)) == 8
+    assert len(variant_requests(server)) == 8
 
 
 def test_of_a_variant_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
@@ -106,8 +106,8 @@ def test_of_a_variant_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
     released.set()
     again = sample([job], model(), run="again")
     assert texts(again, job) == [str(derive_seed(job.seed, i)) for i in range(8)]
-    assert [body["seed"] for body in asked(server)].count(stuck) == 2
-    assert len(asked(server)) == 9
+    assert [body["seed"] for body in variant_requests(server)].count(stuck) == 2
+    assert len(variant_requests(server)) == 9
 
 
 def test_a_server_that_takes_n_up_to_some_most_is_asked_one_by_one_from_its_refusal_on(
@@ -118,7 +118,7 @@ def test_a_server_that_takes_n_up_to_some_most_is_asked_one_by_one_from_its_refu
     sampler = sample(jobs, model(), concurrency=1)
     for job in jobs:
         assert texts(sampler, job) == [f"{derive_seed(job.seed, i)} 0" for i in range(6)]
-    assert [body.get("n") for body in asked(server)] == [6] + [None] * 12
+    assert [body.get("n") for body in variant_requests(server)] == [6] + [None] * 12
     sampler.close()
     assert sampler.progress().usage.requests == len(server.requests)
 
