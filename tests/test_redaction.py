@@ -188,7 +188,7 @@ def test_an_answer_of_gigabytes_is_not_read(monkeypatch):
     assert "the answer is over 64 MiB" in complain(f"http://127.0.0.1:{server.port}/v1")
 
 
-def test_an_encoding_that_was_not_asked_for_is_refused(monkeypatch):
+def test_an_encoding_that_was_not_requested_is_refused(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip\r\nContent-Length: 2\r\n\r\n{}"
     server = Echo(lambda _: head)

@@ -60,7 +60,7 @@ def folder(tmp_path):
 # Seeds
 
 
-def test_a_request_is_answered_alike_whatever_was_asked_before():
+def test_a_response_does_not_depend_on_earlier_requests():
     first, second = (ask(seed) for seed in (1, 2))
     forwards = answers(first, second, together=False)
     backwards = answers(second, first, together=False)
@@ -112,7 +112,7 @@ def test_another_seed_draws_other_samples():
     assert len(drawn) == 5
 
 
-def test_samples_asked_for_later_do_not_repeat_the_earlier_ones():
+def test_later_samples_do_not_repeat_the_earlier_ones():
     earlier, later = answers(ask(1), ask(1, first=8))
     assert [completion.index for completion in later.completions] == list(range(8, 16))
     assert texts(earlier) != texts(later)
@@ -128,7 +128,7 @@ def test_samples_come_in_no_order_of_likelihood():
 
 
 @pytest.mark.parametrize("n", [1, 33, 64])
-def test_there_are_as_many_completions_as_asked_for(n):
+def test_there_are_as_many_completions_as_requested(n):
     (answer,) = answers(ask(n=n, max_tokens=4))
     assert [completion.index for completion in answer.completions] == list(range(n))
 

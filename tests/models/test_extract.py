@@ -241,7 +241,7 @@ def test_a_completion_goes_on_where_a_prompt_with_prose_stopped(opened):
     assert area_by(found(BODY + "```\n", prompt=opened, form="completion")) == RIGHT
 
 
-def test_a_class_may_be_asked_for():
+def test_a_class_may_be_requested():
     answer = fence("import math\n\nclass Disc:\n    def __init__(self, r):\n        self.r = r\n")
     program = found(answer, prompt="Write a class `Disc(r)`.", entry_point="Disc").program
     assert "class Disc" in program
@@ -336,7 +336,7 @@ def test_a_syntax_error_is_the_models_answer_and_left_to_the_judge(text, form):
 @pytest.mark.parametrize(
     "text", [fence(ALONE.replace("area", "surface")), ALONE.replace("area", "s")]
 )
-def test_another_name_than_the_asked_one_is_left_to_the_judge(text):
+def test_another_name_than_the_requested_one_is_left_to_the_judge(text):
     program = found(text).program
     ast.parse(program)
     assert "def area" not in program

@@ -193,7 +193,7 @@ def test_what_may_pass_is_a_transient_error_that_asks_for_no_fewer_requests(serv
 
 @pytest.mark.parametrize("fault", ["429", "503"])
 @pytest.mark.parametrize("retry_after", [None, "7", "0.5"])
-def test_overload_is_transient_and_carries_the_pause_asked_for(server, fault, retry_after):
+def test_overload_is_transient_and_has_the_requested_pause(server, fault, retry_after):
     server.behaviour.retry_after = retry_after
     with pytest.raises(TransientError) as caught:
         converse(backend_for(server), ask(), before=lambda: server.behaviour.faults.append(fault))
@@ -201,7 +201,7 @@ def test_overload_is_transient_and_carries_the_pause_asked_for(server, fault, re
     assert caught.value.retry_after == (None if retry_after is None else float(retry_after))
 
 
-def test_a_pause_may_be_asked_for_by_date(server):
+def test_a_pause_may_be_requested_by_date(server):
     server.behaviour.retry_after = format_datetime(
         datetime.now(UTC) + timedelta(seconds=60), usegmt=True
     )
@@ -250,7 +250,7 @@ def test_an_unknown_model_is_fatal_at_once(server):
     assert len(server.requests) == 1
 
 
-def test_a_server_that_speaks_none_of_the_apis_is_fatal_and_told_which_were_tried(server):
+def test_a_server_without_any_of_the_apis_is_fatal_and_the_tried_ones_are_named(server):
     server.behaviour.apis = ()
     with pytest.raises(FatalError, match=r"HTTP 404.*tried the APIs chat, completions, responses"):
         converse(backend_for(server))

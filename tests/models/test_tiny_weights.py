@@ -120,7 +120,7 @@ def test_log_probabilities_are_those_of_the_hugging_face_weights_computed_apart(
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0])
-def test_samples_follow_the_models_distribution_at_the_asked_temperature(
+def test_samples_follow_the_models_distribution_at_the_given_temperature(
     tokenizer, prompt_ids, temperature
 ):
     n = 2000

@@ -248,7 +248,7 @@ def test_double(candidate):
     run(*REFERENCE).assert_outcomes(errors=8)
 
 
-def test_a_changed_reference_is_asked_again(project, run, pytester):
+def test_a_changed_reference_is_requested_again(project, run, pytester):
     project("""
 @quick
 def test_double(candidate):

@@ -22,9 +22,7 @@ def server(monkeypatch, pytester):
         yield running
 
 
-def test_a_dead_server_opens_the_circuit_and_what_is_missing_is_asked_for_by_the_next_run(
-    run, server
-):
+def test_a_dead_server_opens_the_circuit_and_the_next_run_requests_what_is_missing(run, server):
     options = (
         *("--promptse-model", "openai:m", "--promptse-base-url", server.base_url),
         *("--promptse-concurrency", "1", "-v"),

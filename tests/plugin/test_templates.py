@@ -73,7 +73,7 @@ def test_models_and_templates_multiply(prompts, run):
     assert {"reference-plain-original", "tiny-wordy-auc-e"} <= set(names)
 
 
-def test_a_suite_file_is_asked_through_templates_too(prompts, run, pytester):
+def test_a_suite_file_is_run_with_templates_too(prompts, run, pytester):
     (pytester.path / "test_slug.py").unlink()
     (pytester.path / "strings.promptse.yaml").write_text(
         "promptse: 1\nsettings:\n  variants: 1\n  samples: 1\n  min_task_auc_e: 0.5\ntasks:\n"

@@ -107,7 +107,7 @@ def test_merged_shards_of_a_cluster_that_lost_a_node_give_the_record_of_a_single
     assert merged["usage"]["cached"] == single["usage"]["cached"] // 4 > 0
 
 
-def test_what_a_shard_cannot_run_is_told_in_one_line(
+def test_an_argument_that_a_shard_cannot_run_is_an_error_of_one_line(
     project: Path, cluster: Nodes, promptse: Callable[..., subprocess.Popen[str]]
 ) -> None:
     common = ("shard", "run", "--ray", cluster.address, "--shards")

@@ -56,7 +56,9 @@ def test_a_server_that_takes_n_gets_one_request_for_each_variant(sample, model, 
     assert [body["n"] for body in variant_requests(server)] == [8, 8, 8]
 
 
-def test_a_server_that_ignores_n_is_asked_for_all_samples_at_once(sample, model, server, ask):
+def test_a_server_that_ignores_n_gets_the_requests_for_all_samples_at_once(
+    sample, model, server, ask
+):
     """The server answers none before it has received the requests for all of them."""
     server.behaviour.ignores_n = True
     everybody = threading.Barrier(8)
@@ -72,9 +74,7 @@ def test_a_server_that_ignores_n_is_asked_for_all_samples_at_once(sample, model,
     assert len(variant_requests(server)) == 8
 
 
-def test_samples_are_the_same_whether_asked_for_in_one_go_or_after_a_crash(
-    sample, model, server, ask
-):
+def test_samples_are_the_same_in_one_run_and_after_a_crash(sample, model, server, ask):
     server.behaviour.ignores_n = True
     few, all_of_them = ask(1, 3), ask(1, 8)
     first = sample([few], model())
@@ -85,7 +85,7 @@ def test_samples_are_the_same_whether_asked_for_in_one_go_or_after_a_crash(
     assert len(variant_requests(server)) == 8
 
 
-def test_of_a_variant_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
+def test_a_crash_loses_only_open_requests_of_a_variant_requested_one_by_one(
     sample, model, server, ask, store
 ):
     server.behaviour.ignores_n = True
@@ -110,7 +110,7 @@ def test_of_a_variant_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
     assert len(variant_requests(server)) == 9
 
 
-def test_a_server_that_takes_n_up_to_some_most_is_asked_one_by_one_from_its_refusal_on(
+def test_a_server_with_a_limit_on_n_gets_single_requests_after_its_refusal(
     sample, model, server, ask
 ):
     server.behaviour.most_n = 4
@@ -168,7 +168,7 @@ def test_what_the_start_asks_stays_under_max_cost(sample, model, server, ask):
     assert server.requests == []
 
 
-def test_a_server_is_asked_while_another_model_is_loaded(sample, backend, model, ask, job):
+def test_a_server_gets_requests_while_another_model_is_loaded(sample, backend, model, ask, job):
     loaded = threading.Event()
 
     class Slow(backend):
@@ -184,7 +184,7 @@ def test_a_server_is_asked_while_another_model_is_loaded(sample, backend, model,
     assert len(sampler.completions(slow)) == 2
 
 
-def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answer, monkeypatch):
+def test_a_key_is_needed_only_for_requests(sample, ask, store, answer, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     known, unknown = ask(1, 2), ask(2, 2)
     store.add_completions(

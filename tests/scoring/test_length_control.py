@@ -107,7 +107,7 @@ def simulated(rng, *, n, length, emotion):
 
 
 @pytest.mark.parametrize(("length", "emotion"), [(0.2, 0.0), (0.0, 0.15), (0.15, 0.15)])
-def test_length_and_emotion_are_told_apart_in_simulations(length, emotion):
+def test_length_and_emotion_are_separated_in_simulations(length, emotion):
     """The estimate has no bias, and its interval covers the true value at its nominal rate."""
     rng = np.random.default_rng(12)
     runs, values, held = 30, [], 0

@@ -213,7 +213,7 @@ def test_a_single_task_is_resampled_under_softexec_too():
     assert 0.0 <= low < score.auc_e < high <= 1.0
 
 
-def test_a_single_task_does_not_know_the_variants_it_has_not_been_asked_in():
+def test_a_single_task_does_not_cover_variants_that_were_not_sampled():
     def score(k: int, passing: int, mode: str = "promptse"):
         task = TaskSamples("t", passes(32, 32), {d: [passes(passing, 8)] * k for d in D})
         plan = {"mode": mode, "weighting": "uniform", "looks": 3, "planned": 4}

@@ -34,7 +34,7 @@ def wanted(**chosen):
     return request
 
 
-def test_a_model_is_told_emotion_persona_contexts_level_and_the_original():
+def test_the_prompt_has_emotion_persona_contexts_level_and_the_original():
     request = wanted()
     prompt = rewriter().prompt(request, [])
     level = LIBRARY.level(0.2)
