@@ -149,13 +149,21 @@ class TestMore:
 @pytest.mark.promptse({PROMPT}, min_auc_e=2)
 def test_other(candidate):
     pass
-"""
+
+@pytest.mark.promptse({PROMPT})
+def test_soft(candidate, check):
+    pass
+""",
+        # As the plugin of that name has it: its failures do not end a test.
+        pytest_check="import pytest\n@pytest.fixture\ndef check():\n    pass\n",
+        conftest="from pytest_check import check\n",
     )
     result = run(*MODEL)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     out = result.stdout.str()
     for name in ("test_double", "test_other", "TestMore::test_none"):
         assert f"test_bad.py::{name}, promptse mark" in out
+    assert "test_bad.py::test_soft: takes 'check', whose failures do not end the test" in out
     assert "Traceback" not in out
 
 

@@ -67,3 +67,9 @@ def test_variants_that_were_not_measured_are_counted():
     suite = replace(make_suite(made), pass_at_1=1.0, n_variants=10, n_measured=7)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     assert "3 variants were not measured" in verdict.text
+
+
+def test_a_gate_that_was_not_decided_is_not_called_none():
+    settings = {"min_loss": None, "max_loss": 0.1}
+    assert described([flat(1.0)], settings=settings).startswith("test_a is not decided: ")
+    assert described([flat(1.0)], settings={"max_loss": None}).startswith("test_a has no gate: ")

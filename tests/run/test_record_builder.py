@@ -119,6 +119,16 @@ def test_a_stable_suite_scores_one_and_a_broken_one_loses_everything(run_log, bu
     assert {share for losses in broken.losses.values() for share in losses} == {"timeout"}
 
 
+@pytest.mark.parametrize(
+    ("floor", "gate", "told"),
+    [(0.3, "confident", True), (0.9, "confident", False), (0.3, "point", False)],
+)
+def test_a_floor_that_no_variant_can_fail_is_told(run_log, build, floor, gate, told):
+    measure(run_log, plan(min_pass_rate=floor, gate=gate, samples=4))
+    [suite] = build().suites
+    assert any("can fail no variant" in line for line in suite.warnings) == told
+
+
 def test_a_suite_without_measured_originals_is_listed_without_scores(run_log, build):
     suite = plan()
     run_log.add(suite.row)
