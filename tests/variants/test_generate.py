@@ -1,4 +1,4 @@
-"""What generate promises of every set of variants."""
+"""Properties of every set of variants that `generate` returns."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_eight_variants_of_a_distance_have_eight_emotions():
     )
 
 
-def test_only_the_emotions_and_personalities_asked_for_speak():
+def test_only_the_requested_emotions_and_personalities_occur():
     variants = generate(
         MERGE, Selection(emotions=["tired", "calm"], personalities=["expert.senior.plan"])
     ).variants
