@@ -94,7 +94,7 @@ class Coherence:
         return not self.opponents(others).isdisjoint(facts)
 
     def unmet(self, before: frozenset[str]) -> frozenset[str]:
-        """Return the facts of phrases that refer to something that `before` does not contain."""
+        """Return the facts that may not follow `before`, since a fact that they need is missing."""
         return frozenset(fact for fact, any_of in self.needs.items() if before.isdisjoint(any_of))
 
     def are_joined(self, first: frozenset[str], second: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The request act of a prompt: the few words that ask, found and put in another form."""
+"""The request act of a prompt: find the few words that make the request, and rephrase them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FIRST = 3
 
 @dataclass(frozen=True, slots=True)
 class RequestAct:
-    """The position in a prompt of the request for code.
+    """The position of the request for code in a prompt.
 
-    ``start`` and ``end`` are the offsets of the words that ask, ``stop`` that of the sentence's
-    final mark, None where the sentence has none. ``forms`` are the ways in which it can be put.
+    ``start`` and ``end`` are the offsets of the words that make the request. ``stop`` is the offset
+    of the sentence's final mark, or None if it has none. ``forms`` are the possible other forms.
     """
 
     start: int
@@ -33,10 +33,11 @@ class RequestAct:
 
 
 def find_request(document: Document, language: Language) -> RequestAct | None:
-    """Return the request act among the first sentences of `document`, None in doubt.
+    """Return the request act in the first sentences of `document`, or None in case of doubt.
 
-    A prompt with several requests is left alone, and so are list items and docstrings. Inside a
-    tag a request has light forms alone: what hands it over belongs outside.
+    A prompt with several requests stays unchanged, and so do list items and docstrings. A request
+    inside a tag has only light forms, since a sentence that hands over the task belongs outside the
+    tag.
     """
     asked = language.requests
     text = document.text
