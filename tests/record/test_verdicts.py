@@ -1,4 +1,4 @@
-"""What became of a suite, in words that follow from its figures."""
+"""The result of a suite in words, derived from its figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def described(tasks, **changed):
     return str(verdict)
 
 
-def test_a_loss_is_told_as_a_share_of_what_the_originals_solve():
+def test_a_loss_is_given_as_a_share_of_what_the_originals_solve():
     said = described([falling(1.0, 0.5, 0.0)], verdict="fail", p_adjusted=0.01)
     assert said == (
         "test_a fails: the model loses 50% of what it solves when the request is reworded. "
