@@ -62,21 +62,21 @@ class Coherence:
     clashes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    _told: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    _known_facts: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
     _stems: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
-    def told_by(self, snippet: str) -> frozenset[str]:
+    def facts_of(self, snippet: str) -> frozenset[str]:
         """Return the facts that `snippet` asserts in any of its alternatives."""
-        if snippet not in self._told:
+        if snippet not in self._known_facts:
             texts = list(expansions(snippet))
-            self._told[snippet] = frozenset(
+            self._known_facts[snippet] = frozenset(
                 name
                 for name, pattern in self.facts.items()
                 if any(pattern.search(text) for text in texts)
             )
-        return self._told[snippet]
+        return self._known_facts[snippet]
 
-    def told_by_prompt(self, sentences: Iterable[str]) -> frozenset[str]:
+    def facts_of_prompt(self, sentences: Iterable[str]) -> frozenset[str]:
         """Return the facts that the sentences of a prompt assert."""
         texts = list(sentences)
         return frozenset(

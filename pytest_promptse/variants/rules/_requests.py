@@ -39,23 +39,23 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
     inside a tag has only light forms, since a sentence that hands over the task belongs outside the
     tag.
     """
-    asked = language.requests
+    requests = language.requests
     text = document.text
     sentences = [span for span in document.sentences if span.kind != "item"]
     contents = [document.content(span) for span in sentences]
-    if sum(any(act.find.match(content) for act in asked.acts) for content in contents) > 1:
+    if sum(any(act.find.match(content) for act in requests.acts) for content in contents) > 1:
         return None
     for span in sentences[:_FIRST]:
         content = document.content(span)
         start = span.start + text[span.start : span.end].index(content) if content else span.start
-        for act in asked.acts:
+        for act in requests.acts:
             found = act.find.match(content)
             if found is None:
                 continue
             verb = (found.groupdict().get("verb") or "").lower()
             last = content[-1]
-            stop = start + len(content) - 1 if last in asked.stops else None
-            statement, question = asked.stops
+            stop = start + len(content) - 1 if last in requests.stops else None
+            statement, question = requests.stops
             asks = last == question
             if asks != (act.kind == "question"):
                 break
@@ -64,15 +64,15 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and not content.endswith(statement * 2)
                 and "\n" not in content
                 and len(content.split()) <= _MOST_WORDS
-                and asked.no_question.search(content, found.end()) is None
+                and requests.no_question.search(content, found.end()) is None
                 and _STOP_WITHIN.search(content, found.end()) is None
             )
             tagged = text[:start].rstrip().endswith(">")
             forms = tuple(
                 form
-                for form in asked.forms
+                for form in requests.forms
                 if act.kind in form.of
-                and (not form.make or verb in asked.make or not verb)
+                and (not form.make or verb in requests.make or not verb)
                 and (form.end != question or plain)
                 and (form.light or not tagged)
             )

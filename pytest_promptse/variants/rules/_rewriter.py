@@ -318,7 +318,7 @@ class _Message:
         return (*self.before, *self.after)
 
 
-class _Told(NamedTuple):
+class _Introduction(NamedTuple):
     """The writer's sentences before the prompt, by their purpose."""
 
     role_first: bool
@@ -375,10 +375,10 @@ class _Composer:
 
     def _is_coherent(self, message: _Message, ease: int) -> bool:
         language, coherence = self.source.language, self.source.language.coherence
-        asked = [message.form.plain] if message.form else []
+        request = [message.form.plain] if message.form else []
         texts = [
             *(said.plain for said in message.before),
-            *asked,
+            *request,
             *(said.plain for said in message.after),
         ]
         if ease < 1 and language.blank and repeats_an_opening(texts):
@@ -404,30 +404,30 @@ class _Composer:
     def _light(self) -> _Message:
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
-        edits, asked = self._put(form)
+        edits, request = self._put(form)
         operations = ["cue", *([f"request:{form.kind}"] if form else [])]
         if self._ends_message and frame == "chat":
             words = self._words(_CUE_WORDS)
-            said = writer.closing(words, said=asked) or [writer.feel(words, said=asked)]
+            said = writer.closing(words, said=request) or [writer.feel(words, said=request)]
             place = "after"
         elif frame == "mail":
-            said = [writer.feel(self._words(_CUE_WORDS), said=asked, scene=False)]
+            said = [writer.feel(self._words(_CUE_WORDS), said=request, scene=False)]
             place = "after" if self._ends_message else "before"
         else:
             said = [writer.cue(self._words(_INTRODUCED if frame == "tagged" else _CUE_WORDS))]
             place = "comment" if frame == "stub" else "before"
         if frame == "tagged":
             said += writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said)
-        left = self._budget - _cost([*asked, *said])
+        left = self._budget - _cost([*request, *said])
         wanted = draws.random() < 0.1 and left >= self._words(7)  # noqa: PLR2004
         if wanted and frame in ("prose", "stub") and self.manner != "terse":
-            role = writer.role(left, said=[*asked, *said])
+            role = writer.role(left, said=[*request, *said])
             if role is not None:
                 said.append(role)
                 operations.append("persona")
         before, after = ([], said) if place == "after" else (said, [])
         operations.append(f"place:{place}")
-        return self._framed(before, after, edits, operations, form=asked)
+        return self._framed(before, after, edits, operations, form=request)
 
     # -- 0.2 -----------------------------------------------------------------------------------
 
@@ -437,32 +437,40 @@ class _Composer:
         form = None
         if not is_mail and draws.random() < 0.7:  # noqa: PLR2004
             form = self._form(light=False)
-        edits, asked = self._put(form)
+        edits, request = self._put(form)
         operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
-        told = self._told(asked, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS)
-        said = [*asked, *told.said]
+        introduction = self._introduction(
+            request, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS
+        )
+        said = [*request, *introduction.said]
         late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
         if form is None and (late or draws.random() < 0.6):  # noqa: PLR2004
-            told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
-            operations += ["request:own"] if told.own else []
-            said += told.own
+            introduction = introduction._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
+            operations += ["request:own"] if introduction.own else []
+            said += introduction.own
         if is_mail or (setting.frame == "tagged" and form is None):
             words = self._words(_INTRO_WORDS if is_mail else _BRIEF_INTRO_WORDS)
-            told = told._replace(intro=writer.intro(words, bullets=False, said=said))
-            said += told.intro
-        told = self._long_enough(told, asked, feelings=1)
+            introduction = introduction._replace(
+                intro=writer.intro(words, bullets=False, said=said)
+            )
+            said += introduction.intro
+        introduction = self._long_enough(introduction, request, feelings=1)
         if is_mail:
             known = setting.blocks(self.source.document)
             block = draws.choice(known) if known else None
-            return self._around(block, told.before, [], [*operations, f"block:{block}"])
-        if late and told.own:
-            before = [*told.opening, *told.persona]
-            return self._framed(before, [*told.feel, *told.own], edits, operations, form=asked)
+            return self._around(block, introduction.before, [], [*operations, f"block:{block}"])
+        if late and introduction.own:
+            before = [*introduction.opening, *introduction.persona]
+            return self._framed(
+                before, [*introduction.feel, *introduction.own], edits, operations, form=request
+            )
         if self._ends_message:
-            return self._framed([], told.before, edits, operations, form=asked)
-        return self._framed(told.before, [], edits, operations, form=asked)
+            return self._framed([], introduction.before, edits, operations, form=request)
+        return self._framed(introduction.before, [], edits, operations, form=request)
 
-    def _told(self, said: Sequence[Said], *, feel_words: int, persona_words: int) -> _Told:
+    def _introduction(
+        self, said: Sequence[Said], *, feel_words: int, persona_words: int
+    ) -> _Introduction:
         """Return the writer's introduction: who they are, why they write, how they feel.
 
         Most introductions begin with who the writer is, unless the message has begun before.
@@ -480,16 +488,21 @@ class _Composer:
         else:
             feel = [writer.feel(self._words(feel_words), said=said)]
             persona = writer.persona(self._words(persona_words), said=[*said, *feel])
-        return _Told(role_first=role_first, opening=opening, persona=persona, feel=feel)
+        return _Introduction(role_first=role_first, opening=opening, persona=persona, feel=feel)
 
-    def _long_enough(self, told: _Told, asked: Sequence[Said], *, feelings: int) -> _Told:
-        """Return `told` with `feelings` sentences of emotion, or more where it is too short."""
-        feel = list(told.feel)
+    def _long_enough(
+        self, introduction: _Introduction, request: Sequence[Said], *, feelings: int
+    ) -> _Introduction:
+        """Return `introduction` with `feelings` or more sentences of emotion, if it is short."""
+        feel = list(introduction.feel)
         fewest = self._words(self.level.fewest)
-        while len(feel) < feelings or _cost([*asked, *told._replace(feel=feel).said]) < fewest:
-            said = [*asked, *told._replace(feel=feel).said]
+        while (
+            len(feel) < feelings
+            or _cost([*request, *introduction._replace(feel=feel).said]) < fewest
+        ):
+            said = [*request, *introduction._replace(feel=feel).said]
             feel.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
-        return told._replace(feel=feel)
+        return introduction._replace(feel=feel)
 
     # -- 0.3 -----------------------------------------------------------------------------------
 
@@ -499,40 +512,48 @@ class _Composer:
         known = setting.blocks(self.source.document)
         block = draws.choice(known) if known else None
         operations = [f"block:{block}" if block else "sentences"]
-        told = self._told([], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS)
-        told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=told.said))
-        operations += ["request:own"] if told.own else []
+        introduction = self._introduction(
+            [], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS
+        )
+        introduction = introduction._replace(
+            own=writer.ask(self._words(_ASK_WORDS), said=introduction.said)
+        )
+        operations += ["request:own"] if introduction.own else []
         if setting.frame not in ("stub", "chat"):
             words, bullets = self._words(_INTRO_WORDS), block == "bullets"
-            told = told._replace(intro=writer.intro(words, bullets=bullets, said=told.said))
-        told = self._long_enough(told, [], feelings=self.feelings)
+            introduction = introduction._replace(
+                intro=writer.intro(words, bullets=bullets, said=introduction.said)
+            )
+        introduction = self._long_enough(introduction, [], feelings=self.feelings)
         # Words can follow a block that is set apart, and prose.
         ends = block in ("rule", "quote") or setting.follows or self._ends_message
         if block is None:
-            return self._framed(told.before, [], [], operations)
+            return self._framed(introduction.before, [], [], operations)
         if not (ends or self._follows_message):
-            return self._around(block, told.before, [], operations)
-        return self._retold(told, block, operations)
+            return self._around(block, introduction.before, [], operations)
+        return self._retold(introduction, block, operations)
 
-    def _retold(self, told: _Told, block: _layout.Block, operations: Sequence[str]) -> _Message:
+    def _retold(
+        self, introduction: _Introduction, block: _layout.Block, operations: Sequence[str]
+    ) -> _Message:
         """Return a transformation of a prompt that words can follow.
 
         These words are a request, or a sentence of emotion with last words.
         """
         writer = self.writer
-        second, own = told.feel[1:2], told.own
+        second, own = introduction.feel[1:2], introduction.own
         after: list[Said] = []
-        if own and writer.draws.random() < 0.6:  # noqa: PLR2004 - asked after the prompt
+        if own and writer.draws.random() < 0.6:  # noqa: PLR2004 - requested after the prompt
             after = [*second, *own]
         elif second:
             after = second
         closing: list[Said] = []
         if after and (after == second or writer.draws.random() < 0.5):  # noqa: PLR2004
-            closing = writer.closing(self._words(6), said=told.said)
+            closing = writer.closing(self._words(6), said=introduction.said)
         if after == second and not closing:
             after = []
         after = [*after, *closing]
-        before = [each for each in told.before if each not in after]
+        before = [each for each in introduction.before if each not in after]
         if self.source.setting.frame != "chat":
             return self._around(block, before, after, operations)
         if self._ends_message:
@@ -616,11 +637,11 @@ class _Composer:
         return round(number * self.source.language.words_each)
 
     def _form(self, *, light: bool) -> Form | None:
-        act, told = self.source.request, self.source.language.coherence.told_by
+        act, facts_of = self.source.request, self.source.language.coherence.facts_of
         forms = [
             form
             for form in (act.forms if act else ())
-            if form.light >= light and self.writer.accepts(told(form.say) | {"form"})
+            if form.light >= light and self.writer.accepts(facts_of(form.say) | {"form"})
         ]
         return self.writer.draws.choice(forms) if forms else None
 
@@ -635,7 +656,7 @@ class _Composer:
         cost = sum(
             changed(words(document.text[start:end]), words(new)) for start, end, new in edits
         )
-        facts = self.source.language.coherence.told_by(form.say) | {"form"}
+        facts = self.source.language.coherence.facts_of(form.say) | {"form"}
         return edits, [Said("", form.say.replace("{verb}", act.verb), (), cost, facts)]
 
     def _drafted(self, message: _Message) -> Draft:

@@ -180,8 +180,8 @@ class SentenceGenerator:
 
         The result is empty if no sentence fits.
         """
-        asked = self.language.requests
-        intros = asked.bullet_intros if bullets else asked.intros
+        requests = self.language.requests
+        intros = requests.bullet_intros if bullets else requests.intros
         return self._shared(self._fitting(most, said=said, intro=intros))
 
     def greeting(self) -> list[Said]:
@@ -334,7 +334,7 @@ def _pool(language: Language, **kinds: tuple[str, ...]) -> tuple[_Drawn, ...]:
         _Drawn(
             snippet,
             count(snippet),
-            coherence.told_by(snippet) | {kind},
+            coherence.facts_of(snippet) | {kind},
             coherence.stems(snippet, language.repeatable),
             openings(_first(snippet)) if language.blank else (),
         )

@@ -79,30 +79,30 @@ class Setting:
 def read_setting(document: Document, language: Language) -> Setting:
     """Return the setting of a prompt in `language`."""
     sentences = [document.content(span) for span in document.sentences]
-    told = language.coherence.told_by_prompt(sentences)
+    asserted = language.coherence.facts_of_prompt(sentences)
     if "traceback" in document.kinds:
-        told |= {"trouble"}
+        asserted |= {"trouble"}
     asks = any(sentence.endswith(_QUESTIONS) for sentence in sentences)
     frame = _frame(document)
     if _is_short(document):
-        told |= {"short"}
+        asserted |= {"short"}
         if frame == "prose" and len(document.sentences) == 1:
-            told |= {"one-liner"}
+            asserted |= {"one-liner"}
     own = frame in ("chat", "mail") or (
         frame == "prose"
-        and (asks or not told.isdisjoint(("first-person", "chatty", "one-liner")))
+        and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
         and _first_kind(document) not in _HEADED
     )
-    facts = (told if own else told - {"asks", *_OWN_LIFE}) | {frame}
+    facts = (asserted if own else asserted - {"asks", *_OWN_LIFE}) | {frame}
     return Setting(
         frame=frame,
         facts=facts | {"own-voice"} if own else facts,
-        passed_on=(told - {"asks", "one-liner", *_OWN_LIFE}) | {"passed-on"},
+        passed_on=(asserted - {"asks", "one-liner", *_OWN_LIFE}) | {"passed-on"},
         follows=document.tail is not None
         and frame == "prose"
         and not (own and asks)
         and not document.ends_in_data,
-        listable="first-person" not in told and not asks,
+        listable="first-person" not in asserted and not asks,
     )
 
 
