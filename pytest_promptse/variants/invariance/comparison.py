@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants.invariance.finding import Finding
-from pytest_promptse.variants.invariance.matching import counts, match, same
+from pytest_promptse.variants.invariance.matching import alike, counts, match, same
 from pytest_promptse.variants.invariance.order import order_findings
 from pytest_promptse.variants.invariance.talk import (
     are_names,
@@ -16,6 +17,7 @@ from pytest_promptse.variants.invariance.talk import (
     is_own_talk,
     objection,
 )
+from pytest_promptse.variants.invariance.vocabulary import VocabularyEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +31,13 @@ _HALF = 0.5
 """A sentence that shares more of its content with the task is taken for a part of it."""
 _THIRD = 0.32
 """A clause that shares no more can be its writer's own."""
+_MODALITY = frozenset({"obligation", "permission"})
+"""Rules whose words may not be exchanged for one another."""
+_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
+_ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
+_AUXILIARIES = frozenset(
+    {"is", "are", "was", "were", "has", "have", "had", "be", "does", "do", "will"}
+)
 
 
 def line_findings(original: Sequence[str], variant: Sequence[str]) -> Iterator[Finding]:
@@ -213,11 +222,15 @@ class _Comparison:
         lost = list(self._missing(pairs))
         added = [token for token in now if counts(token) and token not in partners]
         lost, added = self._without_joint(lost, added)
-        lost, added = self._without_regrouped(lost, added)
+        lost, added = self._without_prefixed(lost, added)
+        lost, added = self._word_by_word(lost, added)
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
         free = self._request_heads(now)
         for text in (self._original, now):
             free |= _alternatives(text) | self._limited_permissions(text)
+        free |= _ones(lost, self._original, pairs)
+        free |= _ones(added, now, {b: a for a, b in pairs.items()})
+        free |= _subjects(added, now)
         for tokens, others, counterpart, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
@@ -257,20 +270,51 @@ class _Comparison:
                     added = [token for token in added if not self._stems([token]) & theirs]
         return lost, added
 
-    def _without_regrouped(
+    def _without_prefixed(
         self, lost: list[Token], added: list[Token]
     ) -> tuple[list[Token], list[Token]]:
-        """Take out the same words, read as a phrase in one text and one by one in the other."""
+        """Take out a word with a negative prefix and its negation, as "unknown" and "not known"."""
         for tokens, others in ((lost, added), (added, lost)):
-            phrases = [t for t in tokens if t.kind == "word" and " " in t.text]
-            for phrase in phrases:
-                words = self._stems([phrase])
-                apart = [t for t in others if t.kind == "word" and self._stems([t]) <= words]
-                if words and words == self._stems(apart):
-                    tokens.remove(phrase)
-                    for token in apart:
-                        others.remove(token)
+            for token in [t for t in tokens if t.kind == "word"]:
+                stem = self._vocabulary.stem(token.text.lower())
+                bases = {stem[len(prefix) :] for prefix in _PREFIXES if stem.startswith(prefix)}
+                base = next((t for t in others if self._stems([t]) & bases), None)
+                negations = [t for t in others if t.rule == "negation"]
+                negation = next((t for t in negations if base and t.clause == base.clause), None)
+                if base is not None and negation is not None:
+                    tokens.remove(token)
+                    others.remove(base)
+                    others.remove(negation)
         return lost, added
+
+    def _word_by_word(
+        self, lost: list[Token], added: list[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Pair the words of phrases that have no partner with those of the other text."""
+        parts, others = self._single(lost), self._single(added)
+        for test in (same, alike):
+            for mine in list(parts):
+                theirs = next((t for t in others if test(mine, t)), None)
+                if theirs is not None:
+                    parts.remove(mine)
+                    others.remove(theirs)
+        return parts, others
+
+    def _single(self, tokens: Sequence[Token]) -> list[Token]:
+        """Return `tokens` with each phrase as the tokens of its words that have content."""
+        result = []
+        for token in tokens:
+            if token.kind != "word" or token.rule or " " not in token.text:
+                result.append(token)
+                continue
+            for word in token.text.lower().split():
+                stem = self._vocabulary.stem(word)
+                entry = self._vocabulary.phrases.get((stem,), VocabularyEntry())
+                if not entry.optional:
+                    groups, keys = frozenset(entry.groups), frozenset({stem})
+                    part = replace(token, text=word, keys=keys, groups=groups, rule=entry.rule)
+                    result.append(part)
+        return result
 
     def _stems(self, tokens: Sequence[Token]) -> set[str]:
         return set(map(self._vocabulary.stem, _words(tokens)))
@@ -289,8 +333,9 @@ class _Comparison:
         if token.core:
             return not any(other.core for other in others)
         stems = self._stems([token])
-        if stems & self._vocabulary.soft and not any(map(self._is_negation, stems)):
-            return not token.rule or not any(other.rule for other in others)
+        if stems <= self._vocabulary.soft and not any(map(self._is_negation, stems)):
+            family = _MODALITY if token.rule in _MODALITY else {token.rule}
+            return not token.rule or not any(other.rule in family for other in others)
         return False
 
     def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
@@ -331,6 +376,23 @@ def _exchanged(
     }
 
 
+def _ones(
+    unpaired: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token]
+) -> set[Token]:
+    """Return each "one" before a noun that has an article in the other text, as in "an hour".
+
+    `now` is the text of `unpaired`; `pairs` holds the partners of its tokens in the other text.
+    """
+    nouns = dict(pairwise(filter(counts, now)))
+    return {
+        token
+        for token in unpaired
+        if token.text.lower() == "one"
+        and nouns.get(token) in pairs
+        and not {"a", "an"}.isdisjoint(pairs[nouns[token]].function)
+    }
+
+
 def _alternatives(tokens: Sequence[Token]) -> set[Token]:
     """Return each "or" before a value and its condition, as in "or 0 if there is none"."""
     content = list(filter(counts, tokens))
@@ -341,6 +403,24 @@ def _alternatives(tokens: Sequence[Token]) -> set[Token]:
         and value.kind != "word"
         and condition.condition
         and token.sentence == condition.sentence
+    }
+
+
+def _subjects(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+    """Return the nouns that became the subject of a clause without one, as in "if it is empty"."""
+    content = list(filter(counts, now))
+    unpaired = set(added)
+    return {
+        token
+        for before, token, verb in zip([None, *content], content, content[1:], strict=False)
+        if token in unpaired
+        and token.kind == "word"
+        and not token.rule
+        and (before is None or before.clause != token.clause)
+        and not _ARTICLES.isdisjoint(token.function)
+        and verb.clause == token.clause
+        and verb.function[:1]
+        and verb.function[0] in _AUXILIARIES
     }
 
 

@@ -78,11 +78,11 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
         change = change or hedge
     if change:
         return f"{change!r} may change what is asked for"
-    timed = not _TIMES.isdisjoint(words)
-    for token in tokens:
-        if token.kind != "word" and not (token.kind == "number" and timed):
-            return f"{token.text!r} is not the original's"
     wishes = own and not vocabulary.wishes.isdisjoint(words)
+    counted = not _TIMES.isdisjoint(words) or (own and not wishes)
+    for token in tokens:
+        if token.kind != "word" and not (token.kind == "number" and counted):
+            return f"{token.text!r} is not the original's"
     if (found := _phrase_in(words, vocabulary.program)) and (wishes or not own):
         return f"{found!r} speaks of the program"
     return _instruction(words, vocabulary.verbs)
