@@ -226,11 +226,13 @@ class _Comparison:
         lost, added = self._word_by_word(lost, added)
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
         free = self._request_heads(now)
-        for text in (self._original, now):
-            free |= _alternatives(text) | self._limited_permissions(text)
+        for text, unpaired in ((self._original, added), (now, lost)):
+            free |= _alternatives(text) | self._limited_permissions(text, unpaired)
         free |= _ones(lost, self._original, pairs)
         free |= _ones(added, now, {b: a for a, b in pairs.items()})
-        free |= _subjects(added, now)
+        free |= _subjects(added, now) | self._request_frames(now)
+        free |= self._light_verbs(self._original, pairs)
+        free |= self._light_verbs(now, {b: a for a, b in pairs.items()})
         for tokens, others, counterpart, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
@@ -328,27 +330,56 @@ class _Comparison:
         verbs = self._vocabulary.request_verbs
         return {token for token in heads if token and self._stems([token]) & verbs}
 
+    def _request_frames(self, now: Sequence[Token]) -> set[Token]:
+        """Return the words of requests that only name what is asked for, as in "I need a query"."""
+        vocabulary = self._vocabulary
+        frames: set[Token] = set()
+        for _, group in groupby(now, key=lambda token: token.sentence):
+            sentence = list(group)
+            content = set(filter(counts, sentence))
+            artifacts = {t for t in content if self._stems([t]) & vocabulary.artifacts}
+            if any(t.request for t in sentence) and all(
+                self._stems([t]) & (vocabulary.request_verbs | vocabulary.soft)
+                or (t in artifacts and t.keys & self._task)
+                for t in content
+            ):
+                frames |= content
+        return frames
+
+    def _light_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return each "return" or "find" whose object has a partner, as in "find the maximum"."""
+        entry = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("return"))
+        groups = entry.groups if entry else set()
+        return {
+            verb
+            for verb, thing in pairwise(filter(counts, tokens))
+            if verb.groups & groups and verb.clause == thing.clause and thing in pairs
+        }
+
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
         """Whether `token` may come or go; `others` are those that went or came."""
         if token.core:
             return not any(other.core for other in others)
         stems = self._stems([token])
-        if stems <= self._vocabulary.soft and not any(map(self._is_negation, stems)):
+        soft = stems & self._vocabulary.soft
+        if soft and all(map(self._is_function, stems - soft)):
             family = _MODALITY if token.rule in _MODALITY else {token.rule}
             return not token.rule or not any(other.rule in family for other in others)
         return False
 
-    def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
-        """Return each "can" with an "at most", which says no more than the limit does."""
+    def _limited_permissions(self, tokens: Sequence[Token], others: Sequence[Token]) -> set[Token]:
+        """Return each "can" with an "at most", unless an obligation is in its place."""
         limit = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("at most"))
         groups = limit.groups if limit else set()
+        if any(token.rule == "obligation" for token in others):
+            return set()
         limited = {token.clause for token in tokens if token.groups & groups}
         words = {"can", "may"}
         return {t for t in tokens if t.text.lower() in words and t.clause in limited}
 
-    def _is_negation(self, stem: str) -> bool:
+    def _is_function(self, stem: str) -> bool:
         entry = self._vocabulary.phrases.get((stem,))
-        return entry is not None and entry.rule == "negation"
+        return entry is not None and entry.optional
 
 
 def _is_signature(sentence: Sentence) -> bool:

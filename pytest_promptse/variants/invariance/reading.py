@@ -110,6 +110,12 @@ _AFTER_NAMES = frozenset(
 )
 
 _PARTICLES = frozenset({"on", "off", "out", "back", "up", "down", "in", "away", "over", "together"})
+_OBJECTS = frozenset(
+    "the a an all any each every it its them this that these those my your our".split()  # noqa: SIM905 - a list of words
+)
+_BREAKS = frozenset(
+    {",", ";", ":", "(", ")", "which", "who", "to", "and", "or", "then", "if", "when"}
+)
 _AFTER_PARTICLES = frozenset(
     """and or but if when as once unless until before after from to by for with so while then
     because since at whenever where""".split()  # noqa: SIM905 - a list of words
@@ -314,10 +320,12 @@ class _Builder:
             )
             if part.text.lower() not in _PARTICLES or not free:
                 continue
-            for start in range(place - 1, max(-1, place - 1 - _REACH), -1):
-                if raw[start].kind == "pause":
+            for start in range(place - 2, max(-1, place - 1 - _REACH), -1):
+                between = [other.text.lower() for other in raw[start + 1 : place]]
+                if not _BREAKS.isdisjoint(between):
                     break
-                if (self._stem(raw[start]), part.text.lower()) in phrases and start < place - 1:
+                verb = (self._stem(raw[start]), part.text.lower())
+                if between[0] in _OBJECTS and verb in phrases:
                     result.remove(part)
                     result.insert(result.index(raw[start]) + 1, part)
                     break

@@ -284,7 +284,7 @@ def _rewrites(
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     for line in _lines(sections["rewrite"]) if "rewrite" in sections else ():
         was, _, now = line.partition("=")
-        yield stem.phrase(was), stem.phrase(now)
+        yield stem.phrase(was), plain_words(now)
 
 
 def _joint(
