@@ -34,6 +34,8 @@ _THIRD = 0.32
 _MODALITY = frozenset({"obligation", "permission"})
 """Rules whose words may not be exchanged for one another."""
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
+_DUTIES = frozenset({"must", "should", "need", "have", "has"})
+_JOINING = frozenset({"and", "or", ",", "by", "with", "per", "but"})
 _ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
 _AUXILIARIES = frozenset(
     {"is", "are", "was", "were", "has", "have", "had", "be", "does", "do", "will"}
@@ -226,13 +228,18 @@ class _Comparison:
         lost, added = self._word_by_word(lost, added)
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
         free = self._request_heads(now)
-        for text, unpaired in ((self._original, added), (now, lost)):
-            free |= _alternatives(text) | self._limited_permissions(text, unpaired)
+        for text, others, unpaired in ((self._original, now, added), (now, self._original, lost)):
+            free |= _alternatives(text)
+            if not _obliges(others, unpaired):
+                free |= self._limited_permissions(text)
         free |= _ones(lost, self._original, pairs)
         free |= _ones(added, now, {b: a for a, b in pairs.items()})
         free |= _subjects(added, now) | self._request_frames(now)
         free |= self._light_verbs(self._original, pairs)
         free |= self._light_verbs(now, {b: a for a, b in pairs.items()})
+        free |= self._alone(added, lost, now, pairs)
+        free |= self._alone(lost, added, self._original, {b: a for a, b in pairs.items()})
+        free |= self._repeated_heads(added, lost, now, pairs)
         for tokens, others, counterpart, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
@@ -346,6 +353,65 @@ class _Comparison:
                 frames |= content
         return frames
 
+    def _strict(
+        self, tokens: Sequence[Token], others: Sequence[Token], pairs: Mapping[Token, Token]
+    ) -> list[Token]:
+        """Return those of `tokens` in whose sentences no other word was lost or added.
+
+        `pairs` holds the partners in the text of `tokens` of the tokens of the other text.
+        """
+        changed = {t.sentence for t in others}
+        touched = {b.sentence for a, b in pairs.items() if a.sentence in changed}
+        return [t for t in tokens if t.kind == "word" and t.sentence not in touched]
+
+    def _alone(
+        self,
+        tokens: Sequence[Token],
+        others: Sequence[Token],
+        text: Sequence[Token],
+        pairs: Mapping[Token, Token],
+    ) -> set[Token]:
+        """Return words such as "value" that came or went alone, as in "the value x".
+
+        A word of an enumeration did not. `text` is the text of `tokens`.
+        """
+        following = dict(pairwise(filter(counts, text)))
+        return {
+            token
+            for token in self._strict(tokens, others, pairs)
+            if not token.rule
+            and self._stems([token]) <= self._vocabulary.alone
+            and _JOINING.isdisjoint(token.function)
+            and (token not in following or _JOINING.isdisjoint(following[token].function[:1]))
+        }
+
+    def _repeated_heads(
+        self,
+        added: Sequence[Token],
+        lost: Sequence[Token],
+        now: Sequence[Token],
+        pairs: Mapping[Token, Token],
+    ) -> set[Token]:
+        """Return nouns of the original that were added alone, as in "if the buffer is full".
+
+        A word before another one without an article or preposition between them describes it
+        and is no such noun, and neither is one behind "and" or "or".
+        """
+        following = dict(pairwise(filter(counts, now)))
+        return {
+            token
+            for token in self._strict(added, lost, pairs)
+            if not token.rule
+            and token.keys & self._task
+            and token.function
+            and _JOINING.isdisjoint(token.function)
+            and (
+                token not in following
+                or following[token].clause != token.clause
+                or following[token].function
+            )
+        }
+
     def _light_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return each "return" or "find" whose object has a partner, as in "find the maximum"."""
         entry = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("return"))
@@ -367,12 +433,10 @@ class _Comparison:
             return not token.rule or not any(other.rule in family for other in others)
         return False
 
-    def _limited_permissions(self, tokens: Sequence[Token], others: Sequence[Token]) -> set[Token]:
-        """Return each "can" with an "at most", unless an obligation is in its place."""
+    def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
+        """Return each "can" with an "at most", which says no more than the limit does."""
         limit = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("at most"))
         groups = limit.groups if limit else set()
-        if any(token.rule == "obligation" for token in others):
-            return set()
         limited = {token.clause for token in tokens if token.groups & groups}
         words = {"can", "may"}
         return {t for t in tokens if t.text.lower() in words and t.clause in limited}
@@ -407,6 +471,12 @@ def _exchanged(
     }
 
 
+def _obliges(tokens: Sequence[Token], unpaired: Sequence[Token]) -> bool:
+    """Whether a text has an obligation that the other one lacks, also as in "you must write"."""
+    requests = {word for token in tokens if token.request for word in token.text.lower().split()}
+    return any(t.rule == "obligation" for t in unpaired) or not _DUTIES.isdisjoint(requests)
+
+
 def _ones(
     unpaired: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token]
 ) -> set[Token]:
@@ -425,9 +495,20 @@ def _ones(
 
 
 def _alternatives(tokens: Sequence[Token]) -> set[Token]:
-    """Return each "or" before a value and its condition, as in "or 0 if there is none"."""
+    """Return each "or" before a value and its condition, and words that only go with another.
+
+    Examples are "or 0 if there is none", "or 0 otherwise" and "either a or b".
+    """
     content = list(filter(counts, tokens))
-    return {
+    ors = {token.sentence for token in content if token.text.lower() == "or"}
+    others = {token.sentence for token in content if token.text.lower() in ("otherwise", "else")}
+    words = {
+        token
+        for token in content
+        if (token.text.lower() == "or" and token.sentence in others)
+        or (token.text.lower() == "either" and token.sentence in ors)
+    }
+    return words | {
         token
         for token, value, condition in zip(content, content[1:], content[2:], strict=False)
         if token.text.lower() == "or"
@@ -450,8 +531,7 @@ def _subjects(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
         and (before is None or before.clause != token.clause)
         and not _ARTICLES.isdisjoint(token.function)
         and verb.clause == token.clause
-        and verb.function[:1]
-        and verb.function[0] in _AUXILIARIES
+        and (*verb.function, *verb.text.lower().split())[0] in _AUXILIARIES
     }
 
 

@@ -46,6 +46,7 @@ _STEPS = frozenset({"to", "by", "from"})
 _BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
 _TURNING = frozenset({"negation", "restriction"})
 _ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
+_BETWEEN = frozenset({"followed by", "before", "after"})
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
 """Parts of fewer tokens change places when a sentence is put into the passive voice."""
@@ -71,6 +72,7 @@ def order_findings(
         order.inverted,
         order.exchanged,
         order.turned,
+        order.around,
         order.swapped,
         order.crossed,
         order.other_roles,
@@ -123,6 +125,11 @@ class _Order:
         self._now = now
         self._pairs = {a: b for a, b in pairs.items() if a in was.place and b in now.place}
         self._back = {b: a for a, b in self._pairs.items()}
+        self._uses = Counter(key for token in was.content for key in token.keys)
+
+    def _is_repeated(self, token: Token) -> bool:
+        """Whether the original has a token more than once, so that its partner may be another."""
+        return max(self._uses[key] for key in token.keys) > 1
 
     def inverted(self) -> Iterator[_Pair]:
         """Yield literals, numbers and names of one sentence in another order."""
@@ -188,10 +195,25 @@ class _Order:
                 if link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]:
                     yield a, b
             c = self._was.right.get(b)
-            if b.rule and c in self._pairs and not a.keys & c.keys:
+            if c in self._pairs and not a.keys & c.keys:
                 middle = self._now.right.get(self._pairs[c])
                 if middle is self._pairs[b] and self._now.right.get(middle) is self._pairs[a]:
-                    yield a, c
+                    alike = middle.function == b.function
+                    if b.rule or (alike and self._pairs[a].function == c.function):
+                        yield a, c
+
+    def around(self) -> Iterator[_Pair]:
+        """Yield what stands before and behind "followed by", "before" or "after" in turn."""
+        for word, partner in self._pairs.items():
+            left, right = self._was.left.get(word), self._was.right.get(word)
+            if word.text.lower() not in _BETWEEN or left not in self._pairs:
+                continue
+            if right in self._pairs and not left.keys & right.keys:
+                x, y = self._pairs[left], self._pairs[right]
+                place = self._now.place
+                together = x.clause == y.clause == partner.clause
+                if together and place[y] < place[partner] < place[x]:
+                    yield left, right
 
     def swapped(self) -> Iterator[_Pair]:
         """Yield two parts of a sentence that changed places, as steps do; conditions may do so."""
@@ -226,6 +248,8 @@ class _Order:
         ]
         for a, b in combinations(strays, 2):
             if a.sentence != b.sentence and not a.keys & b.keys:
+                if self._is_repeated(a) or self._is_repeated(b):
+                    continue
                 crossed = self._pairs[a].sentence == homes[b.sentence]
                 if crossed and self._pairs[b].sentence == homes[a.sentence]:
                     yield a, b

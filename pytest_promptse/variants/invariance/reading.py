@@ -375,7 +375,8 @@ class _Builder:
             if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
                 entry = self._vocabulary.phrases.get((stems[place], "#"), entry)
             word = part.text.lower()
-            if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS):
+            joined = word == "and" and self._is_own(raw[place + 1 : place + 2])
+            if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS or joined):
                 self._clause += 1
                 condition = word in _SUBORDINATE
                 function = []
@@ -399,6 +400,10 @@ class _Builder:
             else:
                 function = []
             place += length
+
+    def _is_own(self, after: Sequence[_Raw]) -> bool:
+        """Whether a clause begins here that speaks of its writer, as in "and I am tired"."""
+        return bool(after) and after[0].text.lower() in self._vocabulary.first_person
 
     def _counted(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> bool:
         """Whether the "one" at `place` is a number, as in "one decimal"."""
