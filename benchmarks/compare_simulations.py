@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from simulated_models import DISTANCES, Rates, Sampling, measure, measured_rates
 
-from pytest_promptse.scoring.compare import compare_runs
-from pytest_promptse.scoring.intervals import generator
-from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
+from pytest_promptse.scoring._compare import compare_runs
+from pytest_promptse.scoring._intervals import generator
+from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
 
 if TYPE_CHECKING:
-    from pytest_promptse.scoring.samples import Floats
+    from pytest_promptse.scoring._samples import Floats
 
 
 @dataclass(frozen=True, kw_only=True)

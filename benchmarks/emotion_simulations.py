@@ -9,15 +9,15 @@ from gate_simulations import Misses
 from scipy.special import expit, logit
 from simulated_models import DISTANCES, Rates, Sampling, measure
 
-from pytest_promptse.scoring.estimates import Resampling, variant_elasticity
-from pytest_promptse.scoring.intervals import generator
-from pytest_promptse.scoring.samples import Samples, TaskSamples
-from pytest_promptse.scoring.task_score import Plan, measure_task
+from pytest_promptse.scoring._estimates import Resampling, variant_elasticity
+from pytest_promptse.scoring._intervals import generator
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._task_score import Plan, measure_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.scoring.samples import Floats, Ints
+    from pytest_promptse.scoring._samples import Floats, Ints
 
 EMOTIONS = 8
 

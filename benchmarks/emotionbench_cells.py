@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.psychometrics.emotionbench.factors import EMOTIONS, NEGATIVE, POSITIVE
-from pytest_promptse.psychometrics.emotionbench.importer import EMOTION_SCALES, OVERALL_CATEGORY
-from pytest_promptse.psychometrics.emotionbench.published import read_crowd, read_responses
-from pytest_promptse.psychometrics.emotionbench.scoring import (
+from pytest_promptse.psychometrics.emotionbench._factors import EMOTIONS, NEGATIVE, POSITIVE
+from pytest_promptse.psychometrics.emotionbench._importer import EMOTION_SCALES, OVERALL_CATEGORY
+from pytest_promptse.psychometrics.emotionbench._published import read_crowd, read_responses
+from pytest_promptse.psychometrics.emotionbench._scoring import (
     OVERALL,
     score_crowd,
     score_table,
@@ -25,7 +25,7 @@ from pytest_promptse.psychometrics.emotionbench.scoring import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.psychometrics.emotionbench.scoring import AffectChange
+    from pytest_promptse.psychometrics.emotionbench._scoring import AffectChange
 
 _PANAS_TABLES = {
     3: ("davinci-003", "gpt-3.5-turbo", "gpt-4", "crowd"),

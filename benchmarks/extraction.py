@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 from typing import Literal
 
-from pytest_promptse.models.extract import extract
-from pytest_promptse.models.statements import statements
+from pytest_promptse.models._extract import extract
+from pytest_promptse.models._statements import statements
 
 ROUNDS = 9
 STUB = 'def area(radii):\n    """Return the total area of discs."""\n'

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from simulated_models import DISTANCES, Rates, Sampling, simulated_suite
 
-from pytest_promptse.scoring.gate import judge_gate
-from pytest_promptse.scoring.intervals import generator
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.scoring._intervals import generator
+from pytest_promptse.scoring._suite import score_suite
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from simulated_models import Sampling
 
-    from pytest_promptse.scoring.samples import Mode, Weighting
+    from pytest_promptse.scoring._samples import Mode, Weighting
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
 # The page that a table is written into, gates.md unless it is named here.

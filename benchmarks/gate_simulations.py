@@ -17,24 +17,24 @@ from simulated_models import (
     simulated_suite,
 )
 
-from pytest_promptse.scoring.gate import judge_gate, samples_needed
-from pytest_promptse.scoring.intervals import (
+from pytest_promptse.scoring._gate import judge_gate, samples_needed
+from pytest_promptse.scoring._intervals import (
     SIGNED,
     UNIT,
     exact_interval,
     generator,
     mean_interval,
 )
-from pytest_promptse.scoring.noise_floor import pair_gaps
-from pytest_promptse.scoring.softexec import log_weights
-from pytest_promptse.scoring.suite import score_suite
-from pytest_promptse.scoring.task_score import centred
+from pytest_promptse.scoring._noise_floor import pair_gaps
+from pytest_promptse.scoring._softexec import log_weights
+from pytest_promptse.scoring._suite import score_suite
+from pytest_promptse.scoring._task_score import centred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_promptse.scoring.gate import GateKind
-    from pytest_promptse.scoring.samples import Floats, Mode, Weighting
+    from pytest_promptse.scoring._gate import GateKind
+    from pytest_promptse.scoring._samples import Floats, Mode, Weighting
 
 _KINDS: tuple[GateKind, ...] = ("point", "confident")
 

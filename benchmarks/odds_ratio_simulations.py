@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import expit
 from simulated_models import DISTANCES, Sampling
 
-from pytest_promptse.scoring.intervals import generator
-from pytest_promptse.scoring.odds_ratio import count, estimate
+from pytest_promptse.scoring._intervals import generator
+from pytest_promptse.scoring._odds_ratio import count, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.scoring.samples import Floats, Ints
+    from pytest_promptse.scoring._samples import Floats, Ints
 
 # The mean effect of a variant in logits, an odds ratio of 0.67; originals are solved at 1.5 logits
 # (a rate of 0.82) on average, and variants of a task differ by 0.4 logits.

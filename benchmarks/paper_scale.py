@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 from pytest_promptse.tasks import humaneval
-from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.variant import original
+from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._variant import original
 
 SAMPLES, DISTINCT, PER_DISTANCE = 16, 4, 30
 SUITE = """

@@ -18,10 +18,10 @@ from time import perf_counter
 
 import msgspec
 
-from pytest_promptse.record.schema import PromptRecord, Record, TaskRecord, decode
-from pytest_promptse.reports.html.embedded_data import embed
-from pytest_promptse.reports.html.html import render
-from pytest_promptse.store.run_log import SampleRecord
+from pytest_promptse.record._schema import PromptRecord, Record, TaskRecord, decode
+from pytest_promptse.reports.html._embedded_data import embed
+from pytest_promptse.reports.html._html import render
+from pytest_promptse.store._run_log import SampleRecord
 
 _SAMPLES = 8
 _WORDS = [a + b for a in ("new", "cur", "my", "all", "the") for b in ("item", "val", "res", "tmp")]

@@ -10,20 +10,20 @@ from gate_simulations import truth_of
 from scipy.stats import binom
 from simulated_models import DISTANCES, Rates, Sampling, draw_tasks, measured_rates, simulated_suite
 
-from pytest_promptse.scoring.elasticity import auc_e, elasticity
-from pytest_promptse.scoring.gate import judge_gate
-from pytest_promptse.scoring.intervals import exact_interval, generator, mean_interval
-from pytest_promptse.scoring.samples import TaskSamples
-from pytest_promptse.scoring.sequential import may_stop, planned_looks
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._elasticity import auc_e, elasticity
+from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.scoring._intervals import exact_interval, generator, mean_interval
+from pytest_promptse.scoring._samples import TaskSamples
+from pytest_promptse.scoring._sequential import may_stop, planned_looks
+from pytest_promptse.scoring._suite import score_suite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gate_simulations import Effort
 
-    from pytest_promptse.scoring.gate import Gate
-    from pytest_promptse.scoring.samples import Floats
+    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.scoring._samples import Floats
 
 # A task that is nearly always solved: how often a variant breaks it, and to which pass rate.
 SINGLE = {"never breaks": 0.0, "a quarter breaks": 0.25, "all break": 1.0}

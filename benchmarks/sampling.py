@@ -21,7 +21,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pytest_promptse.models.base import (
+from pytest_promptse.models._base import (
     Capabilities,
     Completion,
     Decoding,
@@ -32,8 +32,8 @@ from pytest_promptse.models.base import (
     completion_key,
     derive_seed,
 )
-from pytest_promptse.sampling.sampler import Job, Sampler
-from pytest_promptse.store.store import Store
+from pytest_promptse.sampling._sampler import Job, Sampler
+from pytest_promptse.store._store import Store
 
 LATENCY = 0.2
 ROOM = 64

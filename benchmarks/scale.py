@@ -35,12 +35,12 @@ import numpy as np
 import paper_scale
 
 from pytest_promptse import __version__
-from pytest_promptse.config.settings import resolve
-from pytest_promptse.record.files import write
-from pytest_promptse.record.schema import SCHEMA, Record, UsageRecord
-from pytest_promptse.run.gates import Scores
-from pytest_promptse.run.record_builder import fill_record
-from pytest_promptse.store.run_log import (
+from pytest_promptse.config._settings import resolve
+from pytest_promptse.record._files import write
+from pytest_promptse.record._schema import SCHEMA, Record, UsageRecord
+from pytest_promptse.run._gates import Scores
+from pytest_promptse.run._record_builder import fill_record
+from pytest_promptse.store._run_log import (
     GatePlanRow,
     RunLog,
     SampleRecord,
@@ -50,14 +50,14 @@ from pytest_promptse.store.run_log import (
     VariantRow,
     text_key,
 )
-from pytest_promptse.store.store import Store
+from pytest_promptse.store._store import Store
 
 DISTANCES = [0.1, 0.2, 0.3]
 SAMPLES = 16
 CORES = 2
 SUITE, MODEL = "test_scale.py::test_scale", "openai:simulated"
 _MERGE = (
-    "import sys; from pytest_promptse.cli.main import main; "
+    "import sys; from pytest_promptse.cli._main import main; "
     "sys.exit(main(['merge', *sys.argv[1:]]))"
 )
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from simulated_models import CI, DISTANCES, PAPER, draw_tasks, simulated_suite
 
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._suite import score_suite
 
 if TYPE_CHECKING:
-    from pytest_promptse.scoring.samples import Mode, Weighting
+    from pytest_promptse.scoring._samples import Mode, Weighting
 
 SIZES = ((20, CI), (164, PAPER))
 WAYS: tuple[tuple[Mode, Weighting], ...] = (

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit
 
-from pytest_promptse.scoring.elasticity import auc_e, elasticity, light_elasticity
-from pytest_promptse.scoring.noise_floor import null_gap
-from pytest_promptse.scoring.samples import Samples, TaskSamples
+from pytest_promptse.scoring._elasticity import auc_e, elasticity, light_elasticity
+from pytest_promptse.scoring._noise_floor import null_gap
+from pytest_promptse.scoring._samples import Samples, TaskSamples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.scoring.samples import Floats
+    from pytest_promptse.scoring._samples import Floats
 
 DISTANCES = (0.1, 0.2, 0.3)
 

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-from pytest_promptse.models.base import Decoding, Prompt, Request
-from pytest_promptse.models.ct2 import tiny_backend
-from pytest_promptse.tasks.suitefile import load_suite
+from pytest_promptse.models._base import Decoding, Prompt, Request
+from pytest_promptse.models._ct2 import tiny_backend
+from pytest_promptse.tasks._suitefile import load_suite
 
 SUITE = Path(__file__).resolve().parent.parent / "example_suites/quickstart/strings.promptse.yaml"
 QUICKSTART_TASKS, VARIANTS, SAMPLES, ORIGINAL_SAMPLES = 20, 12, 8, 32

@@ -16,21 +16,21 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 from simulated_models import DISTANCES, Sampling
 
-from pytest_promptse.scoring.elasticity import area_weights
-from pytest_promptse.scoring.intervals import (
+from pytest_promptse.scoring._elasticity import area_weights
+from pytest_promptse.scoring._intervals import (
     WORST,
     exact_interval,
     generator,
     mean_interval,
     share_interval,
 )
-from pytest_promptse.scoring.noise_floor import null_gap
-from pytest_promptse.scoring.robustness import squared_sensitivity, worst_case
+from pytest_promptse.scoring._noise_floor import null_gap
+from pytest_promptse.scoring._robustness import squared_sensitivity, worst_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.scoring.samples import Bools, Floats, Ints
+    from pytest_promptse.scoring._samples import Bools, Floats, Ints
 
 EMOTIONS = 8
 _RESAMPLES = 1999

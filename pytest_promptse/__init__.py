@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_promptse.record.schema import Record
-    from pytest_promptse.tasks.example import Example
-    from pytest_promptse.tasks.task import Task
+    from pytest_promptse.record._schema import Record
+    from pytest_promptse.tasks._example import Example
+    from pytest_promptse.tasks._task import Task
 
 __all__ = ["Example", "Record", "Task"]
 __version__ = "0.1.0"
@@ -21,15 +21,15 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> object:
     # Every pytest session imports this package for the plugin, so it imports nothing by itself.
     if name == "Example":
-        from pytest_promptse.tasks.example import Example
+        from pytest_promptse.tasks._example import Example
 
         return Example
     if name == "Record":
-        from pytest_promptse.record.schema import Record
+        from pytest_promptse.record._schema import Record
 
         return Record
     if name == "Task":
-        from pytest_promptse.tasks.task import Task
+        from pytest_promptse.tasks._task import Task
 
         return Task
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

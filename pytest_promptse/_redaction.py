@@ -1,7 +1,7 @@
-"""Text from outside, made fit to be shown and stored: no secrets, no characters that act.
+"""Make text from outside safe to show and store: replace secrets, escape control characters.
 
-Every `PromptseError` passes through `shown`, so that a server's words or a library's exception
-may be part of any message.
+`PromptseError` passes every message through `shown`. So a message may quote a server's response or
+a library's exception.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # keys by their usual prefixes
     (re.compile(r"\b(?:sk-|pk-|hf_|gsk_|gh[pousr]_|xai-|AIza)[\w*-]{8,}"), _HIDDEN),
 )
-# Control characters other than tab and the ends of lines; bidirectional overrides, which can
-# disguise a program (https://trojansource.codes/); and characters that no UTF-8 file can contain.
+# Control characters other than tab and line ends; bidirectional overrides, which can make a program
+# look like another one (https://trojansource.codes/); and characters that UTF-8 cannot encode.
 _ACTING = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
     r"\ud800-\udfff\ufffe\uffff]"
@@ -62,16 +62,16 @@ _COMMAND = re.compile(r"^([^\S\n]*)(::|##\[)", re.MULTILINE)
 
 
 def shown(text: str) -> str:
-    """Return `text` as it may be printed and stored."""
+    """Return `text` with secrets replaced and control characters escaped."""
     return escape_commands(escape_controls(redact(text)).replace("\r", "\\x0d"))
 
 
 def redact(text: str) -> str:
-    """Return `text` without secrets.
+    """Return `text` with every secret replaced by ``***``.
 
-    Secrets are the values of environment variables whose names end in KEY, TOKEN, SECRET or
-    PASSWORD, whole or cut off; credentials in addresses and headers; and what begins as API keys
-    do.
+    Three kinds of text count as secrets. The first are values of environment variables whose names
+    end in KEY, TOKEN, SECRET or PASSWORD, whole or cut off. The second are credentials in addresses
+    and headers. The third are words with the usual prefix of an API key, such as ``sk-``.
     """
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, _HIDDEN)
@@ -90,7 +90,7 @@ _SHORTEST_REMEMBERED = 4
 
 
 def remember_credentials(address: str) -> None:
-    """Hide the password and the query of `address` wherever they occur from now on."""
+    """Make `redact` replace the password and the query of `address` in every later text."""
     parts = urlsplit(address)
     userinfo = parts.netloc.rpartition("@")[0]
     password = userinfo.partition(":")[2]
@@ -102,9 +102,9 @@ def remember_credentials(address: str) -> None:
 
 
 def redact_argument(argument: str) -> str:
-    """Return a command line argument without secrets.
+    """Return a command-line argument with its secrets replaced.
 
-    Of an address, all values of the query go: which of them is a key cannot be known.
+    In an address, every value of the query is replaced, since any of them may be a key.
     """
     option, equals, value = argument.partition("=")
     if not (equals and option.startswith("-")):
@@ -122,12 +122,12 @@ def redact_argument(argument: str) -> str:
 
 
 def acts(text: str) -> bool:
-    """Return whether `text` holds a character that `escape_controls` writes as an escape."""
+    """Return whether `text` contains a character that `escape_controls` would escape."""
     return _ACTING.search(text) is not None
 
 
 def escape_controls(text: str) -> str:
-    """Return `text` with control and direction characters as escapes, as Python writes them."""
+    """Return `text` with control and direction characters as Python escapes."""
     return _ACTING.sub(_escape, text)
 
 

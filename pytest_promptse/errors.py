@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pytest_promptse._redaction import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = [
     "BudgetError",
@@ -79,11 +74,3 @@ class BudgetError(NotScoredError):
 
 class SandboxError(NotScoredError):
     """The sandbox failed, not the program in it."""
-
-
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the choice most like `word`, or an empty string."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(choices), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

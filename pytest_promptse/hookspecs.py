@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.models import Backend, ModelOptions
-    from pytest_promptse.record.schema import Record
+    from pytest_promptse.record._schema import Record
     from pytest_promptse.variants import Rewriter
 
 __all__ = [
@@ -38,7 +38,7 @@ def pytest_promptse_backend(name: str, model: str, options: ModelOptions) -> Bac
     model
         The part after the colon.
     options
-        The settings that concern backends, such as the base URL.
+        The settings that a backend needs, such as the base URL.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def pytest_promptse_names(kind: Literal["backend", "rewriter", "report"]) -> Seq
     Parameters
     ----------
     kind
-        Which names are listed.
+        The kind of the names.
 
     Returns
     -------

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib
-import pkgutil
 import re
 from pathlib import Path
 
 import pytest
-
-import pytest_promptse
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -23,21 +20,40 @@ PAGES = [
 DOTTED = re.compile(r"(?<![\w/])pytest_promptse((?:\.\w+)+)")
 
 
-def public_modules():
-    """Return the modules whose `__all__` is the public API: packages, hookspecs and errors."""
-    names = ["pytest_promptse", "pytest_promptse.hookspecs", "pytest_promptse.errors"]
-    names += [
-        module.name
-        for module in pkgutil.walk_packages(pytest_promptse.__path__, "pytest_promptse.")
-        if module.ispkg and module.name != "pytest_promptse.sandbox.guest"
+# Modules without an underscore: users and plugin authors import from them.
+PUBLIC_MODULES = {
+    "pytest_promptse.errors",
+    "pytest_promptse.hookspecs",
+    "pytest_promptse.tasks.humaneval",
+}
+# These run in the jail, which receives them by folder and name.
+GUEST = "pytest_promptse.sandbox.guest"
+
+
+def modules_in(package):
+    """Return the dotted names of all modules in a package, and those of its packages apart."""
+    names = [
+        ".".join(path.relative_to(package.parent).with_suffix("").parts)
+        for path in package.rglob("*.py")
     ]
-    return [name for name in names if hasattr(importlib.import_module(name), "__all__")]
+    packages = {name.removesuffix(".__init__") for name in names if name.endswith(".__init__")}
+    return {name for name in names if not name.endswith(".__init__")}, packages
 
 
+def without_underscore(modules):
+    """Return the modules whose name says that they are public."""
+    return {
+        name
+        for name in modules
+        if not name.rpartition(".")[2].startswith("_") and not name.startswith(f"{GUEST}.")
+    }
+
+
+MODULES, PACKAGES = modules_in(ROOT / "pytest_promptse")
 PUBLIC = {
     f"{module}.{name}"
-    for module in public_modules()
-    for name in importlib.import_module(module).__all__
+    for module in PUBLIC_MODULES | PACKAGES
+    for name in getattr(importlib.import_module(module), "__all__", ())
 }
 
 
@@ -54,6 +70,52 @@ def imported_in(source: str):
             statement += more.strip()
         [node] = ast.parse(statement).body
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_only_public_modules_have_no_underscore():
+    assert without_underscore(MODULES) == PUBLIC_MODULES
+
+
+def test_a_new_module_without_underscore_is_found(tmp_path):
+    package = tmp_path / "pytest_promptse"
+    for name in ("__init__", "errors", "variants/__init__", "variants/_rules", "variants/rules"):
+        path = package / f"{name}.py"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.touch()
+    modules, packages = modules_in(package)
+    assert without_underscore(modules) - PUBLIC_MODULES == {"pytest_promptse.variants.rules"}
+    assert packages == {"pytest_promptse", "pytest_promptse.variants"}
+
+
+@pytest.mark.parametrize("module", sorted(PUBLIC_MODULES))
+def test_a_public_module_defines_no_other_public_names(module):
+    source = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+    names = {
+        name
+        for node in ast.parse(source).body
+        for name in defined_by(node)
+        if not name.startswith("_")
+    }
+    assert names == set(importlib.import_module(module).__all__)
+
+
+def defined_by(statement):
+    """Return the names that a statement at the top level of a module defines."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
+def test_the_reference_documents_all_public_names_and_no_others():
+    pages = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("docs/reference/*.md"))
+    named = set(re.findall(r"^\.\. auto\w+:: (\S+)$", pages, re.MULTILINE))
+    # A module's directive stands for its names.
+    documented = {name for name in PUBLIC if {name, name.rpartition(".")[0]} & named}
+    assert documented == PUBLIC
+    assert named <= PUBLIC | PUBLIC_MODULES
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))

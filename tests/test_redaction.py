@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_promptse._redaction import redact, redact_argument, remember_credentials, shown
-from pytest_promptse.config.settings import resolve
+from pytest_promptse.config._settings import resolve
 from pytest_promptse.errors import ModelError, PromptseError, SettingsError
-from pytest_promptse.models.openai import OpenAIBackend
+from pytest_promptse.models._openai import OpenAIBackend
 
 KEY = "sk-planted-0123456789abcdef"
 ODD_KEY = "quoted'and\\back\\slashed-1234"

@@ -78,8 +78,8 @@ def test_tests_suites_and_tools_are_not(wheel):
 def test_it_registers_with_pytest_and_brings_the_command(wheel):
     [entry_points] = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
     text = wheel.read(entry_points).decode()
-    assert "[pytest11]\npromptse = pytest_promptse.plugin.hooks" in text
-    assert "promptse = pytest_promptse.cli.main:main" in text
+    assert "[pytest11]\npromptse = pytest_promptse.plugin._hooks" in text
+    assert "promptse = pytest_promptse.cli._main:main" in text
 
 
 def test_a_run_from_the_wheel_needs_no_checkout(unpacked, tmp_path):

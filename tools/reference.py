@@ -1,7 +1,7 @@
 """What the reference pages show, made from the code while the site is built.
 
 A Sphinx extension: ``{from-code} options`` in a page of ``docs/reference`` is replaced by every
-option as ``pytest_promptse/config/options.py`` has it, so the reference cannot fall behind.
+option as ``pytest_promptse/config/_options.py`` has it, so the reference cannot fall behind.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from pytest_promptse.cli.main import make_parser
-from pytest_promptse.config import option_types
-from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.config.settings import PRESETS
-from pytest_promptse.record.schema import json_schema
+from pytest_promptse import Record
+from pytest_promptse.cli._main import make_parser
+from pytest_promptse.config import _option_types
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.config._settings import PRESETS
+from pytest_promptse.record._schema import json_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from docutils.nodes import Node
     from sphinx.application import Sphinx
 
-    from pytest_promptse.config.options import Option
+    from pytest_promptse.config._options import Option
 
 _WIDTH = 88
 _MIB = 2**20
@@ -58,7 +59,7 @@ def _default(option: Option) -> str:
     nothing = value is None or value is False or (isinstance(value, tuple | dict) and not value)
     if nothing:
         return ""
-    if option.parse is option_types.size:
+    if option.parse is _option_types.size:
         return f"`{value // _MIB}MiB`"
     if isinstance(value, tuple):
         return f"`{','.join(map(str, value))}`"
@@ -166,10 +167,12 @@ def _signature(
     arguments: str | None,
     returned: str | None,
 ) -> tuple[str | None, str | None]:
-    """Show a protocol, which nobody calls, without arguments, and made defaults as Python."""
-    if kind == "class" and getattr(documented, "_is_protocol", False):
+    """Show a class that users never construct without arguments, and made defaults as Python."""
+    if kind == "class" and (documented is Record or getattr(documented, "_is_protocol", False)):
         return "", None
-    return arguments and arguments.replace("<factory>", "..."), returned
+    for made in ("<factory>", "_Unset.UNSET"):
+        arguments = arguments and arguments.replace(made, "...")
+    return arguments, returned
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

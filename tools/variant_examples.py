@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.tasks import humaneval
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.library import Library
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._library import Library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -49,7 +49,7 @@ PROMPT = "quokkas"
 COMPLETION = "xylophonist"
 FLAG = "0.12345"
 # The function whose return ends the walk of the completion.
-RECORD_WRITTEN = ("record/files", "write")
+RECORD_WRITTEN = ("record/_files", "write")
 OPTION = "min_auc_e"
 TEST = f"""
 import pytest

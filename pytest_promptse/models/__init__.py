@@ -1,10 +1,11 @@
 """Backends that return completions, and the extraction of programs from completions.
 
-The names listed here are for authors of own backends.
+The names in ``__all__`` are for authors of their own backends.
 """
 
-from pytest_promptse.models.base import (
+from pytest_promptse.models._base import (
     Backend,
+    BudgetGuard,
     Capabilities,
     Completion,
     Decoding,
@@ -18,10 +19,11 @@ from pytest_promptse.models.base import (
     TransientError,
     Usage,
 )
-from pytest_promptse.models.registry import ModelOptions
+from pytest_promptse.models._registry import ModelOptions
 
 __all__ = [
     "Backend",
+    "BudgetGuard",
     "Capabilities",
     "Completion",
     "Decoding",

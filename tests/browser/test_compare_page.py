@@ -4,9 +4,9 @@ import pytest
 from hostile_record import ATTACKS, hostile_record
 from record_builders import PAPER, flat, make_run, paper_runs
 
-from pytest_promptse.compare import page as study_page
-from pytest_promptse.compare.entry import NamedRecord
-from pytest_promptse.compare.study import study_of
+from pytest_promptse.compare import _page as study_page
+from pytest_promptse.compare._entry import NamedRecord
+from pytest_promptse.compare._study import study_of
 
 axe_module = pytest.importorskip("axe_playwright_python.sync_playwright")
 

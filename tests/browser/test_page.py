@@ -6,7 +6,7 @@ import sys
 import pytest
 from hostile_record import ATTACK, hostile_record
 
-from pytest_promptse.reports.html import html
+from pytest_promptse.reports.html import _html
 
 axe_module = pytest.importorskip("axe_playwright_python.sync_playwright")
 
@@ -21,7 +21,7 @@ SCREENS = {
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("hostile") / "report.html"
-    html.write(hostile_record(n_tasks=5), path)
+    _html.write(hostile_record(n_tasks=5), path)
     return path
 
 

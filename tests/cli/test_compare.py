@@ -5,7 +5,7 @@ import csv
 import pytest
 from record_builders import falling, flat, make_run, save
 
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli._main import main
 
 TASKS = {"one": falling(1.0, 0.5, 0.0), "two": flat(1.0)}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_promptse.cli import extensions
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli import _extensions
+from pytest_promptse.cli._main import main
 from pytest_promptse.errors import SettingsError
 
 HOOKS = '''
@@ -58,9 +58,9 @@ def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "conftest.py").write_text(HOOKS)
     (tmp_path / "test_numbers.py").write_text(TESTS)
-    extensions.hooks.cache_clear()
+    _extensions.hooks.cache_clear()
     yield
-    extensions.hooks.cache_clear()
+    _extensions.hooks.cache_clear()
 
 
 def test_variants_of_the_marks_in_a_test_file_are_shown_also_by_a_rewriter_of_the_project(capsys):
@@ -82,8 +82,8 @@ def test_names_of_plugins_are_in_the_lists_of_errors(capsys):
     assert main(["variants", "show", "test_numbers.py", "--rewriter", "lout"]) == 2
     assert "did you mean 'loud'?" in capsys.readouterr().err
     with pytest.raises(SettingsError, match=r"one of tiny, .*, echo$"):
-        extensions.backend("nothing:m")
-    assert extensions.backend("echo:m").spec == "echo:m"
+        _extensions.backend("nothing:m")
+    assert _extensions.backend("echo:m").spec == "echo:m"
 
 
 def test_an_error_in_conftest_is_named(tmp_path, capsys):

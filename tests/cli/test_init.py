@@ -8,7 +8,7 @@ import sys
 import pytest
 import yaml
 
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli._main import main
 
 
 @pytest.fixture

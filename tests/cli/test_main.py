@@ -7,7 +7,7 @@ import sys
 
 
 def test_a_reader_that_leaves_early_is_no_error():
-    program = 'from pytest_promptse.cli.main import main; raise SystemExit(main(["schema"]))'
+    program = 'from pytest_promptse.cli._main import main; raise SystemExit(main(["schema"]))'
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -c '{program}' | head -c 1; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.cli.main import main
-from pytest_promptse.record.schema import decode
+from pytest_promptse.cli._main import main
+from pytest_promptse.record._schema import decode
 
 SAVED = Path(__file__).parents[1] / "record" / "records" / "run-1.json"
 

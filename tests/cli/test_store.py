@@ -8,11 +8,11 @@ from contextlib import closing
 
 import pytest
 
-from pytest_promptse.cli.store import add_parser
+from pytest_promptse.cli._store import add_parser
 from pytest_promptse.errors import SettingsError, StoreError
-from pytest_promptse.models.base import Completion, Decoding, Prompt, Request, Usage
-from pytest_promptse.models.replay import ReplayBackend
-from pytest_promptse.store.store import Store, StoredVerdict
+from pytest_promptse.models._base import Completion, Decoding, Prompt, Request, Usage
+from pytest_promptse.models._replay import ReplayBackend
+from pytest_promptse.store._store import Store, StoredVerdict
 
 DAY = 24 * 3600
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from faulty_server import FaultyServer
 
-from pytest_promptse.cli.variants import add_parser
-from pytest_promptse.config.settings import resolve
+from pytest_promptse.cli._variants import add_parser
+from pytest_promptse.config._settings import resolve
 from pytest_promptse.errors import VariantError
-from pytest_promptse.run.variant_making import VariantMaker
-from pytest_promptse.store.store import Store
-from pytest_promptse.tasks.suitefile import load_suite
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.tasks.template import load_templates
-from pytest_promptse.variants.registry import rewriter_named
-from pytest_promptse.variants.templated import View
+from pytest_promptse.run._variant_making import VariantMaker
+from pytest_promptse.store._store import Store
+from pytest_promptse.tasks._suitefile import load_suite
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.tasks._template import load_templates
+from pytest_promptse.variants._registry import rewriter_named
+from pytest_promptse.variants._templated import View
 
 PROMPT = "Write `total(cart)`. It returns the sum of all the prices in the cart.\n"
 

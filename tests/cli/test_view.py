@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli._main import main
 
 SAVED = Path(__file__).parents[1] / "record" / "records" / "run-1.json"
 
 
 @pytest.fixture
 def server():
-    command = [sys.executable, "-c", "from pytest_promptse.cli.main import main; main()"]
+    command = [sys.executable, "-c", "from pytest_promptse.cli._main import main; main()"]
     with subprocess.Popen(
         [*command, "view", str(SAVED), "--no-browser"], stdout=subprocess.PIPE, text=True
     ) as process:

@@ -6,15 +6,15 @@ import subprocess
 
 import pytest
 
-from pytest_promptse.compare.baseline import Baselines
+from pytest_promptse.compare._baseline import Baselines
 from pytest_promptse.errors import NoBaselineError, RecordError
-from pytest_promptse.record.files import encode
-from pytest_promptse.record.schema import (
+from pytest_promptse.record._files import encode
+from pytest_promptse.record._schema import (
     SCHEMA,
     Record,
     UsageRecord,
 )
-from pytest_promptse.store.store import Store
+from pytest_promptse.store._store import Store
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from hostile_record import ATTACKS, hostile_record
 from parsed_page import Page
 from record_builders import flat, make_run, paper_runs, save
 
-from pytest_promptse.cli.main import main
-from pytest_promptse.compare.entry import NamedRecord
-from pytest_promptse.compare.page import render
-from pytest_promptse.compare.study import study_of
+from pytest_promptse.cli._main import main
+from pytest_promptse.compare._entry import NamedRecord
+from pytest_promptse.compare._page import render
+from pytest_promptse.compare._study import study_of
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 from psychometric_records import bench, check, inventory, record
 from record_builders import suite_record
 
-from pytest_promptse.cli.main import main
-from pytest_promptse.compare.entry import NamedRecord
-from pytest_promptse.compare.psychometrics import psychometric_sections
-from pytest_promptse.record.files import write
-from pytest_promptse.record.schema import Record
+from pytest_promptse.cli._main import main
+from pytest_promptse.compare._entry import NamedRecord
+from pytest_promptse.compare._psychometrics import psychometric_sections
+from pytest_promptse.record._files import write
+from pytest_promptse.record._schema import Record
 
 
 @pytest.fixture

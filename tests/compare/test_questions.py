@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 from record_builders import falling, flat, make_run
 
-from pytest_promptse.compare.emotion import term_density
-from pytest_promptse.compare.study import study_of
-from pytest_promptse.record.schema import CalibrationRecord, SubgroupsRecord
+from pytest_promptse.compare._emotion import term_density
+from pytest_promptse.compare._study import study_of
+from pytest_promptse.record._schema import CalibrationRecord, SubgroupsRecord
 
 
 def models(*figures):

@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 from record_builders import falling, flat, make_record, make_run, make_suite, make_task
 
-from pytest_promptse.compare import page, terminal
-from pytest_promptse.compare.entry import NamedRecord, family_of, size_of
-from pytest_promptse.compare.study import study_of
+from pytest_promptse.compare import _page, _terminal
+from pytest_promptse.compare._entry import NamedRecord, family_of, size_of
+from pytest_promptse.compare._study import study_of
 from pytest_promptse.errors import RecordError
 
 # Elasticities 1, 0.5 and 0 in the first task and 1 everywhere in the second: AUC-E
@@ -49,7 +49,7 @@ def test_quadrants_are_cut_at_the_medians():
 def test_a_model_whose_interval_contains_the_median_has_no_quadrant():
     study = study_of([make_run("big", BRITTLE), make_run("small", STABLE)])
     assert {s.quadrant for s in study.leaderboard} == {"undecided"}
-    assert "brittle</td>" not in page.render(study)
+    assert "brittle</td>" not in _page.render(study)
 
 
 def test_changes_are_paired_by_task_with_the_largest_first():
@@ -203,8 +203,8 @@ def test_models_that_share_no_variant_of_a_task_still_have_their_pass_rates():
         assert (row.pass_at_1, row.auc_e, row.sensitivity) == (1.0, None, None)
         assert row.quadrant is None
     assert study.cut is None
-    assert "Quadrants" in terminal.render(study, width=80, colours=False)
-    assert "quadrants need models with an AUC-E" in page.render(study)
+    assert "Quadrants" in _terminal.render(study, width=80, colours=False)
+    assert "quadrants need models with an AUC-E" in _page.render(study)
 
 
 def test_the_title_counts_models_and_their_entries():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_promptse.config.options import OPTIONS
+from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.errors import SettingsError
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_promptse.config.option_types import COMPARED, Margin
-from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.config.settings import resolve
+from pytest_promptse.config._option_types import COMPARED, Margin
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.config._settings import resolve
 from pytest_promptse.errors import SettingsError
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.config.settings import PRESETS, Settings, check_names, resolve
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.config._settings import PRESETS, Settings, check_names, resolve
 from pytest_promptse.errors import SettingsError
 
 

@@ -7,9 +7,9 @@ import re
 import pytest
 from pages import PAGES, ROOT, blocks
 
-from pytest_promptse.models.base import Usage
-from pytest_promptse.plugin.progress_line import describe
-from pytest_promptse.store.run_log import Progress
+from pytest_promptse.models._base import Usage
+from pytest_promptse.plugin._progress_line import describe
+from pytest_promptse.store._run_log import Progress
 
 # What cannot run here: a part of the command, and why.
 NOT_RUN = {

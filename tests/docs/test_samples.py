@@ -15,8 +15,8 @@ from markdown_it import MarkdownIt
 from pages import PAGES, ROOT, blocks
 from stand_ins import environment
 
-from pytest_promptse.cli.main import make_parser
-from pytest_promptse.config.options import OPTIONS
+from pytest_promptse.cli._main import make_parser
+from pytest_promptse.config._options import OPTIONS
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 

@@ -11,10 +11,10 @@ import pytest
 from pages import DOCS, PAGES, ROOT, blocks
 
 from pytest_promptse import hookspecs
-from pytest_promptse.cli.main import make_parser
-from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.record.schema import json_schema
-from pytest_promptse.tasks import suitefile
+from pytest_promptse.cli._main import make_parser
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.record._schema import json_schema
+from pytest_promptse.tasks import _suitefile
 
 
 @pytest.fixture(scope="module")
@@ -91,5 +91,5 @@ def test_links_lead_somewhere_in_the_repository_too(page):
 
 def test_the_reference_has_every_key_of_a_suite_file(site):
     text = text_of(site / "reference/suite-files.html")
-    for keys in (suitefile._FILE_KEYS, suitefile._TASK_KEYS, suitefile._EXAMPLE_KEYS):
+    for keys in (_suitefile._FILE_KEYS, _suitefile._TASK_KEYS, _suitefile._EXAMPLE_KEYS):
         assert [key for key in keys if not re.search(rf"^{key}$", text, re.MULTILINE)] == []

@@ -33,12 +33,23 @@ if TYPE_CHECKING:
 
 # What a run of the plugin and the command line import, beside pytest and its plugins.
 PRELOADED = (
-    *("http.client", "pyseccomp", "sqlite3", "unittest.mock", "xml.etree.ElementTree"),
-    *("pytest_promptse.cli.main", "pytest_promptse.config.settings"),
-    *("pytest_promptse.models.reference", "pytest_promptse.plugin.collection"),
-    *("pytest_promptse.plugin.session", "pytest_promptse.reports.terminal.summary"),
-    *("pytest_promptse.run.gates", "pytest_promptse.run.record_builder"),
+    *("http.client", "pyseccomp", "snowballstemmer", "sqlite3", "unittest.mock"),
+    *("urllib.request", "xml.etree.ElementTree"),
+    *("pytest_promptse.cli._main", "pytest_promptse.config._settings"),
+    *("pytest_promptse.models._reference", "pytest_promptse.models._replay"),
+    *("pytest_promptse.plugin._collection", "pytest_promptse.plugin._psychometrics"),
+    *("pytest_promptse.plugin._session", "pytest_promptse.psychometrics._files"),
+    *("pytest_promptse.reports.terminal._summary", "pytest_promptse.run._gates"),
+    *("pytest_promptse.run._record_builder",),
 )
+# The same for what needs a library that not every environment of the tests has.
+PRELOADED_IF_INSTALLED = {
+    "coverage": ("coverage",),
+    "httpcore2": ("httpcore2",),
+    "jinja2": ("jinja2.sandbox", "pytest_promptse.tasks._jinja"),
+    "openai": ("pytest_promptse.models._openai",),
+    "xdist": ("pytest_promptse.plugin._xdist", "xdist.dsession", "xdist.remote"),
+}
 
 
 class ForkedProgram:
@@ -258,12 +269,16 @@ class _Importer:
     """Plugin that imports while pytest rewrites assertions, as it does in the children."""
 
     def pytest_collection(self) -> bool:
-        for name in PRELOADED:
+        installed = (
+            name
+            for library, names in PRELOADED_IF_INSTALLED.items()
+            if importlib.util.find_spec(library)
+            for name in names
+        )
+        for name in (*PRELOADED, *installed):
             importlib.import_module(name)
         # The shipped library is read once for all children; it is the same for all.
-        importlib.import_module("pytest_promptse.variants.library").Library.load()
-        if importlib.util.find_spec("coverage"):
-            importlib.import_module("coverage")
+        importlib.import_module("pytest_promptse.variants._library").Library.load()
         return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_promptse.record.schema import (
+from pytest_promptse.record._schema import (
     SCHEMA,
     BaselineRecord,
     ComparedRecord,
@@ -24,7 +24,7 @@ from pytest_promptse.record.schema import (
     UsageRecord,
     VariantRecord,
 )
-from pytest_promptse.store.run_log import SampleRecord
+from pytest_promptse.store._run_log import SampleRecord
 
 ATTACKS = (
     "<script>window.owned = 1</script>",

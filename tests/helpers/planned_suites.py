@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.config.settings import resolve
-from pytest_promptse.models.base import Prompt
-from pytest_promptse.run.plan import plan_suite
-from pytest_promptse.run.variant_making import PlannedPrompt, VariantPrompt
-from pytest_promptse.store.run_log import SampleRecord, VariantRow
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.variant import Variant, original
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.config._settings import resolve
+from pytest_promptse.models._base import Prompt
+from pytest_promptse.run._plan import plan_suite
+from pytest_promptse.run._variant_making import PlannedPrompt, VariantPrompt
+from pytest_promptse.store._run_log import SampleRecord, VariantRow
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._variant import Variant, original
 
 MODEL = "fake:model"
 IDENTITY = {"model": MODEL}

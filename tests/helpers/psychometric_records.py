@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_promptse.record.psychometrics import (
+from pytest_promptse.record._psychometrics import (
     AffectShiftRecord,
     BoundsRecord,
     ChangeRecord,
@@ -17,7 +17,7 @@ from pytest_promptse.record.psychometrics import (
     ShiftRecord,
     SummaryRecord,
 )
-from pytest_promptse.record.schema import SCHEMA, Record, UsageRecord
+from pytest_promptse.record._schema import SCHEMA, Record, UsageRecord
 
 
 def estimate(value):

@@ -8,9 +8,9 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from pytest_promptse.compare.entry import NamedRecord
-from pytest_promptse.record.files import encode
-from pytest_promptse.record.schema import (
+from pytest_promptse.compare._entry import NamedRecord
+from pytest_promptse.record._files import encode
+from pytest_promptse.record._schema import (
     SCHEMA,
     CalibrationRecord,
     EmotionRecord,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pytest_promptse.models.base import (
+from pytest_promptse.models._base import (
     Capabilities,
     Completion,
     Decoding,
@@ -13,8 +13,8 @@ from pytest_promptse.models.base import (
     Usage,
     completion_key,
 )
-from pytest_promptse.sampling.sampler import Job, RetryPolicy, Sampler
-from pytest_promptse.store.store import Store
+from pytest_promptse.sampling._sampler import Job, RetryPolicy, Sampler
+from pytest_promptse.store._store import Store
 
 QUICK = RetryPolicy(attempts=4, first=0.01, longest=0.02, longest_retry_after=1.0)
 

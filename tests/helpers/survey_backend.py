@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 
-from pytest_promptse.models.base import Capabilities, Completion, Response, Usage
+from pytest_promptse.models._base import Capabilities, Completion, Response, Usage
 
 # Words of situations that move this model.
 _SAD = re.compile(r"Imagine|假设")

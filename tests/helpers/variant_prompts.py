@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks._task import Task
 
 FOLDER = Path(__file__).resolve().parents[1] / "variants" / "prompts"
 

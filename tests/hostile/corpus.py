@@ -24,10 +24,10 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pytest_promptse.sandbox import watch
-from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.isolation import open_sandbox
-from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox import _watch
+from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox._limits import Limits
 
 HERE = Path(__file__).resolve().parent
 SECRET = "PROMPTSE-SECRET-7331"
@@ -283,7 +283,7 @@ def judge_case(sandbox, case: Case) -> Result:
     if case.check == "twice" and verdict == "fail":
         verdict, cause, detail, checker = judge(sandbox, case)
     harm = []
-    left = watch.descendants(sandbox._all[0].zygote)[1:]
+    left = _watch.descendants(sandbox._all[0].zygote)[1:]
     if left:
         harm.append(f"processes left: {left}")
     plain = {"name": "", "expected": "", "cause": "", "check": "successor"}

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._limits import Limits
 
 FOLDER = Path(__file__).parent / "pairs"
 
@@ -134,7 +134,7 @@ if __name__ == "__main__":
     if "--here" in sys.argv:
         found = run_here()
     else:
-        from pytest_promptse.sandbox.isolation import open_sandbox
+        from pytest_promptse.sandbox._isolation import open_sandbox
 
         words = [word for word in sys.argv[1:] if not word.startswith("-")]
         found = []

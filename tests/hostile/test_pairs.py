@@ -23,7 +23,7 @@ PAIRS = pairs.read_pairs("*.txt")
 
 @pytest.fixture(scope="module")
 def sandbox():
-    from pytest_promptse.sandbox.isolation import open_sandbox
+    from pytest_promptse.sandbox._isolation import open_sandbox
 
     with open_sandbox("bwrap", workers=1) as opened:
         yield opened

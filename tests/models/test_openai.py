@@ -9,7 +9,7 @@ import pytest
 from faulty_server import ANSWER, FaultyServer, tokens_of
 
 from pytest_promptse.errors import ModelError, SettingsError
-from pytest_promptse.models.base import (
+from pytest_promptse.models._base import (
     Decoding,
     FatalError,
     OneByOneError,
@@ -17,7 +17,7 @@ from pytest_promptse.models.base import (
     Request,
     TransientError,
 )
-from pytest_promptse.models.openai import OpenAIBackend
+from pytest_promptse.models._openai import OpenAIBackend
 
 KEY = "sk-secret0123456789"
 PROMPT = Prompt(user="Write one().")

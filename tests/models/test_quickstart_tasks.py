@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.models.base import Decoding, Prompt, Request
-from pytest_promptse.models.ct2 import tiny_backend
-from pytest_promptse.tasks.suitefile import load_suite
-from pytest_promptse.tasks.task import Task
+from pytest_promptse.models._base import Decoding, Prompt, Request
+from pytest_promptse.models._ct2 import tiny_backend
+from pytest_promptse.tasks._suitefile import load_suite
+from pytest_promptse.tasks._task import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICKSTART = ROOT / "example_suites" / "quickstart"

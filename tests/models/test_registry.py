@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from pytest_promptse.errors import ModelError, SettingsError
-from pytest_promptse.models import registry
-from pytest_promptse.models.base import Decoding, Prompt, Request
-from pytest_promptse.models.extract import extract
-from pytest_promptse.models.reference import ReferenceBackend
-from pytest_promptse.models.registry import BACKENDS, create_backend, split_spec
+from pytest_promptse.models import _registry
+from pytest_promptse.models._base import Decoding, Prompt, Request
+from pytest_promptse.models._extract import extract
+from pytest_promptse.models._reference import ReferenceBackend
+from pytest_promptse.models._registry import BACKENDS, create_backend, split_spec
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_every_built_in_backend_is_created_without_side_effects(tmp_path):
     ("spec", "extra"), [("openai:m", "openai"), ("vllm:m", "vllm"), ("ct2:m", "tiny")]
 )
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, spec, extra):
-    monkeypatch.setattr(registry, "find_spec", lambda _module: None)
+    monkeypatch.setattr(_registry, "find_spec", lambda _module: None)
     with pytest.raises(SettingsError, match=rf"pip install 'pytest-promptse\[{extra}\]'"):
         create_backend(spec)
 
 
 def test_importing_the_registry_imports_no_backend():
     program = (
-        "import sys, pytest_promptse.models.registry;"
+        "import sys, pytest_promptse.models._registry;"
         "print({'openai', 'vllm', 'ctranslate2', 'torch', 'jinja2'} & set(sys.modules))"
     )
     shown = subprocess.run(

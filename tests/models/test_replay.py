@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Decoding, Prompt, Request
-from pytest_promptse.models.replay import ReplayBackend
+from pytest_promptse.models._base import Decoding, Prompt, Request
+from pytest_promptse.models._replay import ReplayBackend
 
 PROMPT = Prompt(user="def one():\n")
 

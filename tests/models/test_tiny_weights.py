@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from pytest_promptse.config.data_files import tiny_dir
-from pytest_promptse.models.base import Decoding, Prompt, Request
-from pytest_promptse.models.chat_template import read_chat_template
-from pytest_promptse.models.ct2 import tiny_backend
+from pytest_promptse.config._data_files import tiny_dir
+from pytest_promptse.models._base import Decoding, Prompt, Request
+from pytest_promptse.models._chat_template import read_chat_template
+from pytest_promptse.models._ct2 import tiny_backend
 
 HF, CT2 = tiny_dir() / "hf", tiny_dir() / "ct2"
 PROMPT = Prompt(

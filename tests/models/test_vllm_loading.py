@@ -10,8 +10,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
-from pytest_promptse.models.base import Decoding, FatalError, Prompt, Request, TransientError
-from pytest_promptse.models.vllm import VllmBackend
+from pytest_promptse.models._base import Decoding, FatalError, Prompt, Request, TransientError
+from pytest_promptse.models._vllm import VllmBackend
 
 
 class Engine:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import generate
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

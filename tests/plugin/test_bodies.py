@@ -100,7 +100,7 @@ def test_double(candidate, x):
 
 def test_many_tasks_bring_the_task_fixture(project, run):
     project("""
-from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks._task import Task
 TASKS = [
     Task(id=name, prompt=f"Write `{name}(x)`: return {n} times x. Keep it short.",
          reference=f"def {name}(x): return {n} * x", metadata={"n": n})
@@ -118,7 +118,7 @@ def test_times(candidate, task):
 
 def test_tasks_may_come_from_a_function(project, run):
     project("""
-from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks._task import Task
 
 def tasks():
     yield Task(id="a", prompt=PROMPT, reference=SOLUTION)

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from pytest_promptse.plugin import check_digest
+from pytest_promptse.plugin import _check_digest
 
 
 def source_digest(modules, root):
     # Each call stands for a session of its own.
-    check_digest._digest.cache_clear()
-    return check_digest.source_digest(modules, root)
+    _check_digest._digest.cache_clear()
+    return _check_digest.source_digest(modules, root)
 
 
 @pytest.fixture

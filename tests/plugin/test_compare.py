@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_promptse.record.schema import SCHEMA
+from pytest_promptse.record._schema import SCHEMA
 
 REFERENCE = ("--promptse-model", "reference")
 COMPARE = ("--promptse-compare", "main")

@@ -7,9 +7,9 @@ import json
 import jsonschema
 import pytest
 
-from pytest_promptse.record.schema import json_schema
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import generate
+from pytest_promptse.record._schema import json_schema
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import generate
 
 CONTROLS = [f"d{distance}-neutral-0" for distance in ("0.1", "0.2", "0.3")]
 CONTROL = ("--promptse-control", "neutral")

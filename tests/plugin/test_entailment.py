@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from faulty_server import FaultyServer
 
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.distance import compare
-from pytest_promptse.variants.files import write
-from pytest_promptse.variants.generate import generate, measured
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._distance import compare
+from pytest_promptse.variants._files import write
+from pytest_promptse.variants._generate import generate, measured
 
 PROMPT = "Write `twice(x: int) -> int`: return twice x. Never print anything."
 TEST = f"""

@@ -31,7 +31,7 @@ def test_what_a_gate_measured_is_named_as_pytest_collects_it(pytester, run):
     (folder / "test_both.py").write_text(BOTH)
     (folder / "two.promptse.yaml").write_text(FILE)
     pytester.makeconftest(
-        "from pytest_promptse.models.reference import ReferenceBackend\n"
+        "from pytest_promptse.models._reference import ReferenceBackend\n"
         "def pytest_promptse_backend(name):\n"
         "    return ReferenceBackend() if name == 'twin' else None\n"
     )

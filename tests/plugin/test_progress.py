@@ -12,11 +12,11 @@ import pytest
 
 SLOW = """
 import asyncio
-import pytest_promptse.plugin.progress_line
-from pytest_promptse.models.reference import ReferenceBackend
+import pytest_promptse.plugin._progress_line
+from pytest_promptse.models._reference import ReferenceBackend
 
 # Nobody waits ten seconds in a test.
-pytest_promptse.plugin.progress_line.LOG_SECONDS = 0.4
+pytest_promptse.plugin._progress_line.LOG_SECONDS = 0.4
 
 class Slow(ReferenceBackend):
     spec = "slow:m"

@@ -3,9 +3,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pytest_promptse.models.base import Usage
-from pytest_promptse.plugin.progress_line import LOG_SECONDS, ProgressLine, describe, duration
-from pytest_promptse.store.run_log import Progress
+from pytest_promptse.models._base import Usage
+from pytest_promptse.plugin._progress_line import LOG_SECONDS, ProgressLine, describe, duration
+from pytest_promptse.store._run_log import Progress
 
 UNDER_WAY = Progress(done=384, total=1024, cached=40, rate=12.34, eta=51.9, usage=Usage())
 

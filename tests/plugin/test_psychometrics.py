@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from collected_errors import errors_of_files
 
-from pytest_promptse.record.schema import Record
+from pytest_promptse.record._schema import Record
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 CONFTEST = f"""

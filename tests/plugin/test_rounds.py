@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from pytest_promptse.record.schema import json_schema
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import generate
+from pytest_promptse.record._schema import json_schema
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

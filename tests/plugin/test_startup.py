@@ -38,16 +38,17 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
     assert not top & HEAVY
     assert own == {
         "pytest_promptse._redaction",
+        "pytest_promptse._suggestions",
         "pytest_promptse.config",
-        "pytest_promptse.config.option_types",
-        "pytest_promptse.config.options",
+        "pytest_promptse.config._option_types",
+        "pytest_promptse.config._options",
         "pytest_promptse.errors",
         "pytest_promptse.hookspecs",
         "pytest_promptse.plugin",
-        "pytest_promptse.plugin.fixtures",
-        "pytest_promptse.plugin.hooks",
-        "pytest_promptse.plugin.invocation",
-        "pytest_promptse.plugin.pytest_private",
+        "pytest_promptse.plugin._fixtures",
+        "pytest_promptse.plugin._hooks",
+        "pytest_promptse.plugin._invocation",
+        "pytest_promptse.plugin._pytest_private",
     }
 
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import generate
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import generate
 
 MODEL = ("--promptse-model", "reference")
 PLAIN = "{{ task.prompt }}\n"

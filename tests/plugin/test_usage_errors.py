@@ -91,7 +91,7 @@ WRONG_MODULES = [
     (
         f"""
 import pytest
-from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks._task import Task
 
 @pytest.mark.promptse([Task(id="a", prompt={PROMPT}), Task(id="a", prompt={PROMPT})])
 {PLAIN}

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks._task import Task
 
 TASKS = [
     Task(id=name, prompt=f"Write `{name}(a, b)`: return {what} of both numbers, and no more.")

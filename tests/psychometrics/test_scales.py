@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.psychometrics.emotionbench.factors import NEGATIVE, PANAS, POSITIVE
-from pytest_promptse.psychometrics.scales import Scale, item_order, read_ratings, scale_prompt
+from pytest_promptse.psychometrics._scales import Scale, item_order, read_ratings, scale_prompt
+from pytest_promptse.psychometrics.emotionbench._factors import NEGATIVE, PANAS, POSITIVE
 
 SCALE = Scale(
     name="four",

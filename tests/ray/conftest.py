@@ -16,9 +16,9 @@ import pytest
 from batch_server import result_of
 
 from pytest_promptse.models import Decoding, Prompt
-from pytest_promptse.sampling.batch_files import BatchOptions, export_batch
-from pytest_promptse.sampling.job import Job
-from pytest_promptse.store.store import Store
+from pytest_promptse.sampling._batch_files import BatchOptions, export_batch
+from pytest_promptse.sampling._job import Job
+from pytest_promptse.store._store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 MODEL = "openai:m"
-PROMPTSE = "import sys; from pytest_promptse.cli.main import main; sys.exit(main())"
+PROMPTSE = "import sys; from pytest_promptse.cli._main import main; sys.exit(main())"
 
 
 class Nodes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli._main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable

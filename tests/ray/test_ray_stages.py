@@ -12,20 +12,20 @@ import pyarrow as pa
 import pytest
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.models.base import FatalError
-from pytest_promptse.models.openai_wire import APIS
-from pytest_promptse.run import ray_shards
-from pytest_promptse.sampling import ray_batch
-from pytest_promptse.sampling.batch_files import BatchHeader
-from pytest_promptse.store.store import Store
-from pytest_promptse.store.transfer import export_store
+from pytest_promptse.models._base import FatalError
+from pytest_promptse.models._openai_wire import APIS
+from pytest_promptse.run import _ray_shards
+from pytest_promptse.sampling import _ray_batch
+from pytest_promptse.sampling._batch_files import BatchHeader
+from pytest_promptse.store._store import Store
+from pytest_promptse.store._transfer import export_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import ChatServer
 
-STAGE = ray_batch.VllmStage(gpus=2, engine_args={"max-model-len": "1024", "enforce-eager": ""})
+STAGE = _ray_batch.VllmStage(gpus=2, engine_args={"max-model-len": "1024", "enforce-eager": ""})
 BODY = {"model": "m", "messages": [{"role": "user", "content": "add"}], "max_tokens": 4}
 
 
@@ -49,10 +49,10 @@ def send(server: ChatServer, *prompts: str) -> list[dict[str, Any]]:
         {"custom_id": f"{place}-0-1", "body": BODY | {"messages": [{"content": prompt}]}}
         for place, prompt in enumerate(prompts)
     ]
-    stage = ray_batch.ServerStage(base_url=server.url, api_key="k", concurrency=2)
+    stage = _ray_batch.ServerStage(base_url=server.url, api_key="k", concurrency=2)
     lines = Lines()
     asyncio.run(
-        ray_batch._send_all(
+        _ray_batch._send_all(
             *(requests,), stage=stage, path="/chat/completions", where="m", at_once=2, file=lines
         )
     )
@@ -73,12 +73,12 @@ def test_a_task_sends_its_requests_and_keeps_failures_of_single_prompts(server: 
 
 def test_a_request_for_a_replica_is_one_for_each_sample_with_the_seeds_of_vllm() -> None:
     line = json.dumps({"custom_id": "abc-2-3", "body": BODY | {"n": 3, "seed": 7}}).encode()
-    split = ray_batch._split(STAGE, line)
+    split = _ray_batch._split(STAGE, line)
     assert [custom_id for custom_id, _ in split] == ["abc-2-1", "abc-3-1", "abc-4-1"]
     bodies = [json.loads(text)["body"] for _, text in split]
     assert [(body["n"], body["seed"]) for body in bodies] == [(1, 7), (1, 8), (1, 9)]
-    server = ray_batch.ServerStage(base_url="http://x", api_key="k")
-    assert ray_batch._split(server, line) == [("abc-2-3", line)]
+    server = _ray_batch.ServerStage(base_url="http://x", api_key="k")
+    assert _ray_batch._split(server, line) == [("abc-2-3", line)]
 
 
 class Words:
@@ -97,9 +97,9 @@ class Words:
 def test_a_replica_gets_tokens_and_sampling_parameters(
     body: dict[str, Any], tokens: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_batch, "_tokenizer", lambda _: (Words(), [0]))
+    monkeypatch.setattr(_ray_batch, "_tokenizer", lambda _: (Words(), [0]))
     row = {"request": json.dumps({"body": body | {"seed": 5, "temperature": 0.5}}).encode()}
-    encoded = ray_batch._Encoder(weights="w", seeded=True).encode(row)
+    encoded = _ray_batch._Encoder(weights="w", seeded=True).encode(row)
     assert encoded["tokenized_prompt"] == tokens
     assert encoded["sampling_params"] == {
         "max_tokens": 4,
@@ -107,14 +107,14 @@ def test_a_replica_gets_tokens_and_sampling_parameters(
         "temperature": 0.5,
         "seed": 5,
     }
-    unseeded = ray_batch._Encoder(weights="w", seeded=False).encode(row)
+    unseeded = _ray_batch._Encoder(weights="w", seeded=False).encode(row)
     assert "seed" not in unseeded["sampling_params"]
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
 def test_rows_of_a_replica_become_result_lines(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
     added: list[bytes] = []
-    monkeypatch.setattr(ray_batch.ray, "get", lambda value: value)
+    monkeypatch.setattr(_ray_batch.ray, "get", lambda value: value)
 
     handle = SimpleNamespace(add=SimpleNamespace(remote=added.extend))
 
@@ -126,7 +126,7 @@ def test_rows_of_a_replica_become_result_lines(api: str, monkeypatch: pytest.Mon
     for row in rows:
         row["__inference_error__"] = ""
         row["logprobs"] = [{token: {"logprob": -0.5}} for token in row["generated_tokens"]]
-    lines = [ray_batch._vllm_line(row, header(api)) for row in rows]
+    lines = [_ray_batch._vllm_line(row, header(api)) for row in rows]
     replies = [
         APIS[api].read(json.dumps(json.loads(line)["response"]["body"]).encode()) for line in lines
     ]
@@ -134,13 +134,13 @@ def test_rows_of_a_replica_become_result_lines(api: str, monkeypatch: pytest.Mon
     assert [reply.samples[0].logprobs for reply in replies] == [(-0.5,), (-0.5,) * 2, (-0.5,) * 2]
     assert replies[1].usage.completion_tokens == 2
     failed = {"request": [common["request"]], "__inference_error__": ["too long"]}
-    found = ray_batch._write_part(pa.table(failed), header=header(api), results=handle)
+    found = _ray_batch._write_part(pa.table(failed), header=header(api), results=handle)
     assert list(found["requests"]) == [1]
     assert json.loads(added[0])["error"] == {"message": "too long"}
 
 
 def test_engine_arguments_have_types() -> None:
-    values = [ray_batch._typed(text) for text in ("", "1024", "0.9", "float32")]
+    values = [_ray_batch._typed(text) for text in ("", "1024", "0.9", "float32")]
     assert values == [True, 1024, 0.9, "float32"]
 
 
@@ -158,16 +158,16 @@ def test_a_shard_returns_its_record_and_what_it_added(
         export_store(store, tmp_path / "paid.jsonl.gz")
     paid = (tmp_path / "paid.jsonl.gz").read_bytes()
     small = ("--promptse-samples=1", "--promptse-original-samples=1", "--promptse-variants=1")
-    result = ray_shards._run_shard(
+    result = _ray_shards._run_shard(
         *(1, paid), count=1, arguments=("--promptse-model=reference", *small), environment={}
     )
     assert json.loads(result.record)["shard"]["index"] == 1
     assert len(result.added) > len(paid)
     with pytest.raises(SettingsError, match=r"pytest ended shard 2/2 with code 4: .*no-such"):
-        ray_shards._run_shard(2, paid, count=2, arguments=("--no-such",), environment={})
+        _ray_shards._run_shard(2, paid, count=2, arguments=("--no-such",), environment={})
 
 
 def test_options_of_single_shards_are_refused() -> None:
-    shards = ray_shards.run_shards(["--promptse-store=x"], count=1, paid=b"")
+    shards = _ray_shards.run_shards(["--promptse-store=x"], count=1, paid=b"")
     with pytest.raises(SettingsError, match="--promptse-store is set for each shard"):
         next(shards)

@@ -5,9 +5,9 @@ import pytest
 from msgspec.structs import replace
 from record_builders import prompt_fields, run_record, suite_record, task_record, variant_record
 
-from pytest_promptse.config.option_types import Margin
-from pytest_promptse.record.comparison import compare_records
-from pytest_promptse.record.schema import (
+from pytest_promptse.config._option_types import Margin
+from pytest_promptse.record._comparison import compare_records
+from pytest_promptse.record._schema import (
     ModelRecord,
     PromptRecord,
     Record,
@@ -16,7 +16,7 @@ from pytest_promptse.record.schema import (
     TaskRecord,
     VariantRecord,
 )
-from pytest_promptse.reports.terminal.comparison import render_comparisons, shortfalls
+from pytest_promptse.reports.terminal._comparison import render_comparisons, shortfalls
 
 SUITE = "test_slug.py::test_slugify"
 SETTINGS = {"temperature": 0.2, "samples": 8, "seed": 0, "inconclusive": "pass"}

@@ -5,8 +5,8 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from pytest_promptse.record.files import CompressedTasks
-from pytest_promptse.reports.escaping import escaped
+from pytest_promptse.record._files import CompressedTasks
+from pytest_promptse.reports._escaping import escaped
 
 
 def test_tasks_come_out_as_they_went_in(record):

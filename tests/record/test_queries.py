@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from record_builders import make_task
 
-from pytest_promptse.record.queries import losses
+from pytest_promptse.record._queries import losses
 
 
 def test_every_template_has_its_worst_variant_among_the_most_harmful():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from pytest_promptse.record.queries import Series, best_in, gap, remarks, victories
-from pytest_promptse.record.ranking import rank_templates
-from pytest_promptse.reports import markdown
-from pytest_promptse.reports.formatting import MINUS
-from pytest_promptse.reports.html import html
-from pytest_promptse.reports.terminal.summary import render
+from pytest_promptse.record._queries import Series, best_in, gap, remarks, victories
+from pytest_promptse.record._ranking import rank_templates
+from pytest_promptse.reports import _markdown
+from pytest_promptse.reports._formatting import MINUS
+from pytest_promptse.reports.html import _html
+from pytest_promptse.reports.terminal._summary import render
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_gap_is_seen_from_the_template_and_not_from_the_best(ask):
     assert own.difference == pytest.approx(-0.7)
     low, high = own.ci95
     assert low < -0.7 < high
-    assert own.real
+    assert own.significant
     assert gap(ranking, "short", "pass_at_1").difference is None
 
 
@@ -172,10 +172,10 @@ def test_prices_are_shown_where_they_are_known(ask):
 
 def test_markdown_and_page_have_the_ranking(ask):
     made = ask(**SURE)
-    text = markdown.render(made)
+    text = _markdown.render(made)
     assert "Templates of `tiny` over 12 tasks:" in text
     assert "- **significant**: pass@1: `short` better than `long`, `vague`" in text
-    page = html.render(made)
+    page = _html.render(made)
     assert '<section id="templates">' in page
     assert "<strong>Real in pass@1:</strong> short better than long, vague" in page
 

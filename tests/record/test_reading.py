@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record.files import encode
-from pytest_promptse.record.schema import decode, json_schema
+from pytest_promptse.record._files import encode
+from pytest_promptse.record._schema import decode, json_schema
 
 # A record as version 0.1.0 of the package wrote it. Never make it anew: that old records stay
 # readable is what it is for.

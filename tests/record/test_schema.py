@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-import pytest_promptse.record.schema as record_module
-from pytest_promptse.cli.main import main
-from pytest_promptse.record.files import CompressedTasks, encode
-from pytest_promptse.record.schema import json_schema
+import pytest_promptse.record._schema as record_module
+from pytest_promptse.cli._main import main
+from pytest_promptse.record._files import CompressedTasks, encode
+from pytest_promptse.record._schema import json_schema
 
 SHIPPED = Path(record_module.__file__).with_name("record.schema.json")
 

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_promptse import Record
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record import frame, rows, tables
-from pytest_promptse.record.files import encode
+from pytest_promptse.record import _tables, frame, rows
+from pytest_promptse.record._files import encode
 
 
 def test_a_suite_is_one_row_with_its_figures(record):
@@ -69,17 +69,17 @@ def test_a_polars_frame_has_the_rows_as_they_are(record):
 
 
 def test_a_missing_library_is_named_with_the_command_that_installs_it(record, monkeypatch):
-    monkeypatch.setattr(tables, "find_spec", lambda _: None)
+    monkeypatch.setattr(_tables, "find_spec", lambda _: None)
     with pytest.raises(RecordError, match=r"pandas or polars: pip install pandas"):
         frame(record, "suites")
 
 
 def test_csv_files_hold_every_level_and_no_formula(record, tmp_path):
-    tables.write_csv(record, tmp_path / "figures")
+    _tables.write_csv(record, tmp_path / "figures")
     with (tmp_path / "figures/variants.csv").open(newline="") as file:
         read = list(csv.DictReader(file))
     assert [row["variant"] for row in read] == [row["variant"] for row in rows(record, "variants")]
-    assert tables.csv_text("=1+1") == "'=1+1"
+    assert _tables.csv_text("=1+1") == "'=1+1"
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         "suites.csv",
         "tasks.csv",

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from record_builders import falling, flat, make_record, make_suite, make_task
 
-from pytest_promptse.record.verdicts import verdicts_in_words
+from pytest_promptse.record._verdicts import verdicts_in_words
 
 
 def described(tasks, **changed):

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from pytest_promptse.reports.escaping import escaped
-from pytest_promptse.reports.formatting import console, printed
+from pytest_promptse.reports._escaping import escaped
+from pytest_promptse.reports._formatting import console, printed
 
 
 @pytest.mark.parametrize(

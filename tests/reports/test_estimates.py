@@ -3,8 +3,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 from record_builders import make_suite, make_task
 
-from pytest_promptse.record.schema import EstimateRecord, RoundsRecord
-from pytest_promptse.reports.estimates import EARLY, estimates, scopes
+from pytest_promptse.record._schema import EstimateRecord, RoundsRecord
+from pytest_promptse.reports._estimates import EARLY, estimates, scopes
 
 
 def suite(**changed):

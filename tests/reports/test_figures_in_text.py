@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 from record_builders import falling, make_record, make_suite, make_task
 
-from pytest_promptse.record.verdicts import verdicts_in_words
-from pytest_promptse.reports.formatting import exact, short
-from pytest_promptse.reports.terminal.overview import overview
+from pytest_promptse.record._verdicts import verdicts_in_words
+from pytest_promptse.reports._formatting import exact, short
+from pytest_promptse.reports.terminal._overview import overview
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 from record_builders import make_record, make_suite, make_task
 
-from pytest_promptse.record.schema import ControlLevelRecord, ControlRecord, EstimateRecord
-from pytest_promptse.record.tables import rows, write_csv
-from pytest_promptse.reports.html.html import render as html
-from pytest_promptse.reports.length_control import control_lines, control_sentence
-from pytest_promptse.reports.markdown import render as markdown
+from pytest_promptse.record._schema import ControlLevelRecord, ControlRecord, EstimateRecord
+from pytest_promptse.record._tables import rows, write_csv
+from pytest_promptse.reports._length_control import control_lines, control_sentence
+from pytest_promptse.reports._markdown import render as markdown
+from pytest_promptse.reports.html._html import render as html
 
 
 def control(loss=0.12, lost=0.09, ci95=(-0.02, 0.08), **changed):

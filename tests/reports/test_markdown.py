@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record.queries import losses
-from pytest_promptse.reports import markdown
-from pytest_promptse.reports.formatting import DASH, MINUS
-from pytest_promptse.reports.html import html
-from pytest_promptse.reports.terminal.summary import render
+from pytest_promptse.record._queries import losses
+from pytest_promptse.reports import _markdown
+from pytest_promptse.reports._formatting import DASH, MINUS
+from pytest_promptse.reports.html import _html as html
+from pytest_promptse.reports.terminal._summary import render
 
 OWN_HTML = re.compile(
     r"(<details><summary>Most harmful variants \(\d+( of \d+)?\)</summary>|</details>|</?sub>)\n*"
@@ -30,7 +30,7 @@ def tokens(text):
 
 
 def test_nothing_that_anyone_wrote_becomes_markup():
-    found = list(tokens(markdown.render(hostile_record())))
+    found = list(tokens(_markdown.render(hostile_record())))
     html = [token.content for token in found if token.type in ("html_block", "html_inline")]
     assert html
     assert all(OWN_HTML.fullmatch(piece) for piece in html)
@@ -39,13 +39,15 @@ def test_nothing_that_anyone_wrote_becomes_markup():
 
 def test_names_and_messages_stand_in_code_where_nobody_is_mentioned():
     text = [
-        token.content for token in tokens(markdown.render(hostile_record())) if token.type == "text"
+        token.content
+        for token in tokens(_markdown.render(hostile_record()))
+        if token.type == "text"
     ]
     assert not [piece for piece in text if "@everyone" in piece or "owned" in piece]
 
 
 def test_every_row_of_a_table_has_every_column():
-    found = [token.type for token in READER.parse(markdown.render(hostile_record()))]
+    found = [token.type for token in READER.parse(_markdown.render(hostile_record()))]
     # Four suites, two templates, and two figures of each suite against the baseline.
     assert found.count("tr_open") == (1 + 4) + (1 + 2) + (1 + 8)
     assert found.count("th_open") == 11 + 9 + 8
@@ -53,7 +55,7 @@ def test_every_row_of_a_table_has_every_column():
 
 
 def test_a_baseline_is_compared_with_in_the_figures_that_count():
-    text = markdown.render(hostile_record())
+    text = _markdown.render(hostile_record())
     assert f"| AUC-E | ✅ pass | 0.750 | 0.800 | +0.05 | {MINUS}0.01 to +0.11 | 0.020 |" in text
     assert "| pass@1 |  | 0.750 |" in text
     assert "| excess |  |" not in text
@@ -62,7 +64,7 @@ def test_a_baseline_is_compared_with_in_the_figures_that_count():
 @settings(deadline=None, max_examples=300)
 @given(TEXTS)
 def test_a_code_span_in_a_table_shows_its_text_and_nothing_else(text):
-    rendered = READER.parse(f"| a |\n| - |\n| {markdown.code(text)} |\n")
+    rendered = READER.parse(f"| a |\n| - |\n| {_markdown.code(text)} |\n")
     cells = [token for token in rendered if token.type == "inline"][1:]
     [span] = cells[0].children
     assert span.type == "code_inline"
@@ -72,20 +74,20 @@ def test_a_code_span_in_a_table_shows_its_text_and_nothing_else(text):
 @settings(deadline=None, max_examples=200)
 @given(TEXTS)
 def test_nothing_in_a_code_block_ends_it(text):
-    [token] = READER.parse(markdown.block(text))
+    [token] = READER.parse(_markdown.block(text))
     assert token.type == "fence"
     assert token.content == text + "\n"
 
 
 def test_the_verdict_comes_first_and_what_missed_its_gate_is_named(record):
-    text = markdown.render(record)
+    text = _markdown.render(record)
     assert text.startswith("### ❌ Not stable enough across variants\n")
     assert "- ❌ fail: `sub/test_slug.py::test_slugify`: `m`\n" in text
     assert f"| `sub/test_slug.py::test_fine` | ✅ pass | **0.800** | 0.75{DASH}0.85 |" in text
 
 
 def test_the_most_harmful_variants_come_worst_first_with_what_changed(record):
-    text = markdown.render(record)
+    text = _markdown.render(record)
     shown = re.findall(r"^\*\*(\S+) → (\S+)\*\* `\S+` `(\S+)`", text, re.MULTILINE)
     assert [variant for *_, variant in shown] == [f"d0.3-tired-{name}" for name in "bdea"]
     assert "```diff\n- Please\n+ Oh well, please\n  add\n- x.\n+ b.\n```" in text
@@ -102,19 +104,19 @@ def test_the_terminal_and_the_pages_rank_variants_alike(record):
 
 
 def test_what_was_not_scored_is_said():
-    assert "- ❗ not scored: `" in markdown.render(hostile_record())
+    assert "- ❗ not scored: `" in _markdown.render(hostile_record())
 
 
 def test_a_run_without_gates_has_no_verdict(record):
     bare = msgspec.structs.replace(record, suites=[], tasks=[])
-    assert markdown.render(bare).startswith("### Stability across variants\n")
+    assert _markdown.render(bare).startswith("### Stability across variants\n")
 
 
 def test_it_is_written_where_it_was_asked_for(record, tmp_path):
-    markdown.write(record, tmp_path / "new" / "comment.md")
-    assert (tmp_path / "new" / "comment.md").read_text("utf-8") == markdown.render(record)
+    _markdown.write(record, tmp_path / "new" / "comment.md")
+    assert (tmp_path / "new" / "comment.md").read_text("utf-8") == _markdown.render(record)
 
 
 def test_a_path_that_cannot_be_written_is_named(record, tmp_path):
     with pytest.raises(RecordError, match=f"md:{re.escape(str(tmp_path))}: Is a directory"):
-        markdown.write(record, tmp_path)
+        _markdown.write(record, tmp_path)

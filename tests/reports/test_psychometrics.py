@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 from psychometric_records import bench, inventory, record
 
-from pytest_promptse.record.psychometrics import AnswerRecord, PsychometricsRecord
-from pytest_promptse.record.queries import overall
-from pytest_promptse.reports import github, markdown
-from pytest_promptse.reports.html import html
-from pytest_promptse.reports.terminal.summary import render
+from pytest_promptse.record._psychometrics import AnswerRecord, PsychometricsRecord
+from pytest_promptse.record._queries import overall
+from pytest_promptse.reports import _github, _markdown
+from pytest_promptse.reports.html import _html
+from pytest_promptse.reports.terminal._summary import render
 
 HOSTILE = "<script>alert(1)</script> \x1b[31m | `x`"
 
@@ -36,7 +36,7 @@ def test_the_summary_shows_both_suites(psychometric, verbosity):
 
 
 def test_the_page_has_both_sections_and_no_hostile_text(psychometric):
-    page = html.render(psychometric)
+    page = _html.render(psychometric)
     assert 'id="csi"' in page
     assert 'id="emotionbench"' in page
     assert 'id="task-table"' not in page
@@ -46,14 +46,14 @@ def test_the_page_has_both_sections_and_no_hostile_text(psychometric):
 
 
 def test_markdown_has_a_table_of_suites_and_the_failed_gates(psychometric):
-    text = markdown.render(psychometric)
+    text = _markdown.render(psychometric)
     assert text.startswith("### Psychometric suites")
     assert "optimism 0.500" in text
     assert "consistency 0.80 < 0.90" in text
 
 
 def test_github_gets_an_annotation_for_each_failed_gate(psychometric):
-    (line,) = list(github.commands(psychometric))
+    (line,) = list(_github.commands(psychometric))
     assert line.startswith("::error file=words.csi.yaml")
     assert line.endswith("::consistency 0.80 < 0.90")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from planned_suites import measure, plan
 
-from pytest_promptse.run.gates import Scores
-from pytest_promptse.store.run_log import RunLog
+from pytest_promptse.run._gates import Scores
+from pytest_promptse.store._run_log import RunLog
 
 TASKS = [f"t{number}" for number in range(8)]
 HALF = ("",) * 4 + ("wrong_answer",) * 4

@@ -11,11 +11,17 @@ from hypothesis import strategies as st
 from planned_suites import make_task, plan
 
 from pytest_promptse.errors import NotScoredError
-from pytest_promptse.models.base import Capabilities, Completion
-from pytest_promptse.run.judge import Check, CheckResult, CompletionJudge, JudgedSample, variant_row
-from pytest_promptse.sandbox.causes import Failure
-from pytest_promptse.sandbox.isolation import open_sandbox
-from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.models._base import Capabilities, Completion
+from pytest_promptse.run._judge import (
+    Check,
+    CheckResult,
+    CompletionJudge,
+    JudgedSample,
+    variant_row,
+)
+from pytest_promptse.sandbox._causes import Failure
+from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox._limits import Limits
 
 CHAT = Capabilities(form="chat")
 RIGHT = "```python\ndef inc(x):\n    return x + 1\n```"

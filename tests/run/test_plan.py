@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from planned_suites import make_task, plan
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.run.plan import PlannedGate
-from pytest_promptse.run.variant_making import PendingTexts
-from pytest_promptse.tasks.template import Template
+from pytest_promptse.run._plan import PlannedGate
+from pytest_promptse.run._variant_making import PendingTexts
+from pytest_promptse.tasks._template import Template
 
 
 def template(tmp_path):

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from planned_suites import measure, plan, row_of, settings
 from scripted_backend import ScriptedBackend
 
-from pytest_promptse.models.base import Capabilities, Usage
-from pytest_promptse.record.schema import InvocationRecord
-from pytest_promptse.record.tables import rows
-from pytest_promptse.run.gates import Scores
-from pytest_promptse.run.record_builder import RunFacts, build_record, prompt_record
-from pytest_promptse.store.run_log import (
+from pytest_promptse.models._base import Capabilities, Usage
+from pytest_promptse.record._schema import InvocationRecord
+from pytest_promptse.record._tables import rows
+from pytest_promptse.run._gates import Scores
+from pytest_promptse.run._record_builder import RunFacts, build_record, prompt_record
+from pytest_promptse.store._run_log import (
     CachedRow,
     ErrorRow,
     GateRow,
@@ -25,8 +25,8 @@ from pytest_promptse.store.run_log import (
     RewriteRow,
     RunLog,
 )
-from pytest_promptse.tasks.template import Template
-from pytest_promptse.variants.library import Library
+from pytest_promptse.tasks._template import Template
+from pytest_promptse.variants._library import Library
 
 CAUSES = st.lists(st.sampled_from(["", "wrong_answer", "timeout"]), min_size=1, max_size=12)
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planned_suites import plan
 
-from pytest_promptse.run.rounds import Rounds
-from pytest_promptse.store.run_log import RunLog
-from pytest_promptse.store.store import Store
+from pytest_promptse.run._rounds import Rounds
+from pytest_promptse.store._run_log import RunLog
+from pytest_promptse.store._store import Store
 
 SUITE = plan(["inc", "dec"], samples="auto", variants=6, distances="0.1,0.3", min_auc_e=0.5)
 

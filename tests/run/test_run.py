@@ -6,7 +6,7 @@ import pytest
 from planned_suites import plan, settings
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.run.run import PromptseRun
+from pytest_promptse.run._run import PromptseRun
 
 
 def test_all_tasks_whose_variants_cannot_be_made_are_named_at_once(tmp_path):

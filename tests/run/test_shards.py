@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.run.shards import assign_shards
+from pytest_promptse.run._shards import assign_shards
 
 if TYPE_CHECKING:
     import random

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_promptse.record.queries import left_out_without_cue
-from pytest_promptse.run.subgroups import MeasuredPrompt, calibrations, compare_subgroups
+from pytest_promptse.record._queries import left_out_without_cue
+from pytest_promptse.run._subgroups import MeasuredPrompt, calibrations, compare_subgroups
 
 QUADRANTS = {"tired": "negative-calm", "excited": "positive-active"}
 

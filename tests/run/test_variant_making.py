@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_promptse.config.options import OPTIONS
-from pytest_promptse.config.settings import resolve
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.config._settings import resolve
 from pytest_promptse.errors import VariantError
-from pytest_promptse.run import variant_making
-from pytest_promptse.run.variant_making import VariantMaker
-from pytest_promptse.store.store import Store
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.tasks.template import load_templates
-from pytest_promptse.variants.files import folder_of, write
-from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.registry import REWRITERS, create_rewriter, rewriter_named
+from pytest_promptse.run import _variant_making
+from pytest_promptse.run._variant_making import VariantMaker
+from pytest_promptse.store._store import Store
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.tasks._template import load_templates
+from pytest_promptse.variants._files import folder_of, write
+from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._registry import REWRITERS, create_rewriter, rewriter_named
 
 TASK = Task(
     id="add",
@@ -60,7 +60,7 @@ def test_rules_make_them_by_default(tmp_path):
 
 def test_variants_by_rules_are_made_once(tmp_path, monkeypatch):
     first = reworded(tmp_path)
-    monkeypatch.setattr(variant_making, "generate", None)
+    monkeypatch.setattr(_variant_making, "generate", None)
     assert reworded(tmp_path) == first
     with pytest.raises(TypeError):
         reworded(tmp_path, seed=1)
@@ -68,7 +68,7 @@ def test_variants_by_rules_are_made_once(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("rewriter", [*REWRITERS, "llm:paid:model"])
 def test_a_plan_has_the_ids_and_makes_no_text(tmp_path, monkeypatch, rewriter):
-    monkeypatch.setattr(variant_making, "generate", None)
+    monkeypatch.setattr(_variant_making, "generate", None)
     planned = planned_variants(tmp_path, rewriter=rewriter, backend=lambda _: Model())
     assert len({each.id for each in planned.outlines}) == 6
     assert {each.text for each in planned.outlines} == {""}
@@ -89,7 +89,7 @@ def test_variants_by_rules_are_made_again_after_the_library_changed(tmp_path, mo
     (library / "notes.txt").write_text("changed")
     made = []
     monkeypatch.setattr(
-        variant_making, "generate", lambda *a, **k: made.append(1) or generate(*a, **k)
+        _variant_making, "generate", lambda *a, **k: made.append(1) or generate(*a, **k)
     )
     assert reworded(tmp_path, library_dir="library") == first
     assert made == [1]

@@ -11,15 +11,15 @@ from batch_server import batch_server, error_of, result_of
 
 from pytest_promptse.errors import ModelError, SettingsError, StoreError
 from pytest_promptse.models import Completion, Decoding, Prompt, Usage
-from pytest_promptse.sampling.batch_files import (
+from pytest_promptse.sampling._batch_files import (
     BatchOptions,
     export_batch,
     import_batch,
     read_manifest,
 )
-from pytest_promptse.sampling.batch_service import BatchService
-from pytest_promptse.sampling.job import Job
-from pytest_promptse.store.store import Store
+from pytest_promptse.sampling._batch_service import BatchService
+from pytest_promptse.sampling._job import Job
+from pytest_promptse.store._store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

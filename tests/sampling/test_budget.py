@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.errors import BudgetError, SettingsError
-from pytest_promptse.models.base import Decoding, Prompt, Request, Usage
-from pytest_promptse.sampling.budget import Account, Budget, upper_bound
+from pytest_promptse.models._base import Decoding, Prompt, Request, Usage
+from pytest_promptse.sampling._budget import Account, Budget, upper_bound
 
 
 def test_a_cost_limit_without_prices_is_refused():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.sampling.concurrency import AdaptiveLimit, RequestLimiter
+from pytest_promptse.sampling._concurrency import AdaptiveLimit, RequestLimiter
 
 
 class Server:

@@ -9,7 +9,7 @@ import pytest
 from scripted_backend import QUICK, ScriptedBackend, answer_to, make_job
 
 from pytest_promptse.errors import BudgetError, ModelError
-from pytest_promptse.models.base import (
+from pytest_promptse.models._base import (
     Capabilities,
     Decoding,
     FatalError,
@@ -20,13 +20,13 @@ from pytest_promptse.models.base import (
     TransientError,
     Usage,
 )
-from pytest_promptse.sampling.budget import Account, Budget
-from pytest_promptse.sampling.dispatcher import STARTED, Dispatcher, DispatcherContext
-from pytest_promptse.sampling.failures import FailureLog
-from pytest_promptse.sampling.retry import RetryPolicy
-from pytest_promptse.store.leases import Leases
-from pytest_promptse.store.store import capabilities_from_json
-from pytest_promptse.store.writer import Writer
+from pytest_promptse.sampling._budget import Account, Budget
+from pytest_promptse.sampling._dispatcher import STARTED, Dispatcher, DispatcherContext
+from pytest_promptse.sampling._failures import FailureLog
+from pytest_promptse.sampling._retry import RetryPolicy
+from pytest_promptse.store._leases import Leases
+from pytest_promptse.store._store import capabilities_from_json
+from pytest_promptse.store._writer import Writer
 
 ONCE = RetryPolicy(attempts=1, first=0.01, longest=0.02, longest_retry_after=1.0)
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_backend import make_job
 
-from pytest_promptse.models.base import Completion, Decoding, Prompt, Usage, derive_seed
-from pytest_promptse.sampling.request_queue import ActiveJob, BatchQueue, RequestQueue
-from pytest_promptse.store.leases import Leases
-from pytest_promptse.store.writer import Writer
+from pytest_promptse.models._base import Completion, Decoding, Prompt, Usage, derive_seed
+from pytest_promptse.sampling._request_queue import ActiveJob, BatchQueue, RequestQueue
+from pytest_promptse.store._leases import Leases
+from pytest_promptse.store._writer import Writer
 
 SAMPLES = st.sets(st.integers(0, 30), min_size=1).map(sorted)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.models.base import FatalError, TransientError
-from pytest_promptse.sampling.retry import RetryPolicy, attempts
+from pytest_promptse.models._base import FatalError, TransientError
+from pytest_promptse.sampling._retry import RetryPolicy, attempts
 
 wishes = st.none() | st.floats(0, 120)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_promptse.errors import BudgetError, ModelError, StoreError
-from pytest_promptse.models.base import (
+from pytest_promptse.models._base import (
     Capabilities,
     FatalError,
     Response,
@@ -16,7 +16,7 @@ from pytest_promptse.models.base import (
     Usage,
     derive_seed,
 )
-from pytest_promptse.sampling.sampler import Budget, RetryPolicy
+from pytest_promptse.sampling._sampler import Budget, RetryPolicy
 
 
 def collect(sampler, jobs):

@@ -17,9 +17,9 @@ PROCESS = textwrap.dedent(
     import asyncio, json, sys
     from pathlib import Path
     from pytest_promptse.errors import NotScoredError
-    from pytest_promptse.models.base import *
-    from pytest_promptse.sampling.sampler import Job, Sampler
-    from pytest_promptse.store.store import Store
+    from pytest_promptse.models._base import *
+    from pytest_promptse.sampling._sampler import Job, Sampler
+    from pytest_promptse.store._store import Store
 
     options = json.loads(sys.argv[1])
 

@@ -10,10 +10,10 @@ import pytest
 from faulty_server import FaultyServer
 
 from pytest_promptse.errors import BudgetError, SettingsError
-from pytest_promptse.models.base import Usage, derive_seed
-from pytest_promptse.models.openai import OpenAIBackend
-from pytest_promptse.sampling.request_queue import ActiveJob, Batch
-from pytest_promptse.sampling.sampler import Budget
+from pytest_promptse.models._base import Usage, derive_seed
+from pytest_promptse.models._openai import OpenAIBackend
+from pytest_promptse.sampling._request_queue import ActiveJob, Batch
+from pytest_promptse.sampling._sampler import Budget
 
 SPEC = "openai:m"
 

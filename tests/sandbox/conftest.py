@@ -3,8 +3,8 @@ import contextlib
 import pytest
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox.isolation import open_sandbox
-from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox._limits import Limits
 
 
 @pytest.fixture(scope="session")

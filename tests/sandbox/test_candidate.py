@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.sandbox import watch
-from pytest_promptse.sandbox.candidate import (
+from pytest_promptse.sandbox import _watch
+from pytest_promptse.sandbox._candidate import (
     CannotCrossError,
     Handle,
     ProgramError,
@@ -208,7 +208,7 @@ def test_an_endless_loop_ends_at_the_limit(load):
 
 
 def test_time_is_summed_over_the_turn_and_the_checks_own_does_not_count(load, monkeypatch):
-    monkeypatch.setattr(watch, "stalled", lambda: 0.0)
+    monkeypatch.setattr(_watch, "stalled", lambda: 0.0)
     candidate = load("import time\ndef f(): time.sleep(0.2)", wall=0.5)
     candidate()
     time.sleep(0.6)

@@ -5,20 +5,20 @@ import sys
 import pytest
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import bootstrap, bridge
-from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.container import container_command, default_image, find_engine
-from pytest_promptse.sandbox.limits import Limits
-from pytest_promptse.sandbox.pool import SandboxPool
-from pytest_promptse.sandbox.seccomp import Filters
-from pytest_promptse.sandbox.worker import Worker
+from pytest_promptse.sandbox import _bootstrap, _bridge
+from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._container import container_command, default_image, find_engine
+from pytest_promptse.sandbox._limits import Limits
+from pytest_promptse.sandbox._pool import SandboxPool
+from pytest_promptse.sandbox._seccomp import Filters
+from pytest_promptse.sandbox._worker import Worker
 
 
 @pytest.fixture(scope="module")
 def bridged(tmp_path_factory):
     """A sandbox whose zygote is behind the bridge, with no container around the far end."""
-    far = [sys.executable, "-I", "-S", "-B", "-c", bridge.far_source(), bootstrap.COMMAND]
-    command = [sys.executable, "-I", "-S", bridge.__file__, json.dumps(far)]
+    far = [sys.executable, "-I", "-S", "-B", "-c", _bridge.far_source(), _bootstrap.COMMAND]
+    command = [sys.executable, "-I", "-S", _bridge.__file__, json.dumps(far)]
 
     def make_worker(_):
         return Worker(

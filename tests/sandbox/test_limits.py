@@ -1,7 +1,7 @@
 import pytest
 
-from pytest_promptse.sandbox.causes import Failure
-from pytest_promptse.sandbox.limits import (
+from pytest_promptse.sandbox._causes import Failure
+from pytest_promptse.sandbox._limits import (
     Limits,
     fit,
     needs_confirmation,

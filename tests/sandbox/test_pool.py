@@ -9,10 +9,10 @@ from textwrap import dedent
 import pytest
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import watch
-from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.isolation import open_sandbox
-from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox import _watch
+from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox._limits import Limits
 
 ONE = "def f(): return 1"
 
@@ -186,7 +186,9 @@ def test_without_isolation_what_a_program_started_still_ends(plain):
         entry_point="f",
     ) as candidate:
         assert candidate() == 1
-    assert [watch.descendants(worker.zygote)[1:] for worker in plain._all] == [[]] * len(plain._all)
+    assert [_watch.descendants(worker.zygote)[1:] for worker in plain._all] == [[]] * len(
+        plain._all
+    )
 
 
 def test_limits_are_those_of_the_load(bwrap):

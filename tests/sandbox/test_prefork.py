@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.sandbox import pool
-from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.isolation import open_sandbox
-from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox import _pool
+from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox._limits import Limits
 
 GREEDY = "def f(size): return len(bytearray(size))"
 
@@ -18,7 +18,7 @@ GREEDY = "def f(size): return len(bytearray(size))"
 @pytest.fixture
 def ahead(bwrap, monkeypatch):
     """A sandbox of two workers that has made a spare."""
-    monkeypatch.setattr(pool, "_WORTH_ANOTHER_JAIL", 0)
+    monkeypatch.setattr(_pool, "_WORTH_ANOTHER_JAIL", 0)
     with open_sandbox("bwrap", workers=2) as sandbox:
         assert answer(sandbox, 1) == 1
         assert len(sandbox._all) == 2

@@ -9,9 +9,10 @@ import time
 
 import pytest
 
-from pytest_promptse.sandbox import execution, watch
-from pytest_promptse.sandbox.causes import ProgramStopped
-from pytest_promptse.sandbox.limits import Limits
+from pytest_promptse.sandbox import _execution
+from pytest_promptse.sandbox import _watch as watch
+from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._limits import Limits
 
 MIB = 2**20
 SLOW = "import time\ndef f(): time.sleep(0.6); return 1"
@@ -94,11 +95,11 @@ def test_time_in_which_a_program_does_not_read_counts(bwrap):
         for _ in range(3):
             with pytest.raises(ProgramStopped, match="no answer within"):
                 candidate("x" * 4 * MIB)
-    assert 0.5 <= candidate.seconds < 0.5 * (execution._MOST_PATIENCE + 1)
+    assert 0.5 <= candidate.seconds < 0.5 * (_execution._MOST_PATIENCE + 1)
 
 
 def test_callbacks_are_bounded_in_number(bwrap, monkeypatch):
-    monkeypatch.setattr(execution, "MAX_CALLBACKS", 10)
+    monkeypatch.setattr(_execution, "MAX_CALLBACKS", 10)
     program = "def f(use):\n    while True: use()\n"
     with (
         bwrap.load(program, entry_point="f", limits=Limits(wall=60)) as candidate,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.association import agreement, correlations
+from pytest_promptse.scoring._association import agreement, correlations
 
 
 def test_the_coefficients_of_a_worked_example():

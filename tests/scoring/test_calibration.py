@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.calibration import calibration, calibration_by_group, confidence
+from pytest_promptse.scoring._calibration import calibration, calibration_by_group, confidence
 
 law = settings(deadline=None, max_examples=60)
 

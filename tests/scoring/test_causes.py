@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.causes import (
+from pytest_promptse.scoring._causes import (
     CauseShare,
     failure_shares,
     mean_split,
     split_by_cause,
 )
-from pytest_promptse.scoring.elasticity import elasticity, light_elasticity
+from pytest_promptse.scoring._elasticity import elasticity, light_elasticity
 
 law = settings(deadline=None, max_examples=60)
 NAMES = ("exception", "no_code", "wrong_answer")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.compare import compare_runs
-from pytest_promptse.scoring.noise_floor import null_gap
-from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
+from pytest_promptse.scoring._compare import compare_runs
+from pytest_promptse.scoring._noise_floor import null_gap
+from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
 
 law = settings(deadline=None, max_examples=25)
 D = (0.1, 0.2, 0.3)

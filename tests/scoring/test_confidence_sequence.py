@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.confidence_sequence import finite_population_limits
+from pytest_promptse.scoring._confidence_sequence import finite_population_limits
 
 law = settings(deadline=None, max_examples=60)
 populations = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)

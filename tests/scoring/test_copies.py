@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_promptse.scoring.copies import PromptAnswers, count_answers
+from pytest_promptse.scoring._copies import PromptAnswers, count_answers
 
 
 def sampled(seed: int, *, copies: float, temperature: float, tokens: int = 20, m: int = 8):

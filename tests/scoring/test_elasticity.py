@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import simpson, trapezoid
 
-from pytest_promptse.scoring.elasticity import (
+from pytest_promptse.scoring._elasticity import (
     area_weights,
     auc_e,
     elasticity,

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pytest_promptse.scoring.robustness import (
+from pytest_promptse.scoring._robustness import (
     majority_flips,
     one_sided_loss,
     squared_sensitivity,
     worst_case,
 )
-from pytest_promptse.scoring.samples import Samples, TaskSamples
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._suite import score_suite
 
 law = settings(deadline=None, max_examples=40)
 D = (0.1, 0.2, 0.3)

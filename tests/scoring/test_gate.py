@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pytest_promptse.scoring.gate import judge_gate, judge_pass_rate, samples_needed
+from pytest_promptse.scoring._gate import judge_gate, judge_pass_rate, samples_needed
 
 law = settings(deadline=None, max_examples=60)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from pytest_promptse.scoring.groups import (
+from pytest_promptse.scoring._groups import (
     adjusted,
     kolmogorov_smirnov,
     kruskal,

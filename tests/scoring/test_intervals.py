@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from pytest_promptse.scoring.elasticity import auc_e
-from pytest_promptse.scoring.intervals import (
+from pytest_promptse.scoring._elasticity import auc_e
+from pytest_promptse.scoring._intervals import (
     crossed,
     exact_interval,
     generator,

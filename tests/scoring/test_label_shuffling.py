@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.label_shuffling import LabelledVariant, label_p_values
+from pytest_promptse.scoring._label_shuffling import LabelledVariant, label_p_values
 
 EMOTIONS = ("calm", "tired", "excited", "anxious", "stressed", "focused", "confident", "frustrated")
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pytest_promptse.scoring.samples import Samples, TaskSamples
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._suite import score_suite
 
 D = (0.1, 0.2, 0.3)
 FAST = {"permutations": 9, "resamples": 199}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, fisher_exact
 
-from pytest_promptse.scoring.noise_floor import (
+from pytest_promptse.scoring._noise_floor import (
     gap_p_value,
     grouped_softexec,
     null_gap,
@@ -17,8 +17,8 @@ from pytest_promptse.scoring.noise_floor import (
     pass_rate_draws,
     softexec_draws,
 )
-from pytest_promptse.scoring.softexec import softexec, weights
-from pytest_promptse.scoring.task_score import centred
+from pytest_promptse.scoring._softexec import softexec, weights
+from pytest_promptse.scoring._task_score import centred
 
 law = settings(deadline=None, max_examples=60)
 small = st.integers(1, 5)

@@ -9,9 +9,9 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import t
 
-from pytest_promptse.scoring.odds_ratio import count, estimate, fit
-from pytest_promptse.scoring.samples import Samples, TaskSamples
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._odds_ratio import count, estimate, fit
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._suite import score_suite
 
 D = (0.1, 0.2, 0.3)
 

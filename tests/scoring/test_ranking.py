@@ -1,4 +1,4 @@
-"""A ranking compares every pair over what all have, and says which differences are real."""
+"""A ranking compares every pair over what all have, and marks which differences are significant."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.pairing import RecordedPrompt, RecordedTask
-from pytest_promptse.scoring.ranking import holm, pareto, rank
+from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
+from pytest_promptse.scoring._ranking import holm, pareto, rank
 
 DISTANCES = (0.1, 0.2, 0.3)
 
@@ -59,9 +59,9 @@ def test_what_always_differs_is_real_and_what_goes_both_ways_is_not():
     base = rng.uniform(0.3, 0.7, 14)
     other = base + np.resize([0.1, -0.1], 14)
     found = ranking({"a": run(base), "b": run(base - 0.25), "c": run(other)})
-    assert difference(found, "pass_at_1", "a", "b").real
+    assert difference(found, "pass_at_1", "a", "b").significant
     assert difference(found, "pass_at_1", "a", "b").better == "a"
-    assert not difference(found, "pass_at_1", "a", "c").real
+    assert not difference(found, "pass_at_1", "a", "c").significant
     low, high = difference(found, "pass_at_1", "a", "c").ci95
     assert low < 0 < high
 
@@ -71,7 +71,7 @@ def test_of_excess_less_is_better():
     steady, shaky = run(rates), run(rates, variants=[0.1 + i / 100 for i in range(12)])
     found = ranking({"steady": steady, "shaky": shaky})
     assert difference(found, "auc_e", "steady", "shaky").better == "steady"
-    assert difference(found, "auc_e", "steady", "shaky").real
+    assert difference(found, "auc_e", "steady", "shaky").significant
 
 
 def test_the_p_value_is_exact_where_the_flips_can_be_counted():
@@ -88,7 +88,7 @@ def test_so_many_tasks_are_needed_before_anything_is_real(n, real):
     # Two templates: three differences, of which two are none.
     found = ranking({"a": run([1.0] * n), "b": run([0.0] * n)})
     assert found.fewest == 7
-    assert any(one.real for one in found.differences) is real
+    assert any(one.significant for one in found.differences) is real
 
 
 def test_one_task_has_an_interval_and_no_test():
@@ -96,7 +96,7 @@ def test_one_task_has_an_interval_and_no_test():
     one = difference(found, "pass_at_1", "a", "b")
     assert one.ci95 is not None
     assert one.p_value is None
-    assert not one.real
+    assert not one.significant
 
 
 def test_only_what_all_have_is_compared():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import f as f_distribution
 
-from pytest_promptse.scoring.regression import increment
+from pytest_promptse.scoring._regression import increment
 
 pytest.importorskip("statsmodels")
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.robustness import robustness, task_robustness
-from pytest_promptse.scoring.samples import Samples, TaskSamples
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._robustness import robustness, task_robustness
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._suite import score_suite
 
 law = settings(deadline=None, max_examples=60)
 rate = st.floats(0, 1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_promptse.scoring.samples import Samples
+from pytest_promptse.scoring._samples import Samples
 
 
 def test_lists_become_arrays():

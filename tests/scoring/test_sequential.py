@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.elasticity import light_elasticity
-from pytest_promptse.scoring.gate import judge_gate
-from pytest_promptse.scoring.intervals import mean_interval, shifted_interval
-from pytest_promptse.scoring.sequential import may_stop, planned_looks
+from pytest_promptse.scoring._elasticity import light_elasticity
+from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.scoring._intervals import mean_interval, shifted_interval
+from pytest_promptse.scoring._sequential import may_stop, planned_looks
 
 law = settings(deadline=None, max_examples=40)
 

@@ -9,8 +9,8 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring.samples import Samples
-from pytest_promptse.scoring.softexec import (
+from pytest_promptse.scoring._samples import Samples
+from pytest_promptse.scoring._softexec import (
     effective_sample_size,
     log_weights,
     pass_at_k,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from pytest_promptse.scoring.noise_floor import gap_p_value, null_gap
-from pytest_promptse.scoring.samples import Samples, TaskSamples
-from pytest_promptse.scoring.softexec import softexec, weights
-from pytest_promptse.scoring.suite import score_suite
+from pytest_promptse.scoring._noise_floor import gap_p_value, null_gap
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._softexec import softexec, weights
+from pytest_promptse.scoring._suite import score_suite
 
 D = (0.1, 0.2, 0.3)
 FAST = {"permutations": 49, "resamples": 100}

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from pytest_promptse.models.base import Completion, Usage
-from pytest_promptse.store.leases import LEASE_SECONDS, Leases
-from pytest_promptse.store.store import Store
+from pytest_promptse.models._base import Completion, Usage
+from pytest_promptse.store._leases import LEASE_SECONDS, Leases
+from pytest_promptse.store._store import Store
 
 
 @pytest.fixture

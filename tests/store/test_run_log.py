@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_promptse.run.gates import Scores
-from pytest_promptse.store.run_log import OutcomeRow, RunLog, SampleRecord, SuiteRow, VariantRow
-from pytest_promptse.store.store import Store
+from pytest_promptse.run._gates import Scores
+from pytest_promptse.store._run_log import OutcomeRow, RunLog, SampleRecord, SuiteRow, VariantRow
+from pytest_promptse.store._store import Store
 
 SUITE = SuiteRow(
     id="test_sums.py::test_sums",

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.errors import StoreError
-from pytest_promptse.models.base import Capabilities, Completion, Decoding, Prompt, Usage
-from pytest_promptse.store import migrations
-from pytest_promptse.store.store import Store, StoredVerdict
+from pytest_promptse.models._base import Capabilities, Completion, Decoding, Prompt, Usage
+from pytest_promptse.store import _migrations
+from pytest_promptse.store._store import Store, StoredVerdict
 
 WORDING = {
     "usage": Usage(requests=1, prompt_tokens=7, completion_tokens=5),
@@ -111,9 +111,9 @@ def test_an_older_file_is_brought_forward_with_its_rows(tmp_path):
     older = [["CREATE TABLE a (x)"], ["INSERT INTO a VALUES (1)"]]
     newer = [*older, ["CREATE TABLE b AS SELECT x + 1 AS y FROM a"]]
     with sqlite3.connect(tmp_path / "db") as connection:
-        migrations.upgrade(connection, steps=older)
-        migrations.upgrade(connection, steps=newer)
-        migrations.upgrade(connection, steps=newer)
+        _migrations.upgrade(connection, steps=older)
+        _migrations.upgrade(connection, steps=newer)
+        _migrations.upgrade(connection, steps=newer)
         assert connection.execute("SELECT y FROM b").fetchall() == [(2,)]
         assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     connection.close()
@@ -159,7 +159,7 @@ def test_processes_that_open_a_damaged_file_together_set_it_aside_once(tmp_path)
     (tmp_path / "promptse.db").write_bytes(b"no database" * 1000)
     program = """
         import sys, pathlib
-        from pytest_promptse.store.store import Store
+        from pytest_promptse.store._store import Store
         store = Store(pathlib.Path(sys.argv[1]))
         store.put("run", "kind", sys.argv[2], b"here")
         store.close()
@@ -261,8 +261,8 @@ def test_a_writer_killed_at_any_moment_leaves_whole_answers(tmp_path):
     program = """
         import sys, pathlib
         from itertools import count
-        from pytest_promptse.models.base import *
-        from pytest_promptse.store.store import Store
+        from pytest_promptse.models._base import *
+        from pytest_promptse.store._store import Store
         store = Store(pathlib.Path(sys.argv[1]))
         answer = [Completion(index=i, text="x" * 2000) for i in range(16)]
         for number in count():
@@ -393,13 +393,13 @@ def test_samples_that_are_too_old_are_missing_until_others_replace_them(store):
 
 def test_completions_of_an_older_file_are_as_old_as_their_variant(tmp_path):
     with sqlite3.connect(tmp_path / "db") as connection:
-        migrations.upgrade(connection, steps=migrations.STEPS[:3])
+        _migrations.upgrade(connection, steps=_migrations.STEPS[:3])
         connection.execute(
             "INSERT INTO wording (id, key, model, task_id, variant_id, user, temperature, top_p, "
             "max_tokens, seed, form, created) "
             "VALUES (1, 'k', 'm', 't', 'v', 'u', 0, 1, 9, 0, 'c', 7)"
         )
         connection.execute("INSERT INTO completion VALUES (1, 0, 'text', 'stop', 2, -1.0)")
-        migrations.upgrade(connection)
+        _migrations.upgrade(connection)
         assert connection.execute("SELECT sample, created FROM completion").fetchall() == [(0, 7)]
     connection.close()

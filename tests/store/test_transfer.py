@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import StoreError
 from pytest_promptse.models import Capabilities, Completion, Decoding, Prompt, Usage
-from pytest_promptse.store.store import Store, StoredVerdict
-from pytest_promptse.store.transfer import contents, export_store, import_store
+from pytest_promptse.store._store import Store, StoredVerdict
+from pytest_promptse.store._transfer import contents, export_store, import_store
 
 KEYS = ("a", "b", "c")
 SAMPLES = st.dictionaries(st.sampled_from(KEYS), st.sets(st.integers(0, 5), min_size=1))
@@ -84,7 +84,7 @@ def test_two_stores_become_their_union_on_both_sides(
 IMPORT = """
 import sys
 from pathlib import Path
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli._main import main
 
 ready, go, folder, *files = sys.argv[1:]
 Path(ready).touch()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.errors import SandboxError, TaskError
-from pytest_promptse.tasks.example import Example, equal, shown
+from pytest_promptse.tasks._example import Example, equal, shown
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.tasks.plainyaml import parse
-from pytest_promptse.tasks.suitefile import load_suite
+from pytest_promptse.tasks._plainyaml import parse
+from pytest_promptse.tasks._suitefile import load_suite
 
 SUITE = '''\
 promptse: 1

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.tasks.example import Example
-from pytest_promptse.tasks.task import Task
+from pytest_promptse.tasks._example import Example
+from pytest_promptse.tasks._task import Task
 
 STUB = '''\
 import math
@@ -156,8 +156,8 @@ def test_another_check_has_another_digest(other):
 
 def test_the_digest_of_a_check_is_the_same_in_every_process():
     program = (
-        "from pytest_promptse.tasks.example import Example\n"
-        "from pytest_promptse.tasks.task import Task\n"
+        "from pytest_promptse.tasks._example import Example\n"
+        "from pytest_promptse.tasks._task import Task\n"
         "words = {'one', 'two', 'three', 'four'}\n"
         "example = Example(call='f()', expect=[words, {'key': frozenset(words)}])\n"
         "print(Task(id='t', prompt='p', examples=(example,)).check_digest)"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.config.data_files import templates_dir
+from pytest_promptse.config._data_files import templates_dir
 from pytest_promptse.errors import TaskError
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.tasks.template import load_templates, render
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.tasks._template import load_templates, render
 
 TASK = Task(
     id="double",
@@ -217,7 +217,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path):
 
 def test_missing_jinja_is_named_with_its_extra(load, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    monkeypatch.delitem(sys.modules, "pytest_promptse.tasks.jinja", raising=False)
+    monkeypatch.delitem(sys.modules, "pytest_promptse.tasks._jinja", raising=False)
     with pytest.raises(TaskError, match=r"pip install 'pytest-promptse\[templates\]'"):
         load("{{ task.prompt }}")
 

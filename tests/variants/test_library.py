@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.config.data_files import templates_dir
+from pytest_promptse.config._data_files import templates_dir
 from pytest_promptse.errors import VariantError
-from pytest_promptse.tasks.plainyaml import parse
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import generate
-from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.lint import Lint
-from pytest_promptse.variants.rules import RulesRewriter
+from pytest_promptse.tasks._plainyaml import parse
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._lint import Lint
+from pytest_promptse.variants.rules._rewriter import RulesRewriter
 
 CHEERFUL = """\
 cheerful:

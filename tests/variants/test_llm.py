@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import requests_for
-from pytest_promptse.variants.invariance import Finding
-from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.llm import LlmRewriter
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import requests_for
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._llm import LlmRewriter
+from pytest_promptse.variants.invariance._finding import Finding
 
 TASK = Task(id="t", prompt="Write `first(text)`. It returns the first word, and not the last.\n")
 LIBRARY = Library.load()

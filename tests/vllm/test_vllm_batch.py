@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from pytest_promptse.config.data_files import tiny_dir
+from pytest_promptse.config._data_files import tiny_dir
 
 pytest.importorskip("vllm")
 
@@ -33,7 +33,7 @@ RUN = (
     *("--promptse-model=openai:tiny", "--promptse-base-url=http://127.0.0.1:9/v1"),
     *("--promptse-samples=2", "--promptse-original-samples=3", "--promptse-variants=1"),
 )
-PROMPTSE = "import sys; from pytest_promptse.cli.main import main; sys.exit(main())"
+PROMPTSE = "import sys; from pytest_promptse.cli._main import main; sys.exit(main())"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pytest_promptse.record.schema import Record
+from pytest_promptse.record._schema import Record
 
 pytest.importorskip("vllm")
 

@@ -1,1 +1,1 @@
-"""The files that are copied into the jail, and nothing else."""
+"""The files that are copied into the jail, and no others."""

@@ -1,4 +1,4 @@
-"""Decodes messages in the format of ``wire``, also from untrusted senders."""
+"""Decode messages in the format of ``wire``, also from untrusted senders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Hashing:
-    """Builds hashed containers piecemeal, so that colliding keys cannot hold the caller."""
+    """Build hashed containers in small steps, so that colliding keys cannot block the caller."""
 
     _CHUNK = 256
 
@@ -126,7 +126,7 @@ _BUILDERS: dict[int, Callable[[list[Any]], Any]] = {
     wire.DATETIME: _datetime,
     wire.TIMEDELTA: lambda parts: timedelta(*take(parts, int, int, int)),
 }
-# Bytes that an empty container takes, and bytes of each part, at most.
+# Largest number of bytes of an empty container, and of each of its parts.
 _SIZES: dict[int, tuple[int, int]] = {
     wire.LIST: (64, 8),
     wire.TUPLE: (56, 8),
@@ -136,12 +136,12 @@ _SIZES: dict[int, tuple[int, int]] = {
     wire.DEQUE: (760, 8),
 }
 _SIZE = (160, 8)
-# Fewer steps than this need no account of memory and no check of depth.
+# Messages with fewer steps need no check of memory and depth.
 _MANY_STEPS = 20_000
-# From so many values on, they are hashed on trial, as a check may do with them.
+# From this number of values on, all are hashed once, since a check may do so later.
 _TRIAL_FROM = 2048
-# Types whose hash the program can choose. Text and bytes are hashed with a secret. Smaller
-# integers and floats have distinct hashes, but for a few floats each.
+# Types whose hashes a program can choose. Hashes of str and bytes depend on a secret. Smaller
+# integers and floats have distinct hashes, except for a few floats each.
 _CHOSEN_HASHES = (complex, tuple, frozenset, Fraction, Decimal)
 _HASH_MODULUS = 2**61 - 1
 
@@ -153,7 +153,7 @@ class _Reader:
 
     @cached_property
     def hashing(self) -> _Hashing:
-        """The clock starts when the first value is hashed; most messages hold none to hash."""
+        """The clock starts when the first value is hashed. Most messages have no value to hash."""
         return _Hashing()
 
     def one(self, operation: int, items: list[Any]) -> Any:
@@ -175,7 +175,7 @@ class _Reader:
         return value
 
     def fraction(self, parts: list[Any]) -> Fraction:
-        """Return a fraction; its greatest common divisor costs quadratic time."""
+        """Return a fraction. Its greatest common divisor takes quadratic time."""
         if any(part.bit_length() > wire.MAX_FRACTION_BITS for part in take(parts, int, int)):
             raise WireError(f"a fraction has more than {wire.MAX_FRACTION_BITS} bits")
         self.hashing.check()
@@ -230,13 +230,13 @@ def _has_large(atoms: list[Any]) -> bool:
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
-    except TypeError:  # a tuple that holds a list
+    except TypeError:  # a tuple that contains a list
         return False
     return True
 
 
 def _check_memory(steps: list[int]) -> None:
-    """Refuse what would take too much memory, before any of it is built."""
+    """Raise WireError for a value that would take too much memory, before it is built."""
     room = wire.MAX_MEMORY
     pairs = iter(steps)
     for operation, count in zip(pairs, pairs, strict=True):
@@ -263,7 +263,7 @@ def _check_depth(value: Any) -> None:
     raise WireError(f"the value is nested deeper than {MAX_DEPTH} levels")
 
 
-# Without the search for white space around the text, of which a message has none.
+# Decodes without searching for white space around the text, since a message has none.
 _parse = json.JSONDecoder().raw_decode
 
 
@@ -272,20 +272,20 @@ def _no_builder(operation: int, _items: list[Any]) -> Any:
 
 
 def decode(message: bytes, build: Callable[[int, list[Any]], Any] = _no_builder) -> Any:
-    """Return the value of a `message`, which may have been written by anyone.
+    """Return the value of a `message` from an untrusted sender.
 
     Parameters
     ----------
     message : bytes
-        At most `wire.MAX_BYTES`.
+        The message, of at most `wire.MAX_BYTES`.
     build : callable
-        Receives operation and parts of what either end understands in its own way, from
-        `REFERENCE` on, and returns the value.
+        Receives the operation and parts of an operation from `REFERENCE` on, and returns the value.
+        The two ends treat these operations differently.
 
     Raises
     ------
     WireError
-        If the message is anything but one well-formed value within the limits.
+        If the message is not exactly one well-formed value within the limits.
     """
     if len(message) > wire.MAX_BYTES:
         raise WireError(f"a message of {len(message)} bytes is over the {wire.MAX_BYTES} allowed")

@@ -1,4 +1,4 @@
-"""Encodes a value as a message in the format of ``wire``."""
+"""Encode a value as a message in the format of ``wire``."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ _STANDARD: dict[type, Callable[[Any], Built]] = {
     timedelta: lambda value: Built(wire.TIMEDELTA, (value.days, value.seconds, value.microseconds)),
 }
 
-# Not as escapes, which would make one character of two surrogates in a row.
+# Without escapes, since escapes would join two surrogates in a row into one character.
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 class _Writer:
-    """Flattens one value; `other` replaces what is not plain, or raises."""
+    """Flatten one value. `other` replaces values that are not plain, or raises."""
 
     def __init__(self, other: Callable[[Any], Any]) -> None:
         self.steps: list[int] = []
@@ -78,7 +78,7 @@ class _Writer:
             raise TooLargeError("the value has too many parts")
 
     def write(self, value: Any) -> None:
-        """Write `value`; an explicit stack, so that depth does not cost interpreter frames."""
+        """Write `value` with an explicit stack, so that depth costs no interpreter frames."""
         atoms = self.atoms
         pending: list[tuple[Iterator[Any], int, int]] = []
         items: Iterator[Any] = iter((value,))
@@ -109,7 +109,7 @@ class _Writer:
                 items, operation, count = pending.pop()
 
     def take_apart(self, value: Any) -> tuple[int, Collection[Any]]:
-        """Return the operation that builds `value`, and from what."""
+        """Return the operation that builds `value`, and the parts that it needs."""
         for _ in range(10):
             kind = type(value)
             if kind in _SEQUENCES:
@@ -117,7 +117,7 @@ class _Writer:
             if kind is dict:
                 return wire.DICT, list(chain.from_iterable(value.items()))
             if kind is int:
-                # Decimal digits cost quadratic time and are capped by the interpreter.
+                # Decimal digits take quadratic time, and the interpreter limits their number.
                 return wire.INT, (hex(value),)
             if kind in _STANDARD:
                 value = _STANDARD[kind](value)
@@ -147,18 +147,18 @@ def encode(value: Any, other: Callable[[Any], Any] = _refuse) -> bytes:
     Parameters
     ----------
     value : object
-        Plain data: None, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict,
-        set, frozenset, range, deque, Decimal, Fraction, date, time, datetime or timedelta, of
-        exactly these types, nested at most `MAX_DEPTH` levels.
+        Plain data, nested at most `MAX_DEPTH` levels, of exactly these types: None, bool, int,
+        float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, deque,
+        Decimal, Fraction, date, time, datetime, timedelta.
     other : callable
-        Receives anything else and returns what is sent in its place: a container or `Built`.
+        Receives any other value and returns its replacement: a container or `Built`.
 
     Raises
     ------
     TooLargeError
         If the value is too deep or too large.
     WireError
-        If `other` refuses a part of it.
+        If `other` refuses a part of the value.
     """
     writer = _Writer(other)
     writer.write(value)

@@ -1,7 +1,7 @@
-"""The program's side, inside the jail: load the program, serve requests, send answers.
+"""The guest: loads the program inside the jail, serves requests and sends answers.
 
-The program lives in the same process and can break everything here. Nothing depends on it: the
-worst that a program achieves is to answer with other data than it meant to.
+The program runs in the same process and can change everything here. The checker does not trust the
+guest: the worst effect is that a program answers with wrong data.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _SHARED = (list, dict, set, bytearray, deque)
 MAX_SHARED = 50
 MAX_SHARED_ITEMS = 10_000
 MAX_SHARED_BYTES = 256 * 2**10
-"""How many containers are shared with the check at once, and how large each may be."""
+"""Largest number of containers that are shared with the check, and the size limit of each."""
 
 
 class _UnbindableError(Exception):
-    """Marks a `TypeError` of a call that does not fit the signature of what is called."""
+    """Marks a `TypeError` of a call that does not fit the signature of the callable."""
 
 
-# Bare descriptors: making a socket object would cost every program what making ten others does.
+# Uses bare descriptors. Creating a socket object would take each program as long as ten others.
 def receive(channel: int) -> bytes:
-    """Return the next message, or exit when the checker has gone."""
+    """Return the next message, or exit if the checker has closed the channel."""
     size = int.from_bytes(_read(channel, 4), "big")
     return _read(channel, size)
 
@@ -86,11 +86,13 @@ class Guest:
         self.module = types.ModuleType(MODULE)
         self.objects = objects.Objects(self.module)
         self.proxies = ProxyFactory(self.ask_check, self.objects.proxy_numbers)
-        # Containers that are attributes of the check's objects: object, name, ours, as it was.
+        # Containers that are attributes of the check's objects, by object and name: the local copy,
+        # and its bytes when it was received.
         self.borrowed: dict[tuple[int, str], tuple[Any, bytes]] = {}
-        # Containers of the program that the check got as attributes, as the check knows them.
+        # Containers of the program that the check received as attributes, as last sent to the
+        # check.
         self.shared: dict[int, bytes] = {}
-        # Errors that an iterator raised behind items which were sent first.
+        # Errors that an iterator raised after the items that were already sent.
         self.postponed: dict[int, BaseException] = {}
         self.tasks: Any = None
         self.changed: list[Any] | None = None
@@ -132,7 +134,7 @@ class Guest:
         raise wire.WireError(f"operation {operation} is unknown")
 
     def note_sockets(self) -> None:
-        """Tell the warm interpreter that ports may stay taken for a while."""
+        """Note for the warm interpreter that ports may stay in use for a while."""
         if self.used_sockets is not None and "socket" in sys.modules:
             self.used_sockets[0] = 1
 
@@ -142,7 +144,7 @@ class Guest:
         send(self.channel, encode(parts, self.objects.send_value))
 
     def ask_check(self, number: int, operation: str, args: Any, kwargs: Any) -> Any:
-        """Have the checker use one of its own objects."""
+        """Send the checker a request to use one of its own objects."""
         self.answer("callback", number, operation, args, kwargs)
         found = self.serve()
         if operation == "get" and isinstance(found, list | dict | set | bytearray | deque):
@@ -154,7 +156,7 @@ class Guest:
         return found
 
     def return_borrowed(self) -> None:
-        """Tell the checker what the program changed in containers of the check's objects."""
+        """Send the checker the program's changes to containers of the check's objects."""
         for (number, name), (value, before) in list(self.borrowed.items()):
             now = _snapshot(value)
             if now != before:
@@ -164,14 +166,14 @@ class Guest:
                 self.serve()
 
     def share(self, name: str, value: Any) -> Any:
-        """Send a container that is an attribute with its number, unless it is large."""
+        """Send a container that is an attribute together with its number, unless it is large."""
         if (type(value) not in _SHARED and not is_array(value)) or name.startswith("__"):
             return value
         if len(value) > MAX_SHARED_ITEMS or len(self.shared) >= MAX_SHARED:
             return value
         try:
             snapshot = _snapshot(value)
-        except wire.WireError:  # the answer will say so
+        except wire.WireError:  # the answer will report the error
             return value
         if len(snapshot) > MAX_SHARED_BYTES:
             return value
@@ -180,7 +182,7 @@ class Guest:
         return wire.Built(wire.SHARED, (number, value))
 
     def send_shared(self) -> None:
-        """Tell the check what its shared containers have become."""
+        """Send the check the present content of its shared containers."""
         changed = {}
         for number, before in list(self.shared.items()):
             value = self.objects.get(number)
@@ -199,7 +201,7 @@ class Guest:
     # -- requests -------------------------------------------------------------------------------
 
     def serve(self) -> Any:
-        """Answer requests until one ends this level: the return of a callback."""
+        """Answer requests until one ends this level, which is the return of a callback."""
         while True:
             request = decode(receive(self.channel), self.build)
             verb, *args = request
@@ -241,8 +243,8 @@ class Guest:
         text = "".join(lines)[-_MAX_TRACEBACK:]
         try:
             number = self.objects.proxy_numbers.get(id(error))
-            told = wire.Built(wire.PROXY, (number,)) if number is not None else error
-            self.answer(kind, told, text, self.changed)
+            sent = wire.Built(wire.PROXY, (number,)) if number is not None else error
+            self.answer(kind, sent, text, self.changed)
         except (wire.WireError, RecursionError):
             cls = type(error)
             name = standard.name_of(cls) or ("builtins", "Exception")
@@ -254,8 +256,8 @@ class Guest:
                 None,
                 False,
             )
-            told = wire.Built(wire.EXCEPTION, (wire.Built(wire.NAMED, name), -1, *parts))
-            self.answer(kind, told, text, None)
+            sent = wire.Built(wire.EXCEPTION, (wire.Built(wire.NAMED, name), -1, *parts))
+            self.answer(kind, sent, text, None)
 
     @staticmethod
     def flush() -> None:
@@ -273,7 +275,10 @@ class Guest:
             return ("syntax", f"{type(error).__name__}: {error}", traceback.format_exc(limit=0))
 
     def load(self, source: str, entry_point: str) -> Any:
-        """Run the program as a module; None, or cause, detail and traceback of its failure."""
+        """Run the program as a module.
+
+        Return None, or cause, detail and traceback of its failure.
+        """
         self.objects.entry_point = entry_point
         code = self.compile(source)
         if isinstance(code, tuple):
@@ -310,7 +315,10 @@ class Guest:
         return None
 
     def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool) -> Any:
-        """Call the entry point (None) or an object, and note the arguments if they change."""
+        """Call the entry point (None) or an object.
+
+        Report arguments that change if `track` is True.
+        """
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
         before = _snapshot((args, kwargs)) if track else b""
         try:
@@ -384,7 +392,10 @@ class Guest:
         return self.tasks.create_task(wait())
 
     def step(self, task: Any, seconds: float) -> list[Any]:
-        """Run the loop until the task is done or `seconds` are over; its result in a list."""
+        """Run the loop until the task is done or `seconds` are over.
+
+        Return the result in a list.
+        """
         import asyncio  # noqa: PLC0415 - loaded by `start`
 
         self.tasks.run_until_complete(asyncio.wait({task}, timeout=seconds))
@@ -392,7 +403,7 @@ class Guest:
 
 
 def _by_value(args: Any) -> list[Any]:
-    """Return changed arguments; streams, which are objects elsewhere, by value."""
+    """Return changed arguments, with streams by value, since they are otherwise sent as objects."""
     found = []
     for value in args:
         is_stream = type(value) in (io.StringIO, io.BytesIO)
@@ -402,9 +413,10 @@ def _by_value(args: Any) -> list[Any]:
 
 
 def _snapshot(value: Any) -> bytes:
-    """Return bytes that differ when a value has changed."""
+    """Return bytes that are different after a value has changed."""
     try:
-        # In C. Version 2 looks at values alone, later ones at who else refers to them too.
+        # marshal is implemented in C. Version 2 depends on values alone, later versions on
+        # references too.
         return marshal.dumps(value, 2)
     except ValueError:  # marshal does not support the value, such as a Decimal
         return encode(value, _identity)
@@ -494,7 +506,7 @@ def _binds(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 
 def run_script(code: types.CodeType, module: types.ModuleType) -> None:
-    """Run `code` as the main program, threads and exit functions included, and end the process."""
+    """Run `code` as the main program, including threads and exit functions, and end the process."""
     status = 0
     _open_device_names()
     try:
@@ -508,7 +520,7 @@ def run_script(code: types.CodeType, module: types.ModuleType) -> None:
     except BaseException as error:  # noqa: BLE001 - as the interpreter does
         traceback.print_exception(type(error), error, _own_part(error))
         status = 1
-    # What the interpreter itself does at the end of a program.
+    # These are the steps of the interpreter itself at the end of a program.
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
     atexit._run_exitfuncs()  # noqa: SLF001
     _finalize(module)
@@ -517,7 +529,7 @@ def run_script(code: types.CodeType, module: types.ModuleType) -> None:
 
 
 def _finalize(module: types.ModuleType) -> None:
-    """Drop the names of the main module in the interpreter's order, so that ``__del__`` runs."""
+    """Delete the names of the main module in the interpreter's order, so that ``__del__`` runs."""
     names = module.__dict__
     for private in (True, False):
         for name in list(names):
@@ -527,7 +539,7 @@ def _finalize(module: types.ModuleType) -> None:
 
 
 def _open_device_names() -> None:
-    """Let ``open`` know the names of the standard streams, for the jail has no ``/proc``."""
+    """Make ``open`` accept the names of the standard streams, since the jail has no ``/proc``."""
     plain_open = io.open
     numbers = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -539,10 +551,10 @@ def _open_device_names() -> None:
 
 
 def open_streams() -> None:
-    """Give the program fresh standard streams over the descriptors 0, 1 and 2.
+    """Open new standard streams for the program on the descriptors 0, 1 and 2.
 
-    A stream remembers whether its descriptor can seek. The program's are pipes, so the streams
-    are made while these descriptors are pipes.
+    A stream remembers whether its descriptor can seek. The program's descriptors are pipes, so the
+    streams are created while these are pipes.
     """
     kept = [os.dup(number) for number in range(3)]
     reading, writing = os.pipe()
@@ -554,7 +566,8 @@ def open_streams() -> None:
         raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
         stream = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace")
         setattr(sys, name, stream)
-        # The interpreter holds its streams twice: one that a program replaces is not closed.
+        # The interpreter has two references to each stream, so a stream that a program replaces is
+        # not closed.
         setattr(sys, f"__{name}__", stream)
     for number, end in enumerate(kept):
         os.dup2(end, number)

@@ -1,4 +1,4 @@
-"""The system calls that Python has no name for; used by the warm interpreter inside the jail."""
+"""System calls that Python does not offer, for the warm interpreter inside the jail."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
 
-# Keeps the interpreter's lock held over the call: a forked child could not take it again.
+# This loader keeps the interpreter's lock during a call. A forked child could not acquire it again.
 _libc = ctypes.PyDLL(None, use_errno=True)
-# Looked up here, once, rather than in every child; other systems than Linux lack some.
+# Looked up once here and not in every child. Other systems than Linux lack some of them.
 _syscall: Any = _libc.syscall
 _prctl: Any = getattr(_libc, "prctl", None)
 _mount: Any = getattr(_libc, "mount", None)
@@ -66,7 +66,7 @@ def fork(namespaces: int) -> int:
     (https://man7.org/linux/man-pages/man7/pid_namespaces.7.html).
 
     ``clone`` does not run Python's fork hooks. They replace locks that other threads may hold, but
-    this process has no other thread. They would make every child copy about fifty pages. The
+    this process has no other thread. The hooks would make every child copy about fifty pages. The
     caller must seed ``random``, as the hook of that module does.
     """
     if not namespaces:
@@ -80,34 +80,35 @@ def mount_tmpfs(path: bytes, options: bytes) -> None:
 
 
 def start_loopback() -> None:
-    """Start the loopback device of a network namespace that is new."""
+    """Start the loopback device of a new network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, _LOOPBACK_UP)
 
 
 def drop_capabilities() -> None:
-    """Give up every capability of this process."""
+    """Drop all capabilities of this process."""
     _check(_capset(_CAPABILITY_HEADER, _NO_CAPABILITIES), "capset")
 
 
 class SystemCallFilter:
-    """A seccomp filter made ready, so that the child of a fork has one call to make.
+    """A seccomp filter in memory, so that the child of a fork needs only one call to install it.
 
     Parameters
     ----------
     instructions : bytes
-        Compiled BPF; none is no filter.
+        Compiled BPF. Empty bytes mean no filter.
     """
 
     def __init__(self, instructions: bytes) -> None:
         if instructions:
-            # Without it the kernel takes no filter; it is for ever, and inherited.
+            # The kernel requires this flag for a filter. It cannot be unset, and children inherit
+            # it.
             _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
         self._program = _FilterProgram(len(instructions) // 8, instructions)
         self._reference = ctypes.byref(self._program)
 
     def apply(self) -> None:
-        """Put the filter on this process and all that it starts."""
+        """Install the filter for this process and all processes that it starts."""
         if self._program.length:
             result = _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._reference, 0, 0)
             _check(result, "seccomp")
@@ -119,7 +120,7 @@ def adopt_orphans() -> None:
 
 
 def resource_bounds(limits: dict[str, int]) -> list[tuple[int, tuple[int, int]]]:
-    """Return what to set for each named ``RLIMIT_*``: both bounds, no higher than they are."""
+    """Return the bounds to set for each named ``RLIMIT_*``, no higher than the present ones."""
     found = []
     for name, value in limits.items():
         kind = getattr(resource, name)
@@ -130,6 +131,6 @@ def resource_bounds(limits: dict[str, int]) -> list[tuple[int, tuple[int, int]]]
 
 
 def limit_resources(bounds: list[tuple[int, tuple[int, int]]]) -> None:
-    """Set the `resource_bounds`."""
+    """Set the limits that `resource_bounds` returned."""
     for kind, pair in bounds:
         resource.setrlimit(kind, pair)

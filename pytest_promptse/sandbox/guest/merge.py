@@ -1,4 +1,4 @@
-"""Containers that changed at the other end are changed in place at this one."""
+"""Update containers in place with the changes that were made in the other process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def merge(ours: Any, theirs: Any) -> Any:  # noqa: C901 - one branch for each kind of container
-    """Return `ours`, made equal to `theirs` in place where it can be, else `theirs`."""
+    """Return `ours`, made equal to `theirs` in place if possible, else `theirs`."""
     if isinstance(ours, list) and isinstance(theirs, list):
         kept = [merge(*pair) for pair in zip(ours, theirs, strict=False)]
         ours[:] = kept + theirs[len(kept) :]

@@ -1,12 +1,13 @@
-"""Objects of the program that the check refers to: numbers, classes, exceptions.
+"""Objects of the program that the check uses: their numbers, classes and exceptions.
 
-What is not plain data and not a standard type stays in the program. The checker gets its number
-and, once, a description of its class: name, bases, the special methods that it supports. From
-that it makes a local class whose methods ask the program.
+A value that is neither plain data nor of a standard type stays in the program. The checker gets the
+object's number and, once per class, a description of its class. The description has the class's
+name, bases and special methods. The checker makes a local class of it, whose methods send requests
+to the program.
 
-An instance of a subclass of a plain type (a namedtuple, an ``IntEnum`` member, an own kind of
-dict) is sent with its *content*: the plain value that the base type's own methods read. The
-checker compares by that content.
+An instance of a subclass of a plain type (a namedtuple, an ``IntEnum`` member, a subclass of dict)
+is sent with its *content*. The content is the plain value that the base type's own methods read.
+The checker compares by that content.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ SPECIALS = frozenset(
         *(prefix + name for name in BINARY for prefix in ("", "r", "i")),
     )
 )
-"""Special methods that a local class gets where the program's class has them."""
+"""Special methods that a local class gets if the program's class has them."""
 
 
 def _ordered(kind: str) -> Callable[[Any], Any]:
@@ -59,7 +60,8 @@ def _ordered(kind: str) -> Callable[[Any], Any]:
     return lambda value: dict(base.items(value))
 
 
-# The base's own methods, since a subclass may override what the constructors ask for.
+# Methods of the plain base type are used, since a subclass may override those that constructors
+# call.
 CONTENT: dict[type, Callable[[Any], Any]] = {
     int: int.__int__,
     float: float.__float__,
@@ -86,7 +88,7 @@ CONTENT: dict[type, Callable[[Any], Any]] = {
 
 
 def content_of(value: Any, cls: type) -> tuple[type | None, Any]:
-    """Return the plain type that `cls` extends with the value's content, else None twice."""
+    """Return the plain type that `cls` extends and the value's content, or None twice."""
     for base in cls.__mro__:
         convert = CONTENT.get(base)
         if convert is not None:
@@ -97,7 +99,7 @@ def content_of(value: Any, cls: type) -> tuple[type | None, Any]:
 
 
 class Objects:
-    """The objects of one program that the checker holds, by number."""
+    """The objects of one program to which the checker has references, by number."""
 
     def __init__(self, module: types.ModuleType) -> None:
         self.module = module
@@ -107,13 +109,14 @@ class Objects:
         self._counts: dict[int, int] = {}
         self._described: set[int] = set()
         self._next = 0
-        # Objects of the check that the program holds: id of ours, number of theirs.
+        # Objects of the check to which the program has proxies: id of the proxy, number at the
+        # checker.
         self.proxy_numbers: dict[int, int] = {}
 
     # -- references from the checker --------------------------------------------------------------
 
     def get(self, number: int) -> Any:
-        """Return the object of a number."""
+        """Return the object with this number."""
         if number == wire.MODULE_NUMBER:
             return self.module
         if number == wire.ENTRY_NUMBER:
@@ -121,12 +124,12 @@ class Objects:
         return self._by_number[number]
 
     def release(self, released: list[list[int]]) -> list[int]:
-        """Forget objects that the checker has let go, unless they were sent again meanwhile.
+        """Forget objects that the checker has released, unless they were sent again meanwhile.
 
         Returns
         -------
         list of int
-            The numbers of the forgotten ones.
+            The numbers of the forgotten objects.
         """
         forgotten = []
         for number, count in released:
@@ -142,7 +145,7 @@ class Objects:
     # -- values for the checker -------------------------------------------------------------------
 
     def send_value(self, value: Any) -> Built:  # noqa: C901, PLR0911 - one return for each kind
-        """Return how a value that is not plain data is sent."""
+        """Return the message parts for a value that is not plain data."""
         proxied = self.proxy_numbers.get(id(value))
         if proxied is not None:
             return Built(wire.PROXY, (proxied,))
@@ -174,7 +177,10 @@ class Objects:
         return Built(wire.REFERENCE, (number, described, content))
 
     def number(self, value: Any) -> int:
-        """Return the number of an object that is about to be sent; it is kept until released."""
+        """Return the number of an object that is about to be sent.
+
+        The object is kept until released.
+        """
         number = self._numbers.get(id(value))
         if number is None:
             if len(self._by_number) >= _MAX_OBJECTS:
@@ -191,12 +197,14 @@ class Objects:
         if number in self._described:
             return Built(wire.CLASS, (number,))
         self._described.add(number)
-        self._counts[number] += 1  # for ever: later values name the class by its number alone
+        self._counts[number] += (
+            1  # kept for ever, since later values name the class by its number alone
+        )
         bases = tuple(base for base in cls.__bases__ if base is not object)
         return Built(wire.CLASS, (number, *describe(cls), bases))
 
     def exception(self, error: BaseException, depth: int = 0) -> Built:
-        """Return how an exception is sent: class, arguments, message, attributes, causes."""
+        """Return the parts of an exception: class, arguments, message, attributes, causes."""
         cls = type(error)
         name = standard.name_of(cls)
         of_check = self.proxy_numbers.get(id(cls))
@@ -227,7 +235,7 @@ class Objects:
 
 
 def message_of(error: BaseException) -> str:
-    """Return ``str(error)``, or nothing where that raises."""
+    """Return ``str(error)``, or an empty string if that raises."""
     try:
         return str.__str__(str(error))[:_MAX_MESSAGE]
     except Exception:  # noqa: BLE001 - the program's own __str__
@@ -303,7 +311,7 @@ _METHODS = (
 
 
 def numpy_parts(value: Any) -> tuple[Any, ...] | None:
-    """Return dtype, shape (None for a scalar) and bytes of a numpy value, or None."""
+    """Return dtype, shape (None for a scalar) and bytes of a numpy value. None for other values."""
     numpy = sys.modules["numpy"]
     is_array = type(value) is numpy.ndarray
     if not is_array and not isinstance(value, numpy.generic):
@@ -316,12 +324,12 @@ def numpy_parts(value: Any) -> tuple[Any, ...] | None:
 
 
 def build_array(parts: list[Any]) -> Any:
-    """Return the numpy array or scalar of `numpy_parts`.
+    """Return the numpy array or scalar that `numpy_parts` described.
 
     Raises
     ------
     WireError
-        If the parts do not fit each other, or numpy is not installed here.
+        If the parts contradict each other, or numpy is not installed here.
     """
     try:
         import numpy as np  # noqa: PLC0415 - heavy; needed only where arrays are used

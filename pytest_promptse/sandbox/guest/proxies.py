@@ -1,8 +1,9 @@
 """Proxies in the guest for objects of the check.
 
 Functions, classes and objects that the check passes stay in the checker's process. The program
-receives a proxy of the same name, and each use of the proxy sends a request to the checker. Each
-object of the check has one proxy. A proxy that the program sends back becomes the object again.
+receives a proxy of the same name. Each use of the proxy sends a request to the checker. Each object
+of the check has one proxy. If the program sends a proxy back, the checker receives the original
+object.
 """
 
 from __future__ import annotations
@@ -66,14 +67,14 @@ def _awaited(ask: Ask, number: int) -> Any:
 
 
 class ProxyFactory:
-    """Makes the proxies and keeps the number of the object that each one stands for.
+    """Make proxies, and keep the number of the check's object for each of them.
 
     Parameters
     ----------
     ask : callable
         Sends ``number, operation, arguments, keywords`` to the checker and returns the result.
     numbers : dict
-        Filled with the checker's number of every proxy, by the proxy's id.
+        The checker's number of every proxy by the proxy's id. This class fills it.
     """
 
     def __init__(self, ask: Ask, numbers: dict[int, int]) -> None:
@@ -161,7 +162,7 @@ class ProxyFactory:
         return cls(content)
 
     def bad(self, *_: Any) -> Any:
-        """Refuse a description that is unknown."""
+        """Raise an error for a description of an unknown kind."""
         raise WireError("a description of an unknown kind")
 
 

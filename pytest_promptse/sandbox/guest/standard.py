@@ -1,7 +1,7 @@
-"""Types of the standard library that travel by value, and names that travel as names.
+"""Types of the standard library that are sent by value, and objects that are sent by name.
 
-A type's module is looked up among the loaded modules when a value is sent: where it is not loaded,
-no value of the type exists. It is imported only to build a value that arrives.
+To send a value, its type's module is looked up among the loaded modules. If the module is not
+loaded, no value of the type can exist. The module is only imported to build a received value.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _PARTS: dict[str, Callable[[Any], tuple[Any, ...] | None]] = {
     "builtins.mappingproxy": lambda value: (dict(value),),
     "datetime.timezone": lambda value: (value.utcoffset(None),),
 }
-"""The parts that a value is sent as; None where it is too large to be a value."""
+"""The parts of a value in a message, or None if it is too large to be sent by value."""
 
 
 def _counted(parts: list[Any], kind: type) -> Any:
@@ -127,8 +127,8 @@ _BUILD: dict[str, Callable[[list[Any]], Any]] = {
     "datetime.timezone": lambda parts: find("datetime", "timezone")(parts[0]),
 }
 
-# Only from the check to the program: their methods run for as long as a pattern says, or they
-# carry functions.
+# Sent only from the check to the program. A pattern decides how long their methods run, or they
+# contain functions.
 _TO_PROGRAM_PARTS: dict[str, Callable[[Any], tuple[Any, ...] | None]] = {
     "pathlib.PosixPath": lambda value: (str(value),),
     "re.Pattern": lambda value: (value.pattern, value.flags),
@@ -167,7 +167,7 @@ _ALIASES = {"_io.StringIO": "io.StringIO", "_io.BytesIO": "io.BytesIO"}
 
 
 def standard_parts(value: Any, *, to_program: bool = False) -> tuple[Any, ...] | None:
-    """Return a type's name and the parts of `value`, or None if it does not travel by value."""
+    """Return the type name and parts of `value`, or None if it is not sent by value."""
     cls = type(value)
     name = f"{cls.__module__}.{cls.__qualname__}"
     name = _ALIASES.get(name, name)
@@ -183,9 +183,9 @@ def standard_parts(value: Any, *, to_program: bool = False) -> tuple[Any, ...] |
 def build_standard(
     parts: list[Any], *, in_program: bool = False, from_program: bool = False
 ) -> Any:
-    """Return the value of a type's name and its parts.
+    """Return the value with this type name and parts.
 
-    Streams come from the program too: as arguments that it has changed.
+    Streams also come from the program, as arguments that it has changed.
 
     Raises
     ------
@@ -223,7 +223,7 @@ _CLASSES = frozenset(
 )
 _SINGLETONS = {"builtins.Ellipsis": Ellipsis, "builtins.NotImplemented": NotImplemented}
 _NONE_TYPE = "builtins.NoneType"
-# Modules that define exceptions and do nothing when they are imported.
+# Modules that define exceptions and have no effect when they are imported.
 _EXCEPTION_MODULES = words(
     "asyncio.exceptions asyncio.queues binascii concurrent.futures._base configparser copy csv _csv"
     " dataclasses decimal email.errors enum fractions graphlib gzip io ipaddress json.decoder lzma"
@@ -234,7 +234,7 @@ _EXCEPTION_MODULES = words(
 
 
 def name_of(value: Any) -> tuple[str, str] | None:
-    """Return module and name of an object that both ends know, or None."""
+    """Return module and name of an object that both processes know, or None."""
     if value is Ellipsis or value is NotImplemented:
         return "builtins", "Ellipsis" if value is Ellipsis else "NotImplemented"
     if not isinstance(value, type):
@@ -256,12 +256,12 @@ def name_of(value: Any) -> tuple[str, str] | None:
 
 
 def named(parts: list[Any]) -> Any:
-    """Return the type or singleton of a module and a name, if it is among those that may travel.
+    """Return the type or singleton with this module and name, if it may be sent by name.
 
     Raises
     ------
     WireError
-        If it is not.
+        If it may not be sent by name.
     """
     module, name = take(parts, str, str)
     full = f"{module}.{name}"
@@ -287,11 +287,11 @@ def _is_exception(value: Any) -> bool:
 
 
 def loaded(full_name: str) -> Any:
-    """Return the object of a full name if its module is loaded, else None."""
+    """Return the object with this full name if its module is loaded, else None."""
     module, _, name = full_name.rpartition(".")
     return getattr(sys.modules.get(module), name, None)
 
 
 def find(module: str, name: str) -> Any:
-    """Return an object of a module, imported if need be; None if there is none."""
+    """Return an object of a module, which is imported if necessary, or None if there is none."""
     return getattr(importlib.import_module(module), name, None)

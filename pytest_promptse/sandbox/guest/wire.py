@@ -1,17 +1,17 @@
 """The message format between the checker and the program: operations and limits.
 
-The modules ``encode`` and ``decode`` implement it. All three run at both ends. Nothing is
-installed in the jail, so they need the standard library alone.
+The modules ``encode`` and ``decode`` implement the format. All three modules run in both processes.
+The jail has no installed packages, so they use the standard library alone.
 
-A value travels as two flat JSON arrays. *Atoms* are None, bool, int, float and str. *Steps* are
+A value is sent as two flat JSON arrays. *Atoms* are None, bool, int, float and str. *Steps* are
 pairs ``operation, n`` of a stack machine: it pushes the next n atoms, or builds one value from the
-n topmost values. JSON without objects cannot nest deeper than two levels, cannot hold a dict
-whose keys collide, and decodes in C. Every container is then built under limits. No operation
+n topmost values. JSON without objects cannot nest deeper than two levels, cannot contain a dict
+whose keys collide, and is decoded in C. Every container is then built under limits. No operation
 makes an instance of a class of the sender's choice.
 
-The limits on one message are `MAX_BYTES` of text, `MAX_PARTS` atoms and steps, `MAX_DEPTH` levels,
-`MAX_MEMORY` bytes of containers, and `HASHING_SECONDS` of CPU time for hashing and arithmetic.
-Colliding keys attack hashing (https://peps.python.org/pep-0456/ protects only text).
+The limits of one message are `MAX_BYTES` of text, `MAX_PARTS` atoms and steps, `MAX_DEPTH` levels,
+and `MAX_MEMORY` bytes of containers. Hashing and arithmetic may take `HASHING_SECONDS` of CPU time,
+since colliding keys make hashing slow (https://peps.python.org/pep-0456/ protects only text).
 """
 
 from __future__ import annotations
@@ -59,10 +59,11 @@ HASHING_SECONDS = 0.4
 ) = range(27)
 """The operations.
 
-``REFERENCE`` names an object of the program, ``PROXY`` an object of the check, ``CLASS`` describes
-a class of the program, ``NAMED`` names an object of the standard library, ``STANDARD`` is a value
-of the types in ``standard``, ``EXCEPTION`` an exception, ``ARRAY`` a numpy array or scalar,
-``SHARED`` a container and its number, ``ARGUMENT`` the place of an argument that is the result.
+``REFERENCE`` names an object of the program and ``PROXY`` an object of the check. ``CLASS``
+describes a class of the program. ``NAMED`` names an object of the standard library. ``STANDARD`` is
+a value of the types in ``standard``, ``EXCEPTION`` an exception, and ``ARRAY`` a numpy array or
+scalar. ``SHARED`` is a container and its number. ``ARGUMENT`` is the index of an argument that is
+the result.
 """
 
 MODULE_NUMBER = -1
@@ -76,7 +77,7 @@ def words(text: str) -> frozenset[str]:
 
 
 class WireError(Exception):
-    """A message that breaks the rules, or a value that the format cannot express."""
+    """A message that breaks the rules, or a value that cannot be sent."""
 
 
 class TooLargeError(WireError):
@@ -84,7 +85,7 @@ class TooLargeError(WireError):
 
 
 class Built(NamedTuple):
-    """One operation and its parts: how a value that is no atom and no container travels."""
+    """One operation and its parts, for a value that is neither an atom nor a container."""
 
     operation: int
     parts: tuple[Any, ...]

@@ -1,8 +1,8 @@
-"""The warm interpreter of one worker, inside the jail: forks once per program, reaps, reports.
+"""The warm interpreter of one worker inside the jail. It forks one process per program.
 
-It reads orders from the checker on a socket that no program ever holds, and runs no line of any
-program itself. Every program is the first process of its own pid namespace, so that killing it
-kills all it started, and has its own empty ``/tmp``.
+The zygote receives commands from the checker on a socket that no program can access. It runs no
+code of any program itself. Every program is the first process of its own pid namespace, so killing
+it kills all its processes. It also has its own empty ``/tmp``.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _ORDER_BYTES = 65536
 _FILES = 4
 _NOBODY = 65534
 _REHEARSALS = 12
-# A port is taken for a minute after a connection was closed (TIME_WAIT).
+# Seconds for which a port stays in use after a connection was closed (TIME_WAIT).
 _PORT_SECONDS = 61.0
 _REHEARSAL = "def inverse(values):\n    return [1 / value for value in values]\n"
 
 
 def serve(control: socket.socket) -> NoReturn:
-    """Obey the checker until it goes away."""
+    """Execute the checker's commands until it closes the socket."""
     config = json.loads(control.recv(_ORDER_BYTES))
     sys.path += [config["packages"]]
     for name in config["warm"]:
@@ -50,7 +50,8 @@ def serve(control: socket.socket) -> NoReturn:
     _rehearse()
     _forget_ourselves()
     gc.collect()
-    # What lives now is never looked at again, which spares every child the copying of its pages.
+    # Existing objects are not examined again by the garbage collector, so children need not copy
+    # their pages.
     gc.freeze()
     control.send(json.dumps({"ready": True, "python": sys.version.split()[0]}).encode())
     while True:
@@ -65,7 +66,7 @@ def serve(control: socket.socket) -> NoReturn:
 
 
 def _rehearse() -> None:
-    """Run programs of our own, so that no child has to warm up the same code again.
+    """Run sample programs, so that no child has to warm up the same code again.
 
     The interpreter rewrites code that runs often. A child that does so copies the code's pages.
     """
@@ -85,9 +86,9 @@ def _rehearse() -> None:
 
 
 def _forget_ourselves() -> None:
-    """Take our modules out of what a program can import.
+    """Remove this package's modules from those that a program can import.
 
-    And ``socket``: a program that imports it again may leave ports that are taken.
+    ``socket`` is removed too. A program that imports it again may leave ports in use.
     """
     for name in list(sys.modules):
         if name.partition(".")[0] in ("pytest_promptse", "socket"):
@@ -102,7 +103,8 @@ class _Zygote:
         self.namespaces = namespaces if self.isolation == "namespaces" else 0
         self.filter = kernel.SystemCallFilter(bytes.fromhex(config["filters"]["program"]))
         self.children: dict[int, int] = {}
-        # Programs say here that they have imported ``socket``. It is cleared after each.
+        # A pipe by which programs report that they have imported ``socket``. It is cleared after
+        # each.
         self.used_sockets = mmap.mmap(-1, mmap.PAGESIZE)
         self.ports_taken_until = 0.0
         self.errors: dict[int, str] = {}
@@ -110,7 +112,8 @@ class _Zygote:
             kernel.adopt_orphans()
 
     def start(self, order: dict[str, Any], files: list[int]) -> None:
-        # Made here what can be: whatever a child touches first, the kernel copies for it.
+        # Everything possible is computed before the fork, since the kernel copies each page that a
+        # child writes to.
         bounds = kernel.resource_bounds(order["limits"])
         folder: str = order["folder"]
         private = f"size={order['file_size']},mode=1777,nr_inodes=16k".encode()
@@ -131,7 +134,7 @@ class _Zygote:
             os.close(number)
 
     def end(self, execution: int) -> dict[str, Any]:
-        """Kill the program with all it started; how it had ended, if it had, and what it used."""
+        """Kill the program and all its processes. Return its exit status and resource usage."""
         child = self.children.pop(execution, None)
         if child is None:
             return {
@@ -166,7 +169,8 @@ class _Zygote:
     ) -> NoReturn:
         channel, *streams = files
         try:
-            # Input, output, errors and channel take the lowest numbers, and no other stays open.
+            # Input, output, errors and channel get the lowest numbers. All other descriptors are
+            # closed.
             for number, file in enumerate((*streams, channel)):
                 os.dup2(file, number)
             channel = len(streams)
@@ -196,7 +200,7 @@ class _Zygote:
 
 
 def _kill_orphans(keep: Iterable[int]) -> None:
-    """Kill what a program left behind in groups of its own, but not the processes to `keep`."""
+    """Kill processes that a program left in other process groups, except those in `keep`."""
     listing: Path | str = f"/proc/self/task/{os.getpid()}/children"
     for _ in range(100):
         try:
@@ -214,7 +218,7 @@ def _kill_orphans(keep: Iterable[int]) -> None:
 
 
 def _clear(*folders: str) -> None:
-    """Remove all that a program left in `folders`; its processes are gone."""
+    """Remove all files that a program left in `folders`. Its processes have ended."""
     import shutil  # noqa: PLC0415 - its libraries would grow every child
 
     for entry in [entry for folder in folders for entry in os.scandir(folder)]:

@@ -1,5 +1,1 @@
 """The offline rewriter: restyles the request, adds sentences and keeps the specification."""
-
-from pytest_promptse.variants.rules.rewriter import STANDS_FOR, VERSION, RulesRewriter
-
-__all__ = ["STANDS_FOR", "VERSION", "RulesRewriter"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.psychometrics.csi.labels import read_labels
+from pytest_promptse.psychometrics.csi._labels import read_labels
 
 WORDS = ("dishes", "calculations", "engaged", "manager")
 P, N, Z = "positive", "negative", "neutral"

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli._main import main
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics.csi.published import read_administrations
-from pytest_promptse.psychometrics.csi.scoring import score
-from pytest_promptse.psychometrics.csi.words import read_words
+from pytest_promptse.psychometrics.csi._published import read_administrations
+from pytest_promptse.psychometrics.csi._scoring import score
+from pytest_promptse.psychometrics.csi._words import read_words
 
 WORDS = ("is", "time", "river", "debt")
 FIRST = {"is": "COMEDY", "time": "TRAGEDY", "river": "COMEDY", "debt": "TRAGEDY"}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.psychometrics.csi.prompts import make_batches
-from pytest_promptse.psychometrics.csi.scoring import MISSING, encode, score, top_words
+from pytest_promptse.psychometrics.csi._prompts import make_batches
+from pytest_promptse.psychometrics.csi._scoring import MISSING, encode, score, top_words
 
 P, N, Z, X = 1, -1, 0, MISSING
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics.csi.stories import (
+from pytest_promptse.psychometrics.csi._stories import (
     RatedStory,
     choose_seeds,
     rater_prompt,

@@ -6,13 +6,13 @@ from importlib import resources
 
 import pytest
 
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli._main import main
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics.csi.build import build_words, read_lexicon, render_words
-from pytest_promptse.psychometrics.csi.comparator import big_five, reliability
-from pytest_promptse.psychometrics.csi.prompts import ANCHORS, anchors_for, batch_prompt
-from pytest_promptse.psychometrics.csi.words import LANGUAGES, load_words, read_words
-from pytest_promptse.psychometrics.scales import Ratings, item_order, read_ratings
+from pytest_promptse.psychometrics._scales import Ratings, item_order, read_ratings
+from pytest_promptse.psychometrics.csi._build import build_words, read_lexicon, render_words
+from pytest_promptse.psychometrics.csi._comparator import big_five, reliability
+from pytest_promptse.psychometrics.csi._prompts import ANCHORS, anchors_for, batch_prompt
+from pytest_promptse.psychometrics.csi._words import LANGUAGES, load_words, read_words
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

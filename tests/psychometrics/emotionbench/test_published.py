@@ -6,9 +6,9 @@ import json
 import openpyxl
 import pytest
 
-from pytest_promptse.cli.main import main
-from pytest_promptse.psychometrics.emotionbench.factors import NEGATIVE, PANAS, POSITIVE
-from pytest_promptse.psychometrics.emotionbench.published import read_crowd, read_responses
+from pytest_promptse.cli._main import main
+from pytest_promptse.psychometrics.emotionbench._factors import NEGATIVE, PANAS, POSITIVE
+from pytest_promptse.psychometrics.emotionbench._published import read_crowd, read_responses
 
 POSITIVE_ITEMS = set(PANAS.categories[POSITIVE])
 

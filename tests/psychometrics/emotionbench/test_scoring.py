@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_promptse.psychometrics.emotionbench.scoring import (
+from pytest_promptse.psychometrics.emotionbench._scoring import (
     Evoked,
     compare,
     compare_paired,

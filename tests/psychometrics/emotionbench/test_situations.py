@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-from pytest_promptse.cli.main import main
+from pytest_promptse.cli._main import main
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics.emotionbench.factors import (
+from pytest_promptse.psychometrics.emotionbench._factors import (
     EMOTIONS,
     PANAS,
     POSITIVE,
     factor_name,
     human_norms,
 )
-from pytest_promptse.psychometrics.emotionbench.importer import read_scales
-from pytest_promptse.psychometrics.emotionbench.situations import (
+from pytest_promptse.psychometrics.emotionbench._importer import read_scales
+from pytest_promptse.psychometrics.emotionbench._situations import (
     own_situations,
     read_published_situations,
     read_situations,

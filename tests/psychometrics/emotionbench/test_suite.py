@@ -6,11 +6,14 @@ import pytest
 from scipy import stats
 from survey_backend import SurveyBackend
 
-from pytest_promptse.cli.main import main
-from pytest_promptse.models.base import Completion
-from pytest_promptse.psychometrics.emotionbench.factors import EMOTIONS, NEGATIVE, PANAS, POSITIVE
-from pytest_promptse.psychometrics.emotionbench.importer import EMOTION_SCALES
-from pytest_promptse.psychometrics.emotionbench.suite import EmotionBenchSettings, plan_emotionbench
+from pytest_promptse.cli._main import main
+from pytest_promptse.models._base import Completion
+from pytest_promptse.psychometrics.emotionbench._factors import EMOTIONS, NEGATIVE, PANAS, POSITIVE
+from pytest_promptse.psychometrics.emotionbench._importer import EMOTION_SCALES
+from pytest_promptse.psychometrics.emotionbench._suite import (
+    EmotionBenchSettings,
+    plan_emotionbench,
+)
 
 
 def planned(folder, **settings):

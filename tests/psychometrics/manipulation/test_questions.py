@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_promptse.psychometrics.manipulation.questions import (
+from pytest_promptse.psychometrics.manipulation._questions import (
     OWN_PROMPTS,
     affect_prompt,
     affect_scale,

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from parsed_page import Page
 
 from pytest_promptse.errors import RecordError, SettingsError
-from pytest_promptse.reports.html import html
-from pytest_promptse.reports.html.embedded_data import embed
-from pytest_promptse.variants.word_diff import word_diff
+from pytest_promptse.reports.html import _html
+from pytest_promptse.reports.html._embedded_data import embed
+from pytest_promptse.variants._word_diff import word_diff
 
 
 @pytest.fixture(scope="module")
 def page():
-    return html.render(hostile_record())
+    return _html.render(hostile_record())
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_a_page_that_would_be_too_large_leaves_programs_out_and_says_so():
     assert notes[0] is None
     assert all(notes[1:])
     assert "no programs" in notes[3]
-    page = html.render(record, limit=1)
+    page = _html.render(record, limit=1)
     assert notes[3] in Page(page).text
     assert all(not task["texts"] for task in unpack(page))
 
@@ -109,30 +109,30 @@ def test_figures_have_names_and_the_pages_own_colours(page, parsed):
 
 
 def test_a_record_is_always_the_same_page(page):
-    assert html.render(hostile_record()) == page
+    assert _html.render(hostile_record()) == page
 
 
 def test_what_was_not_measured_is_a_dot(record):
     nothing = msgspec.structs.replace(
         record.suites[0], auc_e=None, ci95=None, elasticity={"0.3": None}, light=None
     )
-    shown = Page(html.render(msgspec.structs.replace(record, suites=[nothing])))
+    shown = Page(_html.render(msgspec.structs.replace(record, suites=[nothing])))
     assert "·" in shown.text
 
 
 def test_a_run_of_nothing_but_errors_is_still_a_page(record):
     bare = msgspec.structs.replace(record, suites=[], tasks=[], subgroups=[])
-    assert "Stability across variants" in Page(html.render(bare)).text
+    assert "Stability across variants" in Page(_html.render(bare)).text
 
 
 def test_text_that_no_file_can_hold_is_written_all_the_same(tmp_path):
-    html.write(hostile_record(), tmp_path / "new" / "report.html")
+    _html.write(hostile_record(), tmp_path / "new" / "report.html")
     assert "task-3" in (tmp_path / "new" / "report.html").read_text("utf-8")
 
 
 def test_a_path_that_cannot_be_written_is_named(record, tmp_path):
     with pytest.raises(RecordError, match=f"html:{re.escape(str(tmp_path))}: Is a directory"):
-        html.write(record, tmp_path)
+        _html.write(record, tmp_path)
 
 
 def test_a_missing_extra_is_one_sentence(monkeypatch):
@@ -140,7 +140,7 @@ def test_a_missing_extra_is_one_sentence(monkeypatch):
     with pytest.raises(
         SettingsError, match=r"needs matplotlib; pip install .pytest-promptse\[html\]"
     ):
-        html.check_installed()
+        _html.check_installed()
 
 
 def test_a_missing_extra_ends_the_run_before_anything_is_asked(pytester, monkeypatch):
@@ -175,7 +175,7 @@ def test_entities_in_a_prompt_are_shown_as_typed(page):
 
 def test_settings_that_are_not_set_are_not_shown(record):
     for unset in (None, False, [], (), {}):
-        page = html.render(msgspec.structs.replace(record, settings={"template": unset, "m": 8}))
+        page = _html.render(msgspec.structs.replace(record, settings={"template": unset, "m": 8}))
         shown = page[page.index("Models, settings and environment") :]
         assert ">m<" in shown
         assert ">template<" not in shown

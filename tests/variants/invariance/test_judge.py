@@ -9,7 +9,7 @@ import pytest
 import yaml
 from judged_texts import cases
 
-from pytest_promptse.variants.invariance import Judge, normalised
+from pytest_promptse.variants.invariance._judge import Judge, normalised
 
 SETS = sorted(Path(__file__).parent.glob("*_set.yaml"))
 FOUND, ACCEPTED = 0.97, 0.8

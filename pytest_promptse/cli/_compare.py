@@ -1,0 +1,130 @@
+"""``promptse compare``: show several records side by side."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from pytest_promptse.compare._entry import NamedRecord
+
+_T = TypeVar("_T")
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``compare`` command, which sets ``func``; that returns the exit code."""
+    compare = subparsers.add_parser(
+        "compare",
+        help="show several models, dates or templates side by side",
+        description=(
+            "Print a leaderboard, the quadrants of pass@1 and AUC-E, changes by task, and the "
+            "statistics of the paper's research questions, on the common subset of all runs."
+        ),
+    )
+    compare.add_argument(
+        "records",
+        nargs="+",
+        metavar="[NAME=]RUN.json",
+        help="a record, or a baseline by its name; changes are measured against the first",
+    )
+    compare.add_argument("--html", type=Path, metavar="PATH", help="write a page with all plots")
+    compare.add_argument(
+        "--csv", type=Path, metavar="FOLDER", help="write every table as a CSV file"
+    )
+    compare.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        metavar="MODEL=BILLIONS",
+        help="number of parameters of a model whose name does not contain it (repeatable)",
+    )
+    compare.add_argument(
+        "--family",
+        action="append",
+        default=[],
+        metavar="MODEL=NAME",
+        help="family of a model whose name does not contain it (repeatable)",
+    )
+    compare.set_defaults(func=_compare)
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    families = _pairs(chosen.family, "--family", str)
+    sizes = _pairs(chosen.size, "--size", _billions)
+
+    from pytest_promptse.compare import _csv_files, _page, _terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare._psychometrics import psychometric_sections  # noqa: PLC0415
+    from pytest_promptse.compare._study import study_of  # noqa: PLC0415
+
+    if chosen.html is not None:
+        _page.check_installed()
+    runs = _runs(chosen.records)
+    width, colours = shutil.get_terminal_size().columns, sys.stdout.isatty()
+    alone = () if any(run.record.suites for run in runs) else psychometric_sections(runs)
+    if alone:
+        # Without stability suites there are no common tasks to put side by side.
+        title = "Psychometric suites"
+        text = _terminal.render_sections(alone, title=title, width=width, colours=colours)
+        sys.stdout.write(text + "\n")
+        if chosen.html is not None:
+            _page.write_sections(alone, chosen.html, title=title)
+        if chosen.csv is not None:
+            _csv_files.write_sections(alone, chosen.csv)
+        return 0
+    study = study_of(runs, families=families, sizes=sizes)
+    sys.stdout.write(_terminal.render(study, width=width, colours=colours) + "\n")
+    if chosen.html is not None:
+        _page.write(study, chosen.html)
+    if chosen.csv is not None:
+        _csv_files.write(study, chosen.csv)
+    return 0
+
+
+def _runs(given: Sequence[str]) -> list[NamedRecord]:
+    from pytest_promptse.compare._baseline import Baselines  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare._entry import NamedRecord  # noqa: PLC0415
+
+    here = Path.cwd()
+    baselines = Baselines(here, here=here)
+    runs = []
+    for each in given:
+        name, _, path = each.rpartition("=")
+        if Path(each).exists():
+            # A file name may contain "=".
+            name, path = "", each
+        runs.append(NamedRecord(path=path, record=baselines.load(path), name=name or None))
+    return runs
+
+
+def _pairs(given: Sequence[str], option: str, read: Callable[[str], _T]) -> dict[str, _T]:
+    """Read MODEL=VALUE; the name of the model may contain ``=``."""
+    found = {}
+    for each in given:
+        model, _, value = each.rpartition("=")
+        try:
+            found[model] = read(value)
+        except ValueError:
+            model = ""
+        if not (model and value):
+            example = "7" if read is _billions else "llama"
+            raise SettingsError(
+                f"compare: {option} {each!r} names no model and value; give {option} "
+                f"openai:some-model={example}"
+            )
+    return found
+
+
+def _billions(value: str) -> float:
+    size = float(value)
+    if not 0.0 < size < float("inf"):
+        raise ValueError(value)
+    return size

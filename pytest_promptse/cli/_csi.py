@@ -1,0 +1,225 @@
+"""``promptse csi``: build word lists and score responses that were made elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.cli._score import add_score_parser, write_scores
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_promptse.psychometrics.csi._published import Administration
+    from pytest_promptse.psychometrics.csi._scoring import CsiEstimate, CsiScores
+
+_DEFAULT_SIZE = 5000
+_HUMANEVAL = "humaneval"
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``csi`` commands, each of which sets ``func``; that returns the exit code."""
+    csi = subparsers.add_parser(
+        "csi", help="build word lists of the Core Sentiment Inventory, and score responses"
+    )
+    commands = csi.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    build = commands.add_parser(
+        "build",
+        help="build a word list of frequent nouns and verbs",
+        description=(
+            "Write the most frequent nouns and verbs of a language as JSON Lines. Frequencies come "
+            "from wordfreq, or from the files of --corpus. Equal tools give equal lists."
+        ),
+    )
+    build.add_argument("--language", choices=["en", "zh"], required=True)
+    build.add_argument(
+        "--size", type=int, default=_DEFAULT_SIZE, metavar="N", help="words, 5000 by default"
+    )
+    build.add_argument(
+        "--corpus",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help=f"count words in this text file (repeatable), or in the prompts of '{_HUMANEVAL}'",
+    )
+    build.add_argument(
+        "--max-valence",
+        type=float,
+        metavar="V",
+        help="leave out words whose valence is above V or below -V, in [0, 1]",
+    )
+    build.add_argument(
+        "--valence",
+        type=Path,
+        metavar="FILE",
+        help=(
+            "valences as lines of WORD, a tab and a number; by default VADER's for English and "
+            "this project's for Chinese"
+        ),
+    )
+    build.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
+    build.set_defaults(func=_build)
+    score = add_score_parser(
+        commands,
+        description=(
+            "Print optimism, pessimism, neutrality, consistency, reluctancy and kappa with 95 %% "
+            "intervals. FILES are CSV files or experiment folders as the inventory's authors "
+            "published them, or JSON Lines with 'run', 'words' and 'response'."
+        ),
+        func=_score,
+    )
+    score.add_argument(
+        "--words", metavar="LIST", help="word list that the numbers of a CSV file refer to"
+    )
+    score.add_argument(
+        "--words-per-prompt", type=int, metavar="N", help="batch size, 30 by default"
+    )
+    score.add_argument(
+        "--top", type=int, default=0, metavar="N", help="show the first N words of each class"
+    )
+
+
+def _build(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.psychometrics.csi import _build as build  # noqa: PLC0415 - `--help` is quick
+
+    if chosen.size < 1:
+        raise SettingsError(f"csi build: --size {chosen.size} is not positive")
+    if chosen.max_valence is not None and not 0 <= chosen.max_valence <= 1:
+        raise SettingsError(f"csi build: --max-valence {chosen.max_valence:g} is not in [0, 1]")
+    if chosen.valence is not None and chosen.max_valence is None:
+        raise SettingsError(
+            "csi build: --valence needs --max-valence, above which words are left out"
+        )
+    corpus = [_corpus(name) for name in chosen.corpus]
+    words, about = build.build_words(
+        chosen.language,
+        size=chosen.size,
+        corpus=corpus,
+        max_valence=chosen.max_valence,
+        lexicon=build.read_lexicon(chosen.valence) if chosen.valence else None,
+    )
+    if not words:
+        raise SettingsError("csi build: the corpus has no nouns or verbs of this language")
+    text = build.render_words(words, about)
+    if chosen.out is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        chosen.out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{chosen.out}: cannot be written ({error})") from None
+    sys.stdout.write(f"wrote {len(words)} words to {chosen.out}\n")
+    return 0
+
+
+def _corpus(name: str) -> tuple[str, str]:
+    """Return the name and the text of a corpus."""
+    if name == _HUMANEVAL:
+        from pytest_promptse.tasks import humaneval  # noqa: PLC0415
+
+        return name, "\n".join(task.prompt for task in humaneval.tasks())
+    try:
+        return name, Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{name}: cannot be read ({error})") from None
+
+
+def _score(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.psychometrics.csi._published import (  # noqa: PLC0415 - `--help` is quick
+        read_administrations,
+    )
+    from pytest_promptse.psychometrics.csi._scoring import score, top_words  # noqa: PLC0415
+    from pytest_promptse.psychometrics.csi._words import load_words  # noqa: PLC0415
+
+    if chosen.words_per_prompt is not None and chosen.words_per_prompt < 1:
+        raise SettingsError("csi score: --words-per-prompt is not positive")
+    listed = load_words(chosen.words) if chosen.words else None
+    found: list[tuple[Administration, CsiScores, dict[str, tuple[str, ...]]]] = []
+    for path in chosen.files:
+        for each in read_administrations(
+            path, words_per_prompt=chosen.words_per_prompt, words=listed
+        ):
+            top = top_words(each.codes, each.words, chosen.top) if chosen.top else {}
+            found.append((each, score(each.codes, each.batches), top))
+    write_scores(
+        [_json_row(each, scores, top) for each, scores, top in found],
+        (_text(each, scores, top) for each, scores, top in found),
+        as_json=chosen.json,
+    )
+    return 0
+
+
+_FIGURES = (
+    "optimism",
+    "pessimism",
+    "neutrality",
+    "consistency",
+    "reluctancy",
+    "coverage",
+    "kappa",
+)
+
+
+def _text(each: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]) -> str:
+    lines = [f"{each.model}, {each.language}: {scores.n_words} words x {scores.n_runs} runs"]
+    lines += [f"  {name:12}{_shown(getattr(scores, name))}" for name in _FIGURES]
+    if each.reread is not None:
+        same = float((each.reread == each.codes).mean())
+        lines.append(f"  the raw responses, read by number and word, give {same:.2%} same labels")
+    lines += [f"  {kind}: {count}" for kind, count in sorted(each.problems.items())]
+    if each.validity is not None:
+        stories = each.validity
+        lines.append(
+            f"  stories: r = {_number(stories.per_story)} per story, "
+            f"{_number(stories.per_group)} per group ({stories.n_stories} stories, "
+            f"{stories.n_unrated} unrated)"
+        )
+    lines += [f"  {name}: {', '.join(words)}" for name, words in top.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(estimate: CsiEstimate) -> str:
+    if estimate.value is None:
+        return "-"
+    if estimate.ci95 is None:
+        return f"{estimate.value:.4f}"
+    low, high = estimate.ci95
+    return f"{estimate.value:.4f}  [{low:.4f}, {high:.4f}]"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _json_row(
+    each: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "source": each.source,
+        "model": each.model,
+        "language": each.language,
+        "n_words": scores.n_words,
+        "n_runs": scores.n_runs,
+    }
+    for name in _FIGURES:
+        estimate: CsiEstimate = getattr(scores, name)
+        row[name] = estimate.value
+        row[f"{name}_ci95"] = estimate.ci95
+    row["problems"] = dict(each.problems)
+    if each.reread is not None:
+        row["reread_agreement"] = float((each.reread == each.codes).mean())
+    if each.validity is not None:
+        row["stories"] = {
+            "per_story": each.validity.per_story,
+            "per_story_ci95": each.validity.per_story_ci95,
+            "per_group": each.validity.per_group,
+            "n_stories": each.validity.n_stories,
+            "n_unrated": each.validity.n_unrated,
+        }
+    if top:
+        row["top"] = top
+    return row

@@ -1,0 +1,153 @@
+"""``promptse emotionbench``: import a clone, and score responses that were made elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+
+from pytest_promptse.cli._score import add_score_parser, write_scores
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_promptse.psychometrics.emotionbench._scoring import Method
+    from pytest_promptse.record._psychometrics import ScaleRecord
+
+_Scored: TypeAlias = "tuple[dict[str, Any], ScaleRecord]"
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``emotionbench`` commands, each of which sets ``func``; it returns the exit code."""
+    bench = subparsers.add_parser(
+        "emotionbench", help="import EmotionBench from a clone, and score responses"
+    )
+    commands = bench.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    load = commands.add_parser(
+        "import",
+        help="import situations and scales from a clone of the authors' repository",
+        description=(
+            "Write the situations and scales of a clone of github.com/CUHK-ARISE/EmotionBench into "
+            "a folder, for the 'situations' and 'scales' settings of suite files. They are not "
+            "this project's to publish, and not yours."
+        ),
+    )
+    load.add_argument("folder", type=Path, metavar="DIR", help="the clone")
+    load.add_argument(
+        "--into",
+        type=Path,
+        default=Path("emotionbench-imported"),
+        metavar="DIR",
+        help="emotionbench-imported by default",
+    )
+    load.set_defaults(func=_import)
+    score = add_score_parser(
+        commands,
+        description=(
+            "Print the change of each factor, emotion and overall, beside that of human subjects. "
+            "FILES are response CSV files as the authors published them, or the workbook of their "
+            "crowd study."
+        ),
+        func=_score,
+    )
+    score.add_argument(
+        "--method",
+        choices=["paper", "cluster"],
+        default="paper",
+        help="paper: every run is one observation (default); cluster: every situation is",
+    )
+
+
+def _import(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.psychometrics.emotionbench._importer import (  # noqa: PLC0415
+        import_clone,
+    )
+
+    situations, scales, n_situations, n_scales = import_clone(chosen.folder, chosen.into)
+    sys.stdout.write(
+        f"wrote {n_situations} situations to {situations}\n"
+        f"wrote {n_scales} scales to {scales}\n"
+        "Keep these files to yourself: they are their authors' and publishers'.\n"
+    )
+    return 0
+
+
+def _score(chosen: argparse.Namespace) -> int:
+    found = [_read(path, chosen.method) for path in chosen.files]
+    write_scores(
+        [{**about, **msgspec.to_builtins(scale)} for about, scale in found],
+        map(_text, found),
+        as_json=chosen.json,
+    )
+    return 0
+
+
+def _read(path: Path, method: Method) -> _Scored:
+    """Return what is known of a file, and its results."""
+    if path.suffix == ".xlsx":
+        return _crowd(path)
+    if path.suffix != ".csv":
+        raise SettingsError(f"{path}: give a response .csv or the crowd study's .xlsx")
+    from pytest_promptse.psychometrics.emotionbench._published import (  # noqa: PLC0415
+        read_responses,
+    )
+    from pytest_promptse.psychometrics.emotionbench._scoring import score_table  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench._tables import (  # noqa: PLC0415
+        rows_with_norms,
+        scale_record,
+    )
+
+    responses = read_responses(path)
+    about = _about(path, responses.model, method, responses.malformed)
+    factors = {each.factor for evoked in responses.evoked.values() for each in evoked}
+    return about, scale_record(
+        responses.scale,
+        default=responses.default,
+        changes={
+            category: score_table(responses.default.get(category, ()), evoked, method=method)
+            for category, evoked in responses.evoked.items()
+        },
+        norms=rows_with_norms(responses.scale, factors),
+    )
+
+
+def _crowd(path: Path) -> _Scored:
+    from pytest_promptse.psychometrics.emotionbench._factors import PANAS  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench._published import read_crowd  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench._scoring import score_crowd  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench._tables import scale_record  # noqa: PLC0415
+
+    answers = read_crowd(path)
+    return _about(path, "crowd", "paired", answers.malformed), scale_record(
+        PANAS.name,
+        default={
+            category: [total for totals in factors.values() for total in totals]
+            for category, factors in answers.before.items()
+        },
+        changes={
+            category: score_crowd(answers.before[category], answers.after[category])
+            for category in answers.before
+        },
+    )
+
+
+def _about(path: Path, model: str, method: str, malformed: int) -> dict[str, Any]:
+    return {"source": str(path), "model": model, "method": method, "malformed": malformed}
+
+
+def _text(scored: _Scored) -> str:
+    from pytest_promptse.reports.terminal._psychometrics import scale_lines  # noqa: PLC0415
+
+    about, scale = scored
+    lines = [f"{about['model']}, {scale.scale}, method {about['method']}"]
+    if about["malformed"]:
+        lines.append(f"left out, since items are missing or off the scale: {about['malformed']}")
+    labels = [change.label for changes in scale.changes.values() for change in changes]
+    width = max(map(len, labels), default=0) + 2
+    lines += [line.plain.rstrip() for line in scale_lines(scale, factors=True, width=width)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,147 @@
+"""What plugins and a project's tests add to the ``promptse`` command."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from pytest_promptse import hookspecs
+from pytest_promptse.errors import TaskError
+from pytest_promptse.models._registry import ModelOptions, create_backend
+from pytest_promptse.variants._registry import create_rewriter
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_promptse.models._base import Backend
+    from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants._generate import Rewriter
+    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants._llm import LlmRewriter
+
+_PREFIX = "pytest_promptse_"
+_PLAIN: pluggy.HookimplOpts = {
+    "wrapper": False,
+    "hookwrapper": False,
+    "optionalhook": False,
+    "tryfirst": False,
+    "trylast": False,
+    "specname": None,
+}
+
+
+class _Plugins(pluggy.PluginManager):
+    """Registers the hooks of this package alone; as in pytest they need no decorator."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        if not name.startswith(_PREFIX) or not callable(getattr(plugin, name, None)):
+            return None
+        return super().parse_hookimpl_opts(plugin, name) or _PLAIN
+
+
+@cache
+def hooks() -> Any:
+    """Return the hooks of installed pytest plugins and of ``conftest.py`` in this folder."""
+    plugins = _Plugins("pytest")
+    plugins.add_hookspecs(hookspecs)
+    plugins.load_setuptools_entrypoints("pytest11")
+    path = Path("conftest.py").resolve()
+    if path.is_file():
+        plugins.register(_loaded(path))
+    return plugins.hook
+
+
+def _loaded(path: Path) -> object:
+    spec = importlib.util.spec_from_file_location("conftest", path)
+    if spec is None or spec.loader is None:
+        raise TaskError(f"{path}: cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise TaskError(f"{path}: {error!r} while it was imported") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def backend(spec: str, options: ModelOptions | None = None) -> Backend:
+    """Return the backend of a ``BACKEND:NAME``, also of a plugin.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such backend, or a package is missing.
+    """
+    options = options or ModelOptions()
+    name, _, model = spec.partition(":")
+    found: Backend | None = hooks().pytest_promptse_backend(name=name, model=model, options=options)
+    return found or create_backend(spec, options, also=names("backend"))
+
+
+def rewriter(spec: str, *, library: Library) -> Rewriter | LlmRewriter:
+    """Return the rewriter of a name, also of a plugin.
+
+    Raises
+    ------
+    VariantError
+        If there is no such rewriter.
+    """
+    found: Rewriter | None = hooks().pytest_promptse_rewriter(spec=spec)
+    return found or create_rewriter(spec, backend=backend, library=library, also=names("rewriter"))
+
+
+def names(kind: str) -> list[str]:
+    """Return the names that plugins add to the backends, rewriters or reports."""
+    return [name for found in hooks().pytest_promptse_names(kind=kind) for name in found]
+
+
+class _Collected:
+    """Keeps the tasks of the marks that pytest collects."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Task] = {}
+        self.problems: list[str] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            callspec = getattr(item, "callspec", None)
+            target = callspec.params.get("candidate") if callspec is not None else None
+            suite = getattr(target, "suite", None)
+            if suite is not None:
+                self.tasks |= {task.id: task for task in suite.tasks}
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.problems.append(str(report.longrepr).strip().splitlines()[-1])
+
+
+def tasks_of_tests(path: Path) -> tuple[Task, ...]:
+    """Return the tasks of the marks in a test file.
+
+    Raises
+    ------
+    TaskError
+        If the file cannot be collected or has no mark.
+    """
+    import pytest  # noqa: PLC0415 - only test files need it
+
+    found = _Collected()
+    pytest.main(
+        [
+            *("--collect-only", "-p", "no:terminal", "-p", "no:cacheprovider"),
+            *("--promptse-model", "reference", str(path)),
+        ],
+        plugins=[found],
+    )
+    if found.problems:
+        raise TaskError(f"{path}: {'; '.join(found.problems)}")
+    if not found.tasks:
+        raise TaskError(f"{path}: no promptse mark in this file")
+    return tuple(found.tasks.values())

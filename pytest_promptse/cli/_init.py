@@ -1,0 +1,230 @@
+"""``promptse init``: write a first test, the settings and a CI job into a project."""
+
+from __future__ import annotations
+
+import configparser
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_promptse.cli import _extensions
+from pytest_promptse.errors import SettingsError
+from pytest_promptse.models._registry import split_spec
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+_CI = ("github", "gitlab", "none")
+# The extra of the package that a backend needs.
+_EXTRAS = {"tiny": "tiny", "ct2": "tiny", "openai": "openai", "vllm": "vllm"}
+
+_TEST = '''"""Does the model still write `slugify` if the prompt comes in another tone?"""
+
+import pytest
+
+SOLUTION = """
+import re
+
+def slugify(title):
+    return "-".join(re.findall("[a-z0-9]+", title.lower()))
+"""
+
+
+@pytest.mark.promptse(
+    """Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,
+    join the words with single hyphens.""",
+    # The reference proves that the test accepts a right program:
+    # pytest --promptse-model reference
+    reference=SOLUTION,
+    # The suite fails if its AUC-E is lower. 1 means that no variant changes anything.
+    min_auc_e=0.5,
+)
+def test_slugify(candidate):
+    assert candidate("Hello,  World!") == "hello-world"
+    assert candidate("") == ""
+'''
+
+_GITHUB = """\
+name: promptse
+
+on: pull_request
+
+jobs:
+  promptse:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - name: Install
+        run: |
+          sudo apt-get update
+          sudo apt-get install --yes bubblewrap libseccomp2
+          # Ubuntu 24.04 does not let ordinary users create the namespaces of the sandbox.
+          sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
+          pip install '{requirement}'
+      # Completions that were paid for are not requested again.
+      - uses: actions/cache@v4
+        with:
+          path: .promptse/promptse.db*
+          key: promptse-${{{{ github.run_id }}}}-${{{{ github.run_attempt }}}}
+          restore-keys: promptse-
+      - name: Test
+{env}        run: >-
+          pytest --promptse-model {model} --promptse-require-model
+          --promptse-report github --junitxml junit.xml
+"""
+
+_GITLAB = """\
+promptse:
+  image: python:3.12
+  rules:
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+  before_script:
+    - apt-get update
+    - apt-get install --yes bubblewrap libseccomp2
+    - pip install '{requirement}'
+  cache:
+    key: promptse
+    paths: [".promptse/promptse.db*"]
+    when: always
+  script:
+    - >-
+      pytest --promptse-model {model} --promptse-require-model
+      --promptse-report html:report/promptse.html --junitxml report/junit.xml
+  artifacts:
+    when: always
+    paths: [report/]
+    reports:
+      junit: report/junit.xml
+"""
+
+
+class _Answers(NamedTuple):
+    model: str
+    ci: str
+    test: Path
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``init`` command, which sets ``func``; that returns the exit code."""
+    init = subparsers.add_parser(
+        "init",
+        help="write a first test, the settings and a CI job",
+        description=(
+            "Write a first test, the settings and a CI job into the current folder. Questions "
+            "are asked only on a terminal and only for what no flag answers. No file is "
+            "overwritten."
+        ),
+    )
+    init.add_argument("--model", metavar="BACKEND:NAME", help="model to test (default: tiny)")
+    init.add_argument("--ci", choices=_CI, help="CI service to write a job for (default: none)")
+    init.add_argument(
+        "--test",
+        metavar="FILE",
+        help="file of the first test (default: tests/test_promptse.py)",
+    )
+    init.add_argument("--yes", action="store_true", help="ask no questions; take the defaults")
+    init.set_defaults(func=_init)
+
+
+def _init(chosen: argparse.Namespace) -> int:
+    here = Path.cwd()
+    answers = _answers(chosen)
+    files = {answers.test: _TEST}
+    requirement = _requirement(answers.model)
+    if answers.ci == "github":
+        files[Path(".github/workflows/promptse.yml")] = _github(answers.model, requirement)
+    elif answers.ci == "gitlab":
+        files[Path("promptse.gitlab-ci.yml")] = _GITLAB.format(
+            requirement=requirement, model=answers.model
+        )
+    settings = {"promptse_model": answers.model, "promptse_preset": "ci"}
+    known = _configured_in(here)
+    if known is None:
+        lines = "".join(f"{name} = {value}\n" for name, value in settings.items())
+        files[Path("pytest.ini")] = f"[pytest]\n{lines}"
+    for path in files:
+        if path.exists():
+            raise SettingsError(
+                f"init: {str(path)!r} exists; remove it, or name another file with --test"
+            )
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"wrote {path}\n")
+    if known is not None:
+        sys.stdout.write(f"\nAdd to {known}:\n\n{_lines_for(known, settings)}")
+    if answers.ci == "gitlab":
+        sys.stdout.write("\nAdd to .gitlab-ci.yml:\n\ninclude: promptse.gitlab-ci.yml\n")
+    sys.stdout.write(
+        f"\nNext:\n\n  pip install '{requirement}'\n"
+        f"  pytest {answers.test} --promptse-model reference\n"
+        f"  pytest {answers.test}\n"
+    )
+    return 0
+
+
+def _answers(chosen: argparse.Namespace) -> _Answers:
+    def answer(flag: str | None, question: str, default: str) -> str:
+        if flag is not None or chosen.yes or not sys.stdin.isatty():
+            return flag or default
+        return input(f"{question} [{default}]: ").strip() or default
+
+    model = answer(chosen.model, "Model to test, as in openai:gpt-4.1-mini", "tiny")
+    added = _extensions.names("backend")
+    if model.partition(":")[0] not in added:
+        split_spec(model, also=added)
+    ci = answer(chosen.ci, f"CI service ({', '.join(_CI)})", "none")
+    if ci not in _CI:
+        raise SettingsError(f"init: there is no CI service {ci!r}; give one of {', '.join(_CI)}")
+    test = answer(chosen.test, "File of the first test", "tests/test_promptse.py")
+    return _Answers(model=model, ci=ci, test=Path(test))
+
+
+def _requirement(model: str) -> str:
+    extra = _EXTRAS.get(model.partition(":")[0])
+    return f"pytest-promptse[{extra}]" if extra else "pytest-promptse"
+
+
+def _github(model: str, requirement: str) -> str:
+    env = ""
+    if model.startswith("openai:"):
+        env = "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
+    return _GITHUB.format(requirement=requirement, model=model, env=env)
+
+
+def _configured_in(folder: Path) -> str | None:
+    """Return the file in which pytest is configured, or None if there is none."""
+    for name in ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"):
+        if (folder / name).is_file():
+            return name
+    project = folder / "pyproject.toml"
+    if project.is_file():
+        try:
+            tables = tomllib.loads(project.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"init: {project.name} is not TOML ({error})") from None
+        if "pytest" in tables.get("tool", {}):
+            return project.name
+    for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read(folder / name, encoding="utf-8")
+        if parser.has_section(section):
+            return name
+    return None
+
+
+def _lines_for(file: str, settings: Mapping[str, str]) -> str:
+    if not file.endswith(".toml"):
+        return "".join(f"{name} = {value}\n" for name, value in settings.items())
+    repeatable = ("promptse_model",)
+    return "".join(
+        f'{name} = ["{value}"]\n' if name in repeatable else f'{name} = "{value}"\n'
+        for name, value in settings.items()
+    )

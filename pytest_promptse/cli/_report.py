@@ -1,0 +1,90 @@
+"""``promptse report``: print the summary of a saved record or write it as another report."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._option_types import reports
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from pytest_promptse.record._schema import Record
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``report`` command, which sets ``func``; that returns the exit code."""
+    report = subparsers.add_parser(
+        "report",
+        help="show a saved record, or write it as another report",
+        description="Print the summary of a saved record, or write the given reports.",
+    )
+    report.add_argument("record", metavar="RUN.json", help="a record, or a baseline by its name")
+    report.add_argument(
+        "targets",
+        nargs="*",
+        metavar="KIND:PATH",
+        help="json:PATH, html:PATH, md:PATH, csv:FOLDER or github; without one, print the summary",
+    )
+    report.add_argument(
+        "-v", "--verbose", action="store_true", help="print every variant in the summary"
+    )
+    report.set_defaults(func=_report)
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.compare._baseline import Baselines  # noqa: PLC0415
+
+    targets = check_kinds("report", chosen.targets)
+    here = Path.cwd()
+    record = Baselines(here, here=here).load(chosen.record)
+    if not targets:
+        from pytest_promptse.reports.terminal._summary import render  # noqa: PLC0415
+
+        width = shutil.get_terminal_size().columns
+        colours = sys.stdout.isatty()
+        text = render(record, width=width, colours=colours, verbosity=int(chosen.verbose))
+        sys.stdout.write(f"{text}\n")
+    write_reports(record, targets)
+    return 0
+
+
+def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
+    """Return report targets such as ``html:out.html`` after checking their kinds.
+
+    Raises
+    ------
+    SettingsError
+        If a target is malformed or its kind unknown.
+    """
+    from pytest_promptse.reports._writers import WRITERS  # noqa: PLC0415 - `--help` is quick
+
+    try:
+        checked = reports(list(targets)) if targets else ()
+    except ValueError as error:
+        raise SettingsError(f"{command}: {error}") from None
+    for target in checked:
+        kind = target.partition(":")[0]
+        if kind not in WRITERS:
+            raise SettingsError(
+                f"{command} {target}: there is no report {kind!r}{nearest(kind, WRITERS)}; "
+                f"there are {', '.join(WRITERS)}"
+            )
+    return checked
+
+
+def write_reports(record: Record, targets: Sequence[str]) -> None:
+    """Write a record to report targets, with paths relative to the current folder."""
+    from pytest_promptse.reports._writers import WRITERS  # noqa: PLC0415 - `--help` is quick
+
+    for target in targets:
+        kind, _, path = target.partition(":")
+        WRITERS[kind](record, Path.cwd() / path)

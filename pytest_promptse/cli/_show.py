@@ -1,0 +1,114 @@
+"""``promptse show``: the variants of the last run, with their programs and verdicts."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import RecordError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from pytest_promptse.record._schema import PromptRecord, Record
+
+
+class _Measured(NamedTuple):
+    node: str
+    model: str
+    original: str | None
+    prompt: PromptRecord
+    texts: Mapping[str, str]
+
+
+def add_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+) -> None:
+    """Add the ``show`` command, which sets ``func``; that returns the exit code."""
+    show = subparsers.add_parser(
+        "show",
+        help="show a test of the last run: its prompt, programs and verdicts",
+        description=(
+            "Show what the last run measured for a node id. A single variant is shown in full: its "
+            "changes from the original, each outcome with a program, and the command to rerun it. "
+            "The start of a node id lists all variants that it matches."
+        ),
+    )
+    show.add_argument("node", metavar="NODEID", help="a node id as pytest prints it, or its start")
+    show.add_argument(
+        "--run",
+        type=Path,
+        metavar="RUN.json",
+        help="read this record instead of that of the last run",
+    )
+    show.add_argument(
+        "--store",
+        type=Path,
+        default=Path(".promptse"),
+        metavar="FOLDER",
+        help="the folder of the store (default: %(default)s)",
+    )
+    show.set_defaults(func=_show)
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.record._files import LAST_RUN  # noqa: PLC0415 - `promptse --help` is quick
+    from pytest_promptse.record._schema import Record  # noqa: PLC0415
+
+    path = chosen.run or chosen.store / LAST_RUN
+    if chosen.run is None and not path.is_file():
+        raise RecordError(f"{str(chosen.store)!r} has no last run; name a record with --run")
+    record = Record.load(path)
+    every = list(_measured(record))
+    found = [one for one in every if one.node == chosen.node] or [
+        one for one in every if one.node.startswith(chosen.node)
+    ]
+    if not found:
+        hint = nearest(chosen.node, [one.node for one in every])
+        raise RecordError(f"{path} has no test {chosen.node!r}{hint}")
+    if len(found) > 1:
+        _list(found)
+    else:
+        _print(found[0], record)
+    return 0
+
+
+def _measured(record: Record) -> Iterator[_Measured]:
+    for task in record.tasks:
+        original = task.original.prompt if task.original else None
+        prompts = [task.original] if task.original else []
+        for prompt in (*prompts, *task.variants, *task.controls):
+            if prompt.node is not None:
+                yield _Measured(prompt.node, task.model, original, prompt, task.texts)
+
+
+def _list(found: list[_Measured]) -> None:
+    from pytest_promptse._redaction import escape_controls  # noqa: PLC0415 - as above
+
+    for one in found:
+        passes = round(one.prompt.pass_rate * one.prompt.n)
+        sys.stdout.write(f"{passes:>4} of {one.prompt.n} pass  {escape_controls(one.node)}\n")
+
+
+def _print(one: _Measured, record: Record) -> None:
+    from pytest_promptse._redaction import escape_controls  # noqa: PLC0415 - as above
+    from pytest_promptse.reports.terminal._details import render_variant  # noqa: PLC0415
+
+    passes = round(one.prompt.pass_rate * one.prompt.n)
+    sys.stdout.write(
+        f"{escape_controls(one.node)}\n"
+        f"{escape_controls(one.model)}: {passes} of {one.prompt.n} completions pass\n\n"
+    )
+    text = render_variant(
+        one.original,
+        one.prompt,
+        texts=one.texts,
+        invocation=record.invocation,
+        width=shutil.get_terminal_size().columns,
+        colours=sys.stdout.isatty(),
+    )
+    sys.stdout.write(f"{text}\n")

@@ -1,0 +1,334 @@
+"""``promptse templates`` and ``promptse variants``: show the library; make and check variants."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.cli import _extensions
+from pytest_promptse.errors import VariantError
+from pytest_promptse.variants._audit import audit
+from pytest_promptse.variants._files import template_folder, write
+from pytest_promptse.variants._generate import VariantSet, generate
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._llm import LlmRewriter
+from pytest_promptse.variants._registry import REWRITERS
+from pytest_promptse.variants._show import described, difference, facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants.invariance._finding import Finding
+
+_STORE = Path(".promptse")
+_CACHE = _STORE / "variants"
+UNNAMED = "unnamed"
+"""The entry point on record for a prompt that names none."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both commands. Each sets ``func``, which returns the exit code."""
+    _add_templates(subparsers)
+    variants = subparsers.add_parser(
+        "variants", help="make, show, measure, check and freeze variants"
+    )
+    actions = variants.add_subparsers(title="actions", metavar="ACTION", required=True)
+    make = actions.add_parser("make", help="make variants of tasks and write them to files")
+    _add_making(make)
+    make.add_argument("--into", type=Path, default=_CACHE, help="folder (default: %(default)s)")
+    make.set_defaults(func=_make)
+    freeze = actions.add_parser("freeze", help="make variants in a folder to commit")
+    _add_making(freeze)
+    freeze.add_argument("into", type=Path, help="the folder; promptse_variants_dir names it later")
+    freeze.set_defaults(func=_make)
+    show = actions.add_parser("show", help="show variants and their differences from the original")
+    _add_making(show)
+    show.add_argument("--plain", action="store_true", help="print the variants without colour")
+    show.set_defaults(func=_show)
+    stats = actions.add_parser("stats", help="print levels, measured distances and rejections")
+    _add_making(stats)
+    stats.set_defaults(func=_stats)
+    audit = actions.add_parser("audit", help="check variants in files; exit 1 if one is invalid")
+    audit.add_argument("folder", type=Path, nargs="?", default=_CACHE)
+    _add_library(audit)
+    audit.set_defaults(func=_audit)
+
+
+def _add_library(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--library-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of your own emotions and personalities, laid over the shipped library",
+    )
+    # The name until 0.1.
+    parser.add_argument("--templates-dir", type=Path, dest="library_dir", help=argparse.SUPPRESS)
+
+
+def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("templates", help="list emotions, personalities and contexts")
+    parser.add_argument("name", nargs="?", help="an emotion, trait, level or control condition")
+    _add_library(parser)
+    parser.set_defaults(func=_templates)
+
+
+def _add_making(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        help="humaneval, a suite file (.promptse.yaml), a test file (.py) for the prompts of its "
+        "marks, or a file with one prompt",
+    )
+    parser.add_argument("--task", action="append", help="only the task of this id; repeatable")
+    parser.add_argument(
+        "--entry-point",
+        metavar="NAME",
+        help="name that a file with one prompt asks for; needed only to check programs later",
+    )
+    parser.add_argument(
+        "--template",
+        action="append",
+        default=[],
+        metavar="FILE|GLOB",
+        help="also the variants of a prompt template around each task, which --promptse-perturb "
+        "template and both take; repeatable",
+    )
+    parser.add_argument("--distances", type=_numbers, default=(0.1, 0.2, 0.3), metavar="D,D,…")
+    parser.add_argument("--per-distance", type=int, default=4, metavar="K")
+    parser.add_argument("--emotions", type=_names, metavar="NAME,…")
+    parser.add_argument("--personalities", type=_names, metavar="T.L.C,…")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--rewriter", default="rules", help=f"{', '.join(REWRITERS)} or llm:BACKEND:NAME"
+    )
+    _add_library(parser)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: write distances like 0.1,0.2,0.3") from None
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(","))
+
+
+def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
+    source = chosen.source
+    if source == "humaneval":
+        from pytest_promptse.tasks import humaneval  # noqa: PLC0415 - needs an extra
+
+        return tuple(humaneval.tasks(only=chosen.task))
+    path = Path(source)
+    if not path.is_file():
+        raise VariantError(f"{source!r} is neither 'humaneval' nor a file")
+    if path.suffix in (".yaml", ".yml"):
+        from pytest_promptse.tasks._suitefile import load_suite  # noqa: PLC0415 - one of three
+
+        tasks = load_suite(path).tasks
+    elif path.suffix == ".py":
+        tasks = _extensions.tasks_of_tests(path)
+    else:
+        from pytest_promptse.tasks._task import Task, find_entry_point  # noqa: PLC0415 - one of three
+
+        prompt = path.read_text(encoding="utf-8-sig")
+        name = chosen.entry_point or find_entry_point(prompt) or UNNAMED
+        tasks = (Task(id=path.stem, prompt=prompt, entry_point=name),)
+    if chosen.task is None:
+        return tasks
+    found = tuple(task for task in tasks if task.id in chosen.task)
+    if missing := set(chosen.task) - {task.id for task in found}:
+        raise VariantError(f"{source}: no task {', '.join(sorted(missing))}")
+    return found
+
+
+def _no_findings(_text: str) -> Iterable[Finding]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reworded:
+    """What variants are made of: a task, or a prompt template around one.
+
+    Attributes
+    ----------
+    task
+        The task, or the sentences of the template as one.
+    around
+        The task that the template stands around; None for a task.
+    findings
+        Returns what speaks against a text besides the rules of invariance.
+    """
+
+    task: Task
+    around: Task | None = None
+    findings: Callable[[str], Iterable[Finding]] = _no_findings
+
+    @property
+    def name(self) -> str:
+        """The task, and the template if it is one."""
+        around = f" around {self.around.id}" if self.around else ""
+        return f"template {self.task.id}{around}" if around else self.task.id
+
+    @property
+    def within(self) -> str:
+        """The prompt that the template stands around."""
+        return self.around.prompt if self.around else ""
+
+
+def _reworded(chosen: argparse.Namespace) -> Iterator[_Reworded]:
+    """Yield each task, and the templates around it that have a sentence to reword."""
+    views = []
+    if chosen.template:
+        from pytest_promptse.tasks._template import load_templates  # noqa: PLC0415 - needs an extra
+        from pytest_promptse.variants._templated import View  # noqa: PLC0415 - as above
+
+        views = [View.of(each) for each in load_templates(chosen.template, Path.cwd())]
+    for task in _tasks(chosen):
+        yield _Reworded(task=task)
+        for view in views:
+            if view is not None:
+                yield _Reworded(task=view.task, around=task, findings=view.findings)
+
+
+def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
+    """Yield tasks and templates with the variants that the arguments request."""
+    library = Library.load(chosen.library_dir)
+    rewriter = _extensions.rewriter(chosen.rewriter, library=library)
+    drawn = {
+        "distances": chosen.distances,
+        "per_distance": chosen.per_distance,
+        "emotions": chosen.emotions,
+        "personalities": chosen.personalities,
+        "seed": chosen.seed,
+        "library": library,
+    }
+    subjects = list(_reworded(chosen))
+    if not isinstance(rewriter, LlmRewriter):
+        for one in subjects:
+            made = generate(
+                one.task, rewriter=rewriter, within=one.within, also=one.findings, **drawn
+            )
+            yield one, made
+        return
+    from pytest_promptse.run._model_variants import (  # noqa: PLC0415 - only a model needs a store
+        rewrites,
+        write_all,
+    )
+
+    wanted = [
+        rewrites(one.task, rewriter, within=one.within, also=one.findings, **drawn)
+        for one in subjects
+    ]
+    everything = [each for own in wanted for each in own]
+    written = write_all(everything, partial(_extensions.backend, rewriter.spec), folder=_STORE)
+    sys.stdout.write(
+        f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "
+        f"in, {written.usage.completion_tokens} out; {len(everything)} of {written.n_texts} texts "
+        "accepted\n"
+    )
+    for one, own in zip(subjects, wanted, strict=True):
+        variants = tuple(written.variants[each] for each in own)
+        rules = Counter(rule for each in own for rule in written.rejected[each])
+        yield one, VariantSet(variants=variants, rejected=rules, snippets={})
+
+
+def _make(chosen: argparse.Namespace) -> int:
+    rejected: Counter[str] = Counter()
+    count = 0
+    n_tasks = n_templates = 0
+    for one, made in _made(chosen):
+        if one.around is None:
+            n_tasks += 1
+            write(chosen.into, one.task, made.variants)
+        else:
+            n_templates += 1
+            write(template_folder(chosen.into, one.around.id), one.task, made.variants)
+        rejected.update(made.rejected)
+        count += len(made.variants)
+    around = f" and {n_templates} templates around them" if n_templates else ""
+    sys.stdout.write(f"{count} variants of {n_tasks} tasks{around} in {chosen.into}\n")
+    if rejected:
+        sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected)}\n")
+    return 0
+
+
+def _counts(rejected: Mapping[str, int]) -> str:
+    ordered = sorted(rejected.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{rule} {count}" for rule, count in ordered)
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    from rich.console import Console  # noqa: PLC0415 - only what is looked at needs it
+
+    console = Console(highlight=False, soft_wrap=True)
+    for one, made in _made(chosen):
+        task = one.task
+        console.rule(f"{one.name} original")
+        console.print(task.prompt, markup=False)
+        for variant in made.variants:
+            console.rule(f"{variant.id}  measured {variant.measured_distance:.3f}")
+            shown = variant.text if chosen.plain else difference(task.prompt, variant.text)
+            console.print(shown, markup=False)
+            for line in facts(variant):
+                console.print(line, markup=False, style="dim")
+    return 0
+
+
+def _stats(chosen: argparse.Namespace) -> int:
+    measured: dict[float, list[float]] = {distance: [] for distance in chosen.distances}
+    emotions: Counter[str] = Counter()
+    rejected: Counter[str] = Counter()
+    library = Library.load(chosen.library_dir)
+    for _, made in _made(chosen):
+        rejected.update(made.rejected)
+        for variant in made.variants:
+            measured[variant.distance].append(variant.measured_distance)
+            emotions[variant.emotion or variant.rewriter] += 1
+    sys.stdout.write("distance  level      variants  lowest  mean   highest\n")
+    for distance, values in measured.items():
+        level = library.level(distance)
+        sys.stdout.write(
+            f"{distance:<8g}  {level.operation:<9}  {len(values):>8}  {min(values):.3f}   "
+            f"{mean(values):.3f}  {max(values):.3f}\n"
+        )
+    sys.stdout.write(f"emotions: {_counts(emotions)}\n")
+    sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected) or 'none'}\n")
+    return 0
+
+
+def _audit(chosen: argparse.Namespace) -> int:
+    broken = count = 0
+    for place, problem in audit(chosen.folder, Library.load(chosen.library_dir)):
+        count += 1
+        if problem is not None:
+            broken += 1
+            sys.stdout.write(f"{place}: {problem}\n")
+    sys.stdout.write(f"{count} variants checked, {broken} broken\n")
+    return 1 if broken else 0
+
+
+def _templates(chosen: argparse.Namespace) -> int:
+    library = Library.load(chosen.library_dir)
+    entries = described(library)
+    if chosen.name is None:
+        for kind, names in entries.items():
+            sys.stdout.write(f"{kind}\n")
+            for name, text in names.items():
+                sys.stdout.write(f"  {name:<24}{text.splitlines()[0]}\n")
+        return 0
+    found = {name: text for names in entries.values() for name, text in names.items()}
+    if chosen.name not in found:
+        hint = nearest(chosen.name, found) or "; 'promptse templates' lists them"
+        raise VariantError(f"no template {chosen.name!r}{hint}")
+    sys.stdout.write(f"{chosen.name}\n{found[chosen.name]}\n")
+    return 0

@@ -1,0 +1,269 @@
+"""RQ4: the effects of valence and arousal on correctness, stability and calibration."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pytest_promptse.scoring._groups import kolmogorov_smirnov
+from pytest_promptse.scoring._regression import LEAST_CLUSTERS, increment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_promptse.compare._common_subset import CommonSubset
+    from pytest_promptse.compare._entry import ComparedEntry, TaskKey
+    from pytest_promptse.compare._leaderboard import LeaderboardRow
+    from pytest_promptse.record._schema import (
+        CalibrationRecord,
+        EmotionRecord,
+        PromptRecord,
+        VariantRecord,
+    )
+    from pytest_promptse.scoring._groups import Pairwise
+    from pytest_promptse.scoring._regression import Increment
+
+QUADRANTS = ("positive-active", "positive-calm", "negative-active", "negative-calm")
+# Words that look like code.
+_TERM = re.compile(r"[`_(){}\[\]<>=\d]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmotionGroup:
+    """The variants of one entry in one quadrant or emotion.
+
+    ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident``
+    and ``underconfident`` are over all samples of the run with that quadrant or emotion, not only
+    over the common subset. They are None without log-probabilities.
+    """
+
+    entry: ComparedEntry
+    kind: str
+    value: str
+    n: int
+    pass_rate: float
+    change: float
+    elasticity: float | None
+    confidence: float | None
+    ece: float | None
+    overconfident: float | None
+    underconfident: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distributions:
+    """Tests between the quadrants of one entry, on a figure of their variants."""
+
+    entry: ComparedEntry
+    figure: str
+    pairs: tuple[Pairwise, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """The variance of a figure that valence and arousal explain beyond the controls."""
+
+    entry: ComparedEntry
+    figure: str
+    increment: Increment
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmotionAnalysis:
+    """The analysis of emotions (RQ4)."""
+
+    emotions: tuple[EmotionGroup, ...]
+    distributions: tuple[Distributions, ...]
+    explained: tuple[Explained, ...]
+    missing: tuple[str, ...]
+
+
+class _EmotionVariant(NamedTuple):
+    """One variant with a known emotion, with its task and original."""
+
+    key: TaskKey
+    original: PromptRecord
+    variant: VariantRecord
+    emotion: EmotionRecord
+
+    @property
+    def change(self) -> float:
+        return self.variant.pass_rate - self.original.pass_rate
+
+    @property
+    def quadrant(self) -> str:
+        sign = "positive" if self.emotion.valence >= 0 else "negative"
+        return f"{sign}-{'active' if self.emotion.arousal >= 0 else 'calm'}"
+
+
+def emotion_analysis(
+    subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]
+) -> EmotionAnalysis:
+    """Analyse quadrants and emotions of each entry (RQ4)."""
+    emotions: list[EmotionGroup] = []
+    distributions: list[Distributions] = []
+    explained: list[Explained] = []
+    missing: list[str] = []
+    without: list[str] = []
+    short: list[str] = []
+    unsure: list[str] = []
+    can_regress = find_spec("statsmodels") is not None
+    for row in leaderboard:
+        entry = row.entry
+        variants = list(_emotion_variants(subset, entry))
+        if not variants:
+            without.append(entry.label)
+            continue
+        emotions += _emotion_groups(entry, variants, light=subset.mode == "light")
+        distributions += _distributions(entry, variants)
+        if not _is_sure(variants):
+            unsure.append(entry.label)
+        if can_regress:
+            own = list(_explained(entry, variants))
+            explained += own
+            if not own:
+                short.append(entry.label)
+    if without:
+        missing.append(f"no variants in a known emotion: {', '.join(without)}")
+    if unsure:
+        missing.append(
+            f"confidence and calibration need log-probabilities: {', '.join(unsure)} has none"
+        )
+    if not can_regress:
+        missing.append(
+            "the regression needs statsmodels; pip install 'pytest-promptse[statistics]'"
+        )
+    if short:
+        missing.append(
+            f"the regression needs {LEAST_CLUSTERS} tasks, pass rates that change and emotions "
+            f"that differ in valence and arousal: not so for {', '.join(short)}"
+        )
+    return EmotionAnalysis(
+        emotions=tuple(emotions),
+        distributions=tuple(distributions),
+        explained=tuple(explained),
+        missing=tuple(missing),
+    )
+
+
+def term_density(text: str) -> float:
+    """Return the share of a text's words that hold code: backticks, brackets, digits, ``_<>=``."""
+    words = text.split()
+    return sum(_TERM.search(word) is not None for word in words) / len(words) if words else 0.0
+
+
+def _emotion_variants(subset: CommonSubset, entry: ComparedEntry) -> Iterator[_EmotionVariant]:
+    known = entry.source.record.emotions
+    for key in subset.tasks:
+        original = entry.originals[key]
+        for variant in subset.variants(entry, key):
+            if variant.emotion in known:
+                yield _EmotionVariant(key, original, variant, known[variant.emotion])
+
+
+def _is_sure(variants: Sequence[_EmotionVariant]) -> bool:
+    return all(
+        one.variant.confidence is not None and one.original.confidence is not None
+        for one in variants
+    )
+
+
+def _emotion_groups(
+    entry: ComparedEntry, variants: Sequence[_EmotionVariant], *, light: bool
+) -> Iterator[EmotionGroup]:
+    by_quadrant: dict[str, list[_EmotionVariant]] = defaultdict(list)
+    by_emotion: dict[str, list[_EmotionVariant]] = defaultdict(list)
+    for one in variants:
+        by_quadrant[one.quadrant].append(one)
+        by_emotion[one.variant.emotion or ""].append(one)
+    subgroups = entry.subgroups
+    calibration = (subgroups.calibration if subgroups else None) or {}
+    emotions = (subgroups.emotions if subgroups else None) or {}
+    for quadrant in QUADRANTS:
+        if quadrant in by_quadrant:
+            own = by_quadrant[quadrant]
+            yield _emotion_group(
+                entry, ("quadrant", quadrant), own, calibration.get(quadrant), light
+            )
+    for emotion in entry.source.record.emotions:
+        if emotion in by_emotion:
+            own = by_emotion[emotion]
+            yield _emotion_group(entry, ("emotion", emotion), own, emotions.get(emotion), light)
+
+
+def _emotion_group(
+    entry: ComparedEntry,
+    group: tuple[str, str],
+    variants: Sequence[_EmotionVariant],
+    calibration: CalibrationRecord | None,
+    light: bool,
+) -> EmotionGroup:
+    deltas = [one.change if light else one.variant.delta for one in variants]
+    known = [abs(delta) for delta in deltas if delta is not None]
+    sure = [c for one in variants if (c := one.variant.confidence) is not None]
+    return EmotionGroup(
+        entry=entry,
+        kind=group[0],
+        value=group[1],
+        n=len(variants),
+        pass_rate=float(np.mean([one.variant.pass_rate for one in variants])),
+        change=float(np.mean([one.change for one in variants])),
+        elasticity=1.0 - float(np.mean(known)) if known else None,
+        confidence=float(np.mean(sure)) if len(sure) == len(variants) else None,
+        ece=calibration.ece if calibration else None,
+        overconfident=calibration.overconfident if calibration else None,
+        underconfident=calibration.underconfident if calibration else None,
+    )
+
+
+def _distributions(
+    entry: ComparedEntry, variants: Sequence[_EmotionVariant]
+) -> Iterator[Distributions]:
+    groups = {q: [one for one in variants if one.quadrant == q] for q in QUADRANTS}
+    groups = {quadrant: own for quadrant, own in groups.items() if own}
+    if len(groups) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
+        return
+    changes = {q: np.array([one.change for one in own]) for q, own in groups.items()}
+    yield Distributions(
+        entry=entry, figure="change of the pass rate", pairs=tuple(kolmogorov_smirnov(changes))
+    )
+    if _is_sure(variants):
+        sure = {q: np.array([one.variant.confidence for one in own]) for q, own in groups.items()}
+        yield Distributions(entry=entry, figure="confidence", pairs=tuple(kolmogorov_smirnov(sure)))
+
+
+def _explained(entry: ComparedEntry, variants: Sequence[_EmotionVariant]) -> Iterator[Explained]:
+    valence = np.array([one.emotion.valence for one in variants])
+    arousal = np.array([one.emotion.arousal for one in variants])
+    controls = {
+        "length": np.array([math.log(max(1, len(one.variant.prompt.split()))) for one in variants]),
+        "edit magnitude": np.array([one.variant.measured_distance for one in variants]),
+        "term density": np.array([term_density(one.variant.prompt) for one in variants]),
+        "distance": np.array([one.variant.distance for one in variants]),
+    }
+    further = {"valence": valence, "arousal": arousal, "valence by arousal": valence * arousal}
+    outcomes: Mapping[str, Sequence[float]] = {
+        "change of the pass rate": [one.change for one in variants],
+        **(
+            {
+                "change of confidence": [
+                    (one.variant.confidence or 0.0) - (one.original.confidence or 0.0)
+                    for one in variants
+                ]
+            }
+            if _is_sure(variants)
+            else {}
+        ),
+    }
+    clusters = ["\x1f".join(one.key) for one in variants]
+    emotions = [one.variant.emotion or "" for one in variants]
+    for figure, outcome in outcomes.items():
+        found = increment(np.array(outcome), controls, further, clusters, units=emotions)
+        if found is not None:
+            yield Explained(entry=entry, figure=figure, increment=found)

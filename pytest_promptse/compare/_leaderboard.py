@@ -1,0 +1,318 @@
+"""The leaderboard: each entry's figures over the common subset, and its changes task by task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from scipy import stats
+
+from pytest_promptse.scoring._compare import task_curve
+from pytest_promptse.scoring._groups import adjusted
+from pytest_promptse.scoring._intervals import SIGNED, UNIT, generator, mean_interval, task_values
+from pytest_promptse.scoring._odds_ratio import count, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.compare._common_subset import CommonSubset
+    from pytest_promptse.compare._entry import ComparedEntry, TaskKey
+    from pytest_promptse.scoring._compare import Metric
+    from pytest_promptse.scoring._samples import Floats, Mode
+    from pytest_promptse.scoring._scores import Curve, Estimate, Interval
+
+SEED = 0
+# Medians and ranks must not depend on rounding errors.
+_DIGITS = 12
+
+Quadrant: TypeAlias = Literal[
+    "strong-stable", "strong-brittle", "weak-stable", "weak-brittle", "undecided"
+]
+QUADRANTS: tuple[Quadrant, ...] = (
+    "strong-stable",
+    "strong-brittle",
+    "weak-stable",
+    "weak-brittle",
+    "undecided",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFigures:
+    """The figures of one task of one entry. Curves are by distance, None if not measured.
+
+    ``changes`` are Pass(d) - Pass(p), with Pass(d) the mean over the variants at d. ``soft`` has
+    the same differences of SoftExec and is empty without log-probabilities. ``passes`` holds
+    (passes, samples) of the original and of each variant.
+    """
+
+    key: TaskKey
+    n: int
+    pass_rate: float
+    passes: tuple[tuple[int, int], ...]
+    curve: Curve
+    light: Curve
+    excess: Curve
+    changes: Curve
+    soft: Curve
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardRow:
+    """One entry over the common subset; figures are means over its tasks.
+
+    ``light`` is AUC-E by PromptSELight. ``ceiling`` is the AUC-E that sampling alone would give,
+    and ``excess`` is ``ceiling`` minus AUC-E. ``sensitivity`` is the mean of `|ΔPass|` over tasks
+    and distances.
+    ``odds_ratio`` is that of variants against originals (see `scoring.odds_ratio`).
+    ``gap_pass`` and ``gap_auc`` are the differences from the first entry, paired by task; their
+    p-values are Wilcoxon's over tasks, adjusted by Benjamini and Hochberg over all entries.
+    """
+
+    entry: ComparedEntry
+    tasks: tuple[TaskFigures, ...]
+    pass_at_1: float
+    pass_ci95: Interval | None
+    auc_e: float | None
+    auc_ci95: Interval | None
+    elasticity: Curve
+    light: float | None
+    excess: float | None
+    sensitivity: float | None
+    odds_ratio: Estimate
+    soft: Curve
+    gap_pass: float | None
+    gap_pass_ci95: Interval | None
+    gap_pass_p: float | None
+    gap_auc: float | None
+    gap_auc_ci95: Interval | None
+    gap_auc_p: float | None
+    quadrant: Quadrant | None
+
+    @property
+    def ceiling(self) -> float | None:
+        """The AUC-E of a model on which variants have no effect."""
+        return None if self.auc_e is None or self.excess is None else self.auc_e + self.excess
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """The limits of the quadrants: medians over all entries. A figure on its median is high."""
+
+    pass_at_1: float
+    auc_e: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskChange:
+    """One task of an entry against the same task of the first entry.
+
+    ``p_value`` is Fisher's exact test of the original's passes, ``p_adjusted`` that by Benjamini
+    and Hochberg over all tasks and entries.
+    """
+
+    key: TaskKey
+    entry: ComparedEntry
+    pass_before: float
+    pass_now: float
+    auc_before: float | None
+    auc_now: float | None
+    p_value: float
+    p_adjusted: float
+
+
+def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | None]:
+    """Return the figures in the order of the entries, and the limits of the quadrants."""
+    figures = [tuple(_figures(subset, e, key) for key in subset.tasks) for e in subset.entries]
+    plain = _tested(
+        [
+            _leaderboard_row(subset, entry, own, figures[0])
+            for entry, own in zip(subset.entries, figures, strict=True)
+        ]
+    )
+    known = [(s.pass_at_1, s.auc_e) for s in plain if s.auc_e is not None]
+    if not known:
+        return plain, None
+    cut = Cut(
+        pass_at_1=float(np.median([rate for rate, _ in known])),
+        auc_e=float(np.median([area for _, area in known])),
+    )
+    return [replace(s, quadrant=_quadrant(s, cut)) for s in plain], cut
+
+
+def area(curve: Curve, distances: Sequence[float]) -> float | None:
+    """Return the area under one task's curve; None where a distance is missing."""
+    if any(curve[d] is None for d in distances):
+        return None
+    values = task_values([curve], distances)
+    return None if values is None else float(values[0])
+
+
+def changes_of(
+    leaderboard: Sequence[LeaderboardRow], distances: Sequence[float]
+) -> list[TaskChange]:
+    """Compare each task of the other entries with the first entry, largest changes first."""
+    first, *others = leaderboard
+    before = {task.key: task for task in first.tasks}
+    rows = [(s, task, before[task.key]) for s in others for task in s.tasks]
+    p_values = [_fisher(task, was) for _, task, was in rows]
+    changes = [
+        TaskChange(
+            key=task.key,
+            entry=row.entry,
+            pass_before=was.pass_rate,
+            pass_now=task.pass_rate,
+            auc_before=area(was.curve, distances),
+            auc_now=area(task.curve, distances),
+            p_value=p,
+            p_adjusted=q,
+        )
+        for (row, task, was), p, q in zip(rows, p_values, adjusted(p_values), strict=True)
+    ]
+    return sorted(changes, key=_size, reverse=True)
+
+
+def _size(change: TaskChange) -> float:
+    known = change.auc_before is not None and change.auc_now is not None
+    stability = abs(change.auc_now - change.auc_before) if known else 0.0  # type: ignore[operator]
+    return round(max(abs(change.pass_now - change.pass_before), stability), 9)
+
+
+def _fisher(now: TaskFigures, was: TaskFigures) -> float:
+    table = [[passes := round(one.pass_rate * one.n), one.n - passes] for one in (now, was)]
+    return float(stats.fisher_exact(np.array(table)).pvalue)
+
+
+def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFigures:
+    task = subset.recorded(entry, key, mode=subset.mode)
+    original = entry.originals[key]
+
+    def curve(metric: Metric, mode: Mode) -> Curve:
+        light = subset.recorded(entry, key, mode=mode) if mode != subset.mode else task
+        return task_curve(light, metric, mode, subset.distances, SEED)
+
+    variants = subset.variants(entry, key)
+    changes: Curve = {}
+    soft: Curve = {}
+    for d in subset.distances:
+        own = [variant for variant in variants if variant.distance == d]
+        rates = [variant.pass_rate for variant in own]
+        changes[d] = float(np.mean(rates)) - original.pass_rate if own else None
+        scores = [variant.soft_exec for variant in own if variant.soft_exec is not None]
+        known = original.soft_exec is not None and own and len(scores) == len(own)
+        soft[d] = float(np.mean(scores)) - (original.soft_exec or 0.0) if known else None
+    return TaskFigures(
+        key=key,
+        n=original.n,
+        passes=tuple((round(one.n * one.pass_rate), one.n) for one in (original, *variants)),
+        pass_rate=original.pass_rate,
+        curve=curve("auc_e", subset.mode),
+        light=curve("auc_e", "light"),
+        excess=curve("excess", subset.mode),
+        changes=changes,
+        soft=soft,
+    )
+
+
+def _leaderboard_row(
+    subset: CommonSubset,
+    entry: ComparedEntry,
+    tasks: Sequence[TaskFigures],
+    first: Sequence[TaskFigures],
+) -> LeaderboardRow:
+    distances = subset.distances
+    rates = np.array([task.pass_rate for task in tasks])
+    areas = task_values([task.curve for task in tasks], distances)
+    light = task_values([task.light for task in tasks], distances)
+    excess = task_values([task.excess for task in tasks], distances)
+    sizes = [abs(c) for task in tasks for c in task.changes.values() if c is not None]
+    is_first = entry is subset.entries[0]
+    pass_gaps = rates - np.array([task.pass_rate for task in first])
+    auc_gaps = None if is_first else _area_gaps(tasks, first, distances)
+    return LeaderboardRow(
+        entry=entry,
+        tasks=tuple(tasks),
+        pass_at_1=round(float(rates.mean()), _DIGITS),
+        pass_ci95=_interval(rates, UNIT, "pass_at_1"),
+        auc_e=_mean(areas),
+        auc_ci95=None if areas is None else _interval(areas, UNIT, "auc_e"),
+        elasticity=_means([task.curve for task in tasks], distances),
+        light=_mean(light),
+        excess=_mean(excess),
+        sensitivity=float(np.mean(sizes)) if sizes else None,
+        odds_ratio=estimate(count([task.passes for task in tasks], emotions=None)),
+        soft=_means([task.soft for task in tasks], distances),
+        gap_pass=None if is_first else float(pass_gaps.mean()),
+        gap_pass_ci95=None if is_first else _interval(pass_gaps, SIGNED, "gap pass_at_1"),
+        gap_pass_p=None if is_first else _wilcoxon(pass_gaps),
+        gap_auc=_mean(auc_gaps),
+        gap_auc_ci95=None if auc_gaps is None else _interval(auc_gaps, SIGNED, "gap auc_e"),
+        gap_auc_p=None if auc_gaps is None else _wilcoxon(auc_gaps),
+        quadrant=None,
+    )
+
+
+def _area_gaps(
+    tasks: Sequence[TaskFigures], first: Sequence[TaskFigures], distances: Sequence[float]
+) -> Floats | None:
+    pairs = [
+        (area(now.curve, distances), area(was.curve, distances))
+        for now, was in zip(tasks, first, strict=True)
+    ]
+    gaps = [now - was for now, was in pairs if now is not None and was is not None]
+    return np.array(gaps) if gaps else None
+
+
+def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
+    # The interval is not widened, also if all tasks have the same difference.
+    widen = bounds == UNIT
+    rng = generator(SEED, "study", purpose)
+    found = mean_interval(values, bounds=bounds, widen=widen, rng=rng)
+    return None if found is None else (round(found[0], _DIGITS), round(found[1], _DIGITS))
+
+
+def _mean(values: Floats | None) -> float | None:
+    return None if values is None else round(float(values.mean()), _DIGITS)
+
+
+def _means(curves: Sequence[Curve], distances: Sequence[float]) -> Curve:
+    means: Curve = {}
+    for d in distances:
+        known = [value for curve in curves if (value := curve[d]) is not None]
+        means[d] = float(np.mean(known)) if known else None
+    return means
+
+
+def _wilcoxon(gaps: Floats) -> float | None:
+    """Return Wilcoxon's signed-rank p-value: 1 if no task changed, None for a single task."""
+    rounded = np.round(gaps, 9)
+    if rounded.size < 2:  # noqa: PLR2004 - one task has no distribution
+        return None
+    return float(stats.wilcoxon(rounded).pvalue) if rounded.any() else 1.0
+
+
+def _tested(leaderboard: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
+    """Adjust the p-values over all entries and both figures."""
+    raw = [p for s in leaderboard for p in (s.gap_pass_p, s.gap_auc_p) if p is not None]
+    together = iter(adjusted(raw))
+    return [
+        replace(
+            row,
+            gap_pass_p=None if row.gap_pass_p is None else next(together),
+            gap_auc_p=None if row.gap_auc_p is None else next(together),
+        )
+        for row in leaderboard
+    ]
+
+
+def _quadrant(row: LeaderboardRow, cut: Cut) -> Quadrant | None:
+    """Return the quadrant of an entry; ``undecided`` if one of its intervals contains the cut."""
+    if row.auc_e is None:
+        return None
+    for interval, middle in ((row.pass_ci95, cut.pass_at_1), (row.auc_ci95, cut.auc_e)):
+        if interval is None or interval[0] <= middle <= interval[1]:
+            return "undecided"
+    strong = row.pass_at_1 >= cut.pass_at_1
+    stable = row.auc_e >= cut.auc_e
+    return QUADRANTS[2 * (not strong) + (not stable)]

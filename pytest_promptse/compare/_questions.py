@@ -1,0 +1,317 @@
+"""The analyses of the paper's first three research questions.
+
+RQ1: do performance and stability trade off? RQ2: what do distance, size and family change? RQ3:
+does PromptSELight agree with PromptSE? (RQ4 is in `emotion`.) If the runs do not allow an
+analysis, its result names what is missing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytest_promptse.compare._entry import SIZES
+from pytest_promptse.compare._leaderboard import SEED, area
+from pytest_promptse.scoring._association import LEAST, agreement, correlations
+from pytest_promptse.scoring._groups import kruskal, mann_whitney, repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pytest_promptse.compare._common_subset import CommonSubset
+    from pytest_promptse.compare._entry import ComparedEntry, TaskKey
+    from pytest_promptse.compare._leaderboard import LeaderboardRow
+    from pytest_promptse.scoring._association import Agreement, Correlation
+    from pytest_promptse.scoring._groups import Overall, Pairwise
+    from pytest_promptse.scoring._samples import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class TradeOff:
+    """RQ1: pass@1 against AUC-E over entries."""
+
+    correlations: tuple[Correlation, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Observations of one group at one distance, or at all distances if it is None.
+
+    An observation is one task of one entry at one distance. ``sensitivity`` is the mean of
+    `|ΔPass|` with its standard deviation ``spread`` (None for a single one), ``losses`` the share
+    of observations in which the pass rate fell, ``soft`` the mean change of SoftExec.
+    """
+
+    factor: str
+    value: str
+    distance: float | None
+    n: int
+    sensitivity: float
+    spread: float | None
+    losses: float
+    elasticity: float | None
+    soft: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Test:
+    """Tests of the effect of a factor on a figure: all groups together, then by pairs."""
+
+    factor: str
+    figure: str
+    overall: Overall
+    pairs: tuple[Pairwise, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moderation:
+    """RQ2: sensitivity by distance, size and family; ``cells`` are mean AUC-E by (size, family)."""
+
+    groups: tuple[Group, ...]
+    tests: tuple[Test, ...]
+    cells: Mapping[tuple[str, str], float]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approximation:
+    """Agreement of light with full over n ``units``: entries, or tasks of one entry."""
+
+    units: str
+    agreement: Agreement
+    correlations: tuple[Correlation, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """The ranks of an entry by full and light AUC-E. Rank 1 is most stable; ties share a rank."""
+
+    entry: ComparedEntry
+    full: float
+    light: float
+    full_rank: float
+    light_rank: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screening:
+    """RQ3: AUC-E by PromptSELight against PromptSE, over entries and over tasks."""
+
+    approximations: tuple[Approximation, ...]
+    drifts: tuple[Drift, ...]
+    missing: tuple[str, ...]
+
+
+def trade_off(leaderboard: Sequence[LeaderboardRow]) -> TradeOff:
+    """Analyse performance and stability (RQ1)."""
+    known = [(s.pass_at_1, s.auc_e) for s in leaderboard if s.auc_e is not None]
+    found = correlations([rate for rate, _ in known], [auc for _, auc in known], seed=SEED)
+    missing = []
+    if len(known) < LEAST:
+        missing.append(f"a correlation needs {LEAST} models with an AUC-E, there are {len(known)}")
+    elif not found:
+        missing.append("a correlation needs models that differ in pass@1 and in AUC-E")
+    return TradeOff(correlations=tuple(found), missing=tuple(missing))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Seen:
+    """One task of one entry at one distance."""
+
+    row: LeaderboardRow
+    distance: float
+    change: float
+    elasticity: float | None
+    soft: float | None
+
+
+def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Moderation:
+    """Analyse distance, size and family (RQ2)."""
+    seen = [
+        _Seen(
+            row=row,
+            distance=d,
+            change=change,
+            elasticity=task.curve[d],
+            soft=task.soft[d],
+        )
+        for row in leaderboard
+        for task in row.tasks
+        for d, change in task.changes.items()
+        if change is not None
+    ]
+    sizes = [name for name, _ in SIZES]
+    factors: dict[str, Callable[[_Seen], str | None]] = {
+        "distance": lambda one: f"{one.distance:g}",
+        "size": lambda one: one.row.entry.size_group,
+        "family": lambda one: one.row.entry.family,
+    }
+    groups: list[Group] = []
+    tests: list[Test] = []
+    missing: list[str] = []
+    for factor, value_of in factors.items():
+        values: dict[str, list[_Seen]] = defaultdict(list)
+        for one in seen:
+            if (value := value_of(one)) is not None:
+                values[value].append(one)
+        if factor == "size":
+            values = {name: values[name] for name in sizes if name in values}
+        if factor != "distance":
+            missing += _unknown(factor, leaderboard)
+            if len(values) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
+                continue
+        groups += _groups(factor, values)
+        if factor != "distance":
+            tests += _tests(factor, values)
+    if len(subset.distances) < 2:  # noqa: PLR2004 - likewise
+        missing.append("an effect of distance needs two distances that all have")
+    else:
+        tests += _repeated(subset, leaderboard)
+    return Moderation(
+        groups=tuple(groups), tests=tuple(tests), cells=_cells(leaderboard), missing=tuple(missing)
+    )
+
+
+def screening(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Screening:
+    """Analyse PromptSELight against PromptSE (RQ3)."""
+    if subset.mode == "light":
+        said = "PromptSE needs log-probabilities and one weighting in every run compared"
+        return Screening(approximations=(), drifts=(), missing=(said,))
+    found, missing, drifts = [], [], []
+    both = [(s, s.light, s.auc_e) for s in leaderboard]
+    known = [(s, a, b) for s, a, b in both if a is not None and b is not None]
+    if len(known) >= LEAST:
+        found.append(_approximation("models", [b for _, b, _ in known], [c for *_, c in known]))
+        light_ranks = _ranks([b for _, b, _ in known])
+        full_ranks = _ranks([c for *_, c in known])
+        drifts = [
+            Drift(entry=s.entry, full=full, light=light, full_rank=before, light_rank=after)
+            for (s, light, full), before, after in zip(known, full_ranks, light_ranks, strict=True)
+        ]
+    else:
+        missing.append(f"agreement over models needs {LEAST}, there are {len(known)}")
+    for row in leaderboard:
+        pairs = [
+            (area(task.light, subset.distances), area(task.curve, subset.distances))
+            for task in row.tasks
+        ]
+        tasks = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if len(tasks) >= LEAST:
+            units = f"tasks of {row.entry.label}"
+            found.append(_approximation(units, *zip(*tasks, strict=True), intervals=False))
+    if len(subset.tasks) < LEAST:
+        missing.append(f"agreement over tasks needs {LEAST}, there are {len(subset.tasks)}")
+    return Screening(approximations=tuple(found), drifts=tuple(drifts), missing=tuple(missing))
+
+
+def _approximation(
+    units: str, light: Sequence[float], full: Sequence[float], *, intervals: bool = True
+) -> Approximation:
+    return Approximation(
+        units=units,
+        agreement=agreement(light, full),
+        correlations=tuple(correlations(light, full, seed=SEED, intervals=intervals)),
+    )
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    from scipy.stats import rankdata  # noqa: PLC0415 - one use
+
+    return [float(rank) for rank in rankdata(-np.array(values).round(9))]
+
+
+def _unknown(factor: str, leaderboard: Sequence[LeaderboardRow]) -> Iterator[str]:
+    entries = [row.entry for row in leaderboard]
+    values = [(e, e.size_group if factor == "size" else e.family) for e in entries]
+    unknown = list(dict.fromkeys(e.model for e, value in values if value is None))
+    known = {value for _, value in values if value is not None}
+    example = "MODEL=7" if factor == "size" else "MODEL=NAME"
+    if unknown:
+        yield (
+            f"the {factor} of {', '.join(unknown)} is not in its name; "
+            f"say it with --{factor} {example}"
+        )
+    if len(known) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
+        yield f"an effect of {factor} needs models of two {_plural(factor)}, there is {len(known)}"
+
+
+def _plural(factor: str) -> str:
+    return {"size": "groups of size", "family": "families"}[factor]
+
+
+def _groups(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Group]:
+    for value, own in values.items():
+        distances = sorted({one.distance for one in own}) if factor != "distance" else []
+        for distance in [*distances, None]:
+            part = [one for one in own if distance in (None, one.distance)]
+            sizes = np.abs([one.change for one in part])
+            yield Group(
+                factor=factor,
+                value=value,
+                distance=distance,
+                n=len(part),
+                sensitivity=float(sizes.mean()),
+                spread=float(sizes.std(ddof=1)) if len(part) > 1 else None,
+                losses=float(np.mean([one.change < 0 for one in part])),
+                elasticity=_mean([one.elasticity for one in part]),
+                soft=_mean([one.soft for one in part]),
+            )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
+    """Test a property of models, such as size: the observations are the models.
+
+    The tasks of one model share that model, so they are not independent observations of its size.
+    """
+    figures: dict[str, dict[str, Floats]] = {"|ΔPass|": {}, "E(d)": {}}
+    for value, own in values.items():
+        by_model: dict[str, list[_Seen]] = defaultdict(list)
+        for one in own:
+            by_model[one.row.entry.label].append(one)
+        sizes = [float(np.mean([abs(one.change) for one in seen])) for seen in by_model.values()]
+        stable = [_mean([one.elasticity for one in seen]) for seen in by_model.values()]
+        figures["|ΔPass|"][value] = np.array(sizes)
+        figures["E(d)"][value] = np.array([e for e in stable if e is not None])
+    for figure, samples in figures.items():
+        overall = kruskal(samples)
+        if overall is not None:
+            yield Test(
+                factor=factor, figure=figure, overall=overall, pairs=tuple(mann_whitney(samples))
+            )
+
+
+def _repeated(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Iterator[Test]:
+    """Test distances within tasks: the same tasks are measured at each of them.
+
+    A task is one block, averaged over the models. Models share tasks, so they add no blocks.
+    """
+    for figure in ("|ΔPass|", "E(d)"):
+        blocks: dict[TaskKey, list[Floats]] = defaultdict(list)
+        for row in leaderboard:
+            for task in row.tasks:
+                curve = task.changes if figure == "|ΔPass|" else task.curve
+                values = [curve[d] for d in subset.distances]
+                if None not in values:
+                    blocks[task.key].append(np.abs(np.array(values, dtype=np.float64)))
+        means = [np.mean(own, axis=0) for own in blocks.values()]
+        overall = repeated(np.array(means)) if means else None
+        if overall is not None:
+            yield Test(factor="distance", figure=figure, overall=overall, pairs=())
+
+
+def _cells(leaderboard: Sequence[LeaderboardRow]) -> dict[tuple[str, str], float]:
+    cells: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in leaderboard:
+        size, family = row.entry.size_group, row.entry.family
+        if size is not None and family is not None and row.auc_e is not None:
+            cells[size, family].append(row.auc_e)
+    return {key: float(np.mean(values)) for key, values in cells.items()}

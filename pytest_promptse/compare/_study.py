@@ -1,0 +1,80 @@
+"""A study: the comparison of several records, made from the records alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_promptse.compare._common_subset import common_subset_of
+from pytest_promptse.compare._emotion import emotion_analysis
+from pytest_promptse.compare._entry import entries_of
+from pytest_promptse.compare._leaderboard import changes_of, leaderboard_of
+from pytest_promptse.compare._psychometrics import psychometric_sections
+from pytest_promptse.compare._questions import moderation, screening, trade_off
+from pytest_promptse.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_promptse.compare._common_subset import CommonSubset
+    from pytest_promptse.compare._emotion import EmotionAnalysis
+    from pytest_promptse.compare._entry import NamedRecord
+    from pytest_promptse.compare._leaderboard import Cut, LeaderboardRow, TaskChange
+    from pytest_promptse.compare._questions import Moderation, Screening, TradeOff
+    from pytest_promptse.compare._table import Section
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Several entries over their common subset: the leaderboard and the results of RQ1 to RQ4."""
+
+    subset: CommonSubset
+    leaderboard: tuple[LeaderboardRow, ...]
+    cut: Cut | None
+    changes: tuple[TaskChange, ...]
+    trade_off: TradeOff
+    moderation: Moderation
+    screening: Screening
+    emotions: EmotionAnalysis
+    psychometrics: tuple[Section, ...] = ()
+
+
+def study_of(
+    runs: Sequence[NamedRecord],
+    *,
+    families: Mapping[str, str] | None = None,
+    sizes: Mapping[str, float] | None = None,
+) -> Study:
+    """Compare the models of `runs`.
+
+    Changes are measured against the first entry.
+
+    Parameters
+    ----------
+    families, sizes
+        Values for models whose name does not imply them. Sizes are in billions of parameters.
+
+    Raises
+    ------
+    RecordError
+        If there are fewer than two models, or they have no task or distance in common.
+    """
+    entries = entries_of(runs, families=families, sizes=sizes)
+    if len(entries) < 2:  # noqa: PLR2004 - a comparison
+        raise RecordError(
+            f"{runs[0].path} holds one model, {entries[0].label}, and nothing to compare it with; "
+            "give the record of another model or of another day"
+        )
+    subset = common_subset_of(entries)
+    leaderboard, cut = leaderboard_of(subset)
+    return Study(
+        subset=subset,
+        leaderboard=tuple(leaderboard),
+        cut=cut,
+        changes=tuple(changes_of(leaderboard, subset.distances)),
+        trade_off=trade_off(leaderboard),
+        moderation=moderation(subset, leaderboard),
+        screening=screening(subset, leaderboard),
+        emotions=emotion_analysis(subset, leaderboard),
+        psychometrics=psychometric_sections(runs),
+    )

@@ -1,0 +1,87 @@
+"""Tables: the common form of a study for the terminal, CSV files and the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pytest_promptse.reports._formatting import DASH, NOT_MEASURED, exact, probability, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Cell: TypeAlias = "str | float | tuple[float, float] | None"
+Kind: TypeAlias = Literal[
+    "text", "count", "figure", "signed", "interval", "signed interval", "p", "statistic"
+]
+_WRITERS: Mapping[str, Callable[[float], str]] = {
+    "count": lambda value: f"{value:,.10g}",
+    "statistic": lambda value: f"{value:,.2f}",
+    "figure": exact,
+    "signed": signed,
+    "p": probability,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column. ``key`` is its name in CSV. The terminal shows ``brief`` columns only."""
+
+    title: str
+    key: str
+    kind: Kind = "figure"
+    brief: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table for terminal, CSV and HTML.
+
+    ``name`` is the name of the CSV file without its extension. The terminal shows the first
+    ``brief`` rows. It shows all rows if ``brief`` is None, and no table if ``brief`` is 0.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    brief: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Tables about one question, with an explanation and a list of what is missing."""
+
+    name: str
+    title: str
+    lead: str
+    tables: tuple[Table, ...]
+    missing: tuple[str, ...] = ()
+
+
+def text(title: str, key: str, *, brief: bool = True) -> Column:
+    """Return a column of words."""
+    return Column(title=title, key=key, kind="text", brief=brief)
+
+
+def filled(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Return the tables that have rows."""
+    return tuple(table for table in tables if table.rows)
+
+
+def written(cell: Cell, kind: Kind) -> str:
+    """Return a cell as text."""
+    if cell is None:
+        return NOT_MEASURED
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, tuple):
+        low, high = cell
+        is_signed = kind == "signed interval"
+        return f"{signed(low)} to {signed(high)}" if is_signed else f"{low:.2f}{DASH}{high:.2f}"
+    return _WRITERS[kind](cell)
+
+
+def sort_value(cell: Cell) -> float | str | None:
+    """Return the value by which a cell is sorted. An interval is sorted by its lower limit."""
+    return cell[0] if isinstance(cell, tuple) else cell

@@ -1,0 +1,589 @@
+"""The table of all options: flag, ini key, mark keyword, type, default and help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.config import _option_types
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def flag_of(name: str) -> str:
+    """Return the command-line flag of a setting."""
+    return "--promptse-" + name.replace("_", "-")
+
+
+def ini_of(name: str) -> str:
+    """Return the ini key of a setting."""
+    return "promptse_" + name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """A setting: its command-line flag, its key in the ini file and its keyword on the mark.
+
+    Attributes
+    ----------
+    name
+        The keyword on the mark. Flag and ini key derive from it.
+    parse
+        Checks and converts a raw value. Raises ValueError or TypeError.
+    default
+        The value if none is given.
+    help
+        One line for ``--help``, with ``%`` written as ``%%``.
+    metavar
+        The placeholder of the value in ``--help``, such as ``SECONDS``.
+    marker
+        True if a mark or suite file may set the option.
+    repeatable
+        True if the flag may be given several times.
+    flag_only
+        True if the option has no key in the ini file.
+    old_name
+        The name until the previous release. It still works, with a warning.
+    """
+
+    name: str
+    parse: _option_types.Parse
+    default: Any
+    help: str
+    metavar: str = "VALUE"
+    marker: bool = False
+    repeatable: bool = False
+    flag_only: bool = False
+    old_name: str | None = None
+
+    @property
+    def flag(self) -> str:
+        """The command-line flag."""
+        return flag_of(self.name)
+
+    @property
+    def ini(self) -> str:
+        """The key in the ini file."""
+        return ini_of(self.name)
+
+    @property
+    def is_switch(self) -> bool:
+        """True if the flag takes no value."""
+        return self.parse is _option_types.switch
+
+    def read(self, value: object, where: str) -> Any:
+        """Return the checked value.
+
+        Parameters
+        ----------
+        value
+            The raw value.
+        where
+            The place of the value, such as ``pytest.ini``, for the error message.
+
+        Raises
+        ------
+        SettingsError
+            If the value cannot be used.
+        """
+        if isinstance(value, list) and len(value) == 1:
+            # A repeatable flag comes as a list; the error shows the value as it was typed.
+            [value] = value
+        try:
+            return self.parse(value)
+        except (ValueError, TypeError) as error:
+            reason = str(error)
+            if reason.startswith("could not convert"):
+                reason = "not a number"
+            raise SettingsError(f"{where}: {value!r} is {_joined(reason)}") from None
+
+
+def _joined(reason: str) -> str:
+    """Return a form of `reason` that can follow the word "is" in the error message."""
+    clauses = ("names ", "the ", "'")
+    return f"unusable: {reason}" if reason.startswith(clauses) else reason
+
+
+def _option(name: str, parse: _option_types.Parse, default: Any, help_: str, **more: Any) -> Option:
+    return Option(name=name, parse=parse, default=default, help=help_, **more)
+
+
+OPTIONS: Mapping[str, Option] = {
+    option.name: option
+    for option in (
+        _option(
+            "model",
+            _option_types.texts,
+            (),
+            "model to test: tiny, openai:NAME, vllm:NAME, ct2:PATH, reference or "
+            "replay:FILE.jsonl; repeatable",
+            metavar="BACKEND:NAME",
+            repeatable=True,
+        ),
+        _option(
+            "require_model",
+            _option_types.switch,
+            False,
+            "fail if promptse tests are selected but no model is given, instead of skipping them",
+        ),
+        _option(
+            "base_url",
+            _option_types.text,
+            None,
+            "address of an OpenAI-compatible server for openai: models",
+            metavar="URL",
+        ),
+        _option(
+            "api",
+            _option_types.choice("chat", "completions", "responses"),
+            None,
+            "API of the server (default: detected with a first request)",
+            metavar="NAME",
+        ),
+        _option(
+            "vllm_args",
+            _option_types.engine_args,
+            {},
+            "engine arguments of vllm: models, with the names that `vllm serve` uses",
+            metavar="'NAME=VALUE …'",
+        ),
+        _option(
+            "preset",
+            _option_types.choice("smoke", "ci", "paper"),
+            "ci",
+            "amount of sampling: smoke, ci (default) or paper",
+            metavar="NAME",
+        ),
+        _option(
+            "mode",
+            _option_types.choice("auto", "promptse", "light"),
+            "auto",
+            "promptse uses log-probabilities, light does not; auto (default) uses them if the "
+            "model returns them",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "weighting",
+            _option_types.choice("sum", "mean", "uniform"),
+            "sum",
+            "weight of a sample in SoftExec: sum or mean of its log-probabilities, or uniform",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "samples",
+            _option_types.samples,
+            8,
+            "completions per variant; auto samples the variants in rounds and stops when the gates "
+            "are decided (auto:M with M completions each)",
+            metavar="M|auto",
+            marker=True,
+        ),
+        _option(
+            "original_samples",
+            _option_types.whole(1),
+            None,
+            "completions of the original prompt (default: 4 times samples, at most 64)",
+            metavar="M",
+            marker=True,
+        ),
+        _option(
+            "variants",
+            _option_types.whole(1),
+            4,
+            "variants per distance and task",
+            metavar="K",
+            marker=True,
+        ),
+        _option(
+            "distances",
+            _option_types.distances,
+            (0.1, 0.2, 0.3),
+            "perturbation distances in (0, 1), in ascending order",
+            metavar="D,D,…",
+            marker=True,
+        ),
+        _option(
+            "emotions",
+            _option_types.names,
+            None,
+            "emotions of the variants (default: all eight)",
+            metavar="NAME,…",
+            marker=True,
+        ),
+        _option(
+            "personalities",
+            _option_types.names,
+            None,
+            "personality profiles of the variants, such as expert.senior.logic (default: all 32)",
+            metavar="T.L.C,…",
+            marker=True,
+        ),
+        _option(
+            "temperature",
+            _option_types.between(0, 2),
+            0.2,
+            "sampling temperature",
+            metavar="T",
+            marker=True,
+        ),
+        _option(
+            "top_p",
+            _option_types.between(0.01, 1),
+            1.0,
+            "probability mass of nucleus sampling",
+            metavar="P",
+            marker=True,
+        ),
+        _option(
+            "max_tokens",
+            _option_types.whole(1),
+            512,
+            "maximum number of tokens in a completion",
+            metavar="N",
+            marker=True,
+        ),
+        _option(
+            "seed",
+            _option_types.whole(0),
+            0,
+            "seed of variants, samples and confidence intervals",
+            metavar="N",
+            marker=True,
+        ),
+        _option(
+            "rewriter",
+            _option_types.text,
+            "rules",
+            "rewriter of the variants: rules (default), llm:BACKEND:NAME or a control condition",
+            metavar="SPEC",
+            marker=True,
+        ),
+        _option(
+            "control",
+            _option_types.choice("none", "neutral"),
+            "none",
+            "control condition to sample beside the variants: none (default), or neutral, text of "
+            "the same length without emotion or persona",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "judge",
+            _option_types.text,
+            None,
+            "model that decides about texts of variants with words that the rules cannot match",
+            metavar="BACKEND:NAME",
+        ),
+        _option(
+            "variants_dir",
+            _option_types.text,
+            None,
+            "folder of frozen variants to use instead of making them",
+            metavar="DIR",
+        ),
+        _option(
+            "template",
+            _option_types.texts,
+            (),
+            "prompt template around the task: a file, a quoted glob such as 'prompts/*.j2', or "
+            "shipped:NAME; every suite is run once with each template; repeatable",
+            metavar="FILE|GLOB",
+            marker=True,
+            repeatable=True,
+        ),
+        _option(
+            "perturb",
+            _option_types.choice("task", "template", "both"),
+            "task",
+            "part of the prompt to reword: task (default), template or both",
+            metavar="WHAT",
+            marker=True,
+        ),
+        _option(
+            "library_dir",
+            _option_types.text,
+            None,
+            "folder of your own emotions and personalities, laid over the shipped library",
+            metavar="DIR",
+            old_name="templates_dir",
+        ),
+        _option(
+            "min_auc_e",
+            _option_types.between(0, 1),
+            None,
+            "minimum AUC-E of a suite",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_elasticity",
+            _option_types.elasticities,
+            None,
+            "minimum elasticity of a suite: 0.8, or per distance 0.1=0.9,0.3=0.7",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_pass_rate",
+            _option_types.between(0, 1),
+            None,
+            "minimum pass rate of each variant",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_task_auc_e",
+            _option_types.between(0, 1),
+            None,
+            "minimum AUC-E of each task",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_excess",
+            _option_types.between(0, 1),
+            None,
+            "maximum excess sensitivity (beyond sampling noise) of a suite",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_loss",
+            _option_types.between(0, 1),
+            None,
+            "one-sided loss (what variants score below the original, beyond sampling noise) above "
+            "which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_squared_sensitivity",
+            _option_types.between(0, 1),
+            None,
+            "unbiased squared sensitivity above which a suite fails; comparable between numbers "
+            "of samples",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_robust_pass",
+            _option_types.between(0, 1),
+            None,
+            "robust pass@1 (the worst case over 5 variants) under which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_shortfall",
+            _option_types.between(0, 1),
+            None,
+            "mean loss of the worst tenth of the tasks above which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "max_flips",
+            _option_types.between(0, 1),
+            None,
+            "share of tasks whose majority verdict changes above which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "min_odds_ratio",
+            _option_types.above(0),
+            None,
+            "odds ratio (variants against originals, by a mixed model) under which a suite fails",
+            metavar="X",
+            marker=True,
+        ),
+        _option(
+            "interval",
+            _option_types.choice("tasks", "tasks+emotions"),
+            "tasks",
+            "what 95 %% intervals cover: other tasks with the same emotions (default), or other "
+            "tasks and emotions",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "gate",
+            _option_types.choice("point", "confident"),
+            "confident",
+            "what to compare with a threshold: the whole 95 %% interval (confident, default), or "
+            "the figure alone (point)",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "inconclusive",
+            _option_types.choice("pass", "fail", "skip"),
+            "pass",
+            "outcome of an inconclusive gate: pass (default, with a note), fail or skip",
+            metavar="NAME",
+            marker=True,
+        ),
+        _option(
+            "aa",
+            _option_types.switch,
+            False,
+            "A/A run: every variant is the original prompt with another seed",
+        ),
+        _option(
+            "concurrency",
+            _option_types.whole(1),
+            None,
+            "maximum number of concurrent requests (default: adapts to the server)",
+            metavar="N",
+        ),
+        _option(
+            "max_requests",
+            _option_types.whole(1),
+            None,
+            "maximum number of requests of a run",
+            metavar="N",
+        ),
+        _option(
+            "max_cost",
+            _option_types.above(0),
+            None,
+            "maximum cost of a run, in the currency of the price",
+            metavar="X",
+        ),
+        _option(
+            "price", _option_types.price, None, "prices of a million tokens", metavar="INPUT,OUTPUT"
+        ),
+        _option(
+            "sandbox",
+            _option_types.choice("auto", "bwrap", "docker", "podman", "none"),
+            "auto",
+            "isolation level of programs; auto (default) takes the strongest that works here",
+            metavar="LEVEL",
+        ),
+        _option(
+            "timeout",
+            _option_types.above(0),
+            3.0,
+            "time limit of a program in seconds",
+            metavar="SECONDS",
+            marker=True,
+        ),
+        _option(
+            "memory",
+            _option_types.size,
+            512 * 2**20,
+            "memory limit of a program and its child processes",
+            metavar="SIZE",
+            marker=True,
+        ),
+        _option(
+            "store",
+            _option_types.text,
+            ".promptse",
+            "folder that keeps completions and verdicts",
+            metavar="DIR",
+        ),
+        _option(
+            "report",
+            _option_types.reports,
+            (),
+            "write a report: json:PATH, html:PATH, md:PATH, csv:FOLDER or github; repeatable",
+            metavar="KIND:PATH",
+            repeatable=True,
+        ),
+        _option(
+            "record_samples",
+            _option_types.choice("outcomes", "all"),
+            "outcomes",
+            "record the most frequent outcomes of each variant, or each completion with its "
+            "log-probability as well",
+            metavar="WHICH",
+        ),
+        _option(
+            "save",
+            _option_types.baseline_name,
+            None,
+            "save this run as a baseline in .promptse/baselines/NAME.json",
+            metavar="NAME",
+        ),
+        _option(
+            "save_incomplete",
+            _option_types.switch,
+            False,
+            "save a baseline although not all variants were measured",
+            flag_only=True,
+        ),
+        _option(
+            "compare",
+            _option_types.text,
+            None,
+            "compare this run with a baseline, or with a record that a json report wrote",
+            metavar="NAME|PATH",
+        ),
+        _option(
+            "compare_fail",
+            _option_types.margins,
+            (),
+            "loss against the baseline that fails the run, such as auc_e:0.02 or auc_e:5%%; "
+            "figures: auc_e, elasticity (every distance), pass_at_1, excess; repeatable",
+            metavar="FIGURE:LOSS",
+            repeatable=True,
+        ),
+        _option(
+            "compare_missing",
+            _option_types.choice("fail", "warn"),
+            None,
+            "outcome if the baseline is missing or lacks a suite: fail (default with "
+            "--promptse-compare-fail) or warn",
+            metavar="NAME",
+        ),
+        _option(
+            "fresh",
+            _option_types.switch,
+            False,
+            "request every completion again, as a check for drift of a model behind the same name; "
+            "the new completions replace those in the store",
+            flag_only=True,
+        ),
+        _option(
+            "max_age",
+            _option_types.above(0),
+            None,
+            "maximum age in days of completions in the store; older ones are requested again",
+            metavar="DAYS",
+        ),
+        _option(
+            "request_timeout",
+            _option_types.above(0),
+            120.0,
+            "seconds that a server has to answer one request",
+            metavar="S",
+        ),
+        _option(
+            "retries",
+            _option_types.whole(0),
+            5,
+            "how often a request is sent again after an error that may pass",
+            metavar="N",
+        ),
+        _option(
+            "shard",
+            _option_types.shard,
+            None,
+            "run one part of the tasks, such as 3/8; promptse merge joins the records of all parts",
+            metavar="I/N",
+            flag_only=True,
+        ),
+        _option(
+            "dry_run",
+            _option_types.switch,
+            False,
+            "print the requests that a run would send and their cost, and send none",
+            flag_only=True,
+        ),
+    )
+}

@@ -1,0 +1,598 @@
+"""Find the program in a model's answer."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from pytest_promptse.models._prune import assemble, is_standard
+from pytest_promptse.models._statements import (
+    MAX_SOURCE,
+    Statement,
+    has_parameters,
+    has_return,
+    header,
+    indent,
+    parse,
+    statements,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_promptse.models._base import FinishReason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """A program, or the reason why there is none. Exactly one of the two fields is None."""
+
+    program: str | None
+    cause: Literal["no_code", "truncated"] | None
+
+
+def extract(
+    text: str,
+    *,
+    prompt: str,
+    entry_point: str,
+    form: Literal["chat", "completion"],
+    finish_reason: FinishReason,
+) -> Extraction:
+    """Return the program in `text`, completed with the parts of `prompt` that `text` left out.
+
+    Parameters
+    ----------
+    text : str
+        The model's answer.
+    prompt : str
+        The variant that was sent. If it contains a code stub, the stub's imports and helpers are
+        added where the answer lacks them. If the answer is only a body, the stub's signature is
+        added too.
+    entry_point : str
+        The name that the program must define.
+    form : {"chat", "completion"}
+        ``completion`` if `text` continues `prompt`, ``chat`` if it stands alone.
+    finish_reason : FinishReason
+        Why the model stopped. An answer can be ``truncated`` only after ``length``.
+
+    Returns
+    -------
+    Extraction
+        A program is returned even if it has a syntax error or does not define `entry_point`; the
+        judge decides about such programs. ``no_code`` means that there is nothing to judge.
+        ``truncated`` means that the token limit came before the entry point was complete.
+
+    Notes
+    -----
+    The program can be imported and run. On import it executes what the entry point needs and no
+    demonstrations. Demonstrations are bare assertions, calls of ``print``, and statements that read
+    standard input or call the entry point. They are kept below ``if __name__ == "__main__"`` for a
+    run as a script, unless the prompt is a stub whose function has parameters. Functions that
+    nothing uses are left out.
+
+    If the entry point is defined several times, a chat answer counts by its last complete
+    definition, since models correct themselves. A completion counts by the first one, since it may
+    continue past its end. The time is linear in the length of `text`. An answer of more than
+    `MAX_SOURCE` characters is not parsed; its longest block is the program.
+    """
+    answer = _answer_in(text)
+    if len(answer) > MAX_SOURCE:
+        return _unparsed(answer, finish_reason)
+    stub = _read_stub(prompt, entry_point)
+    found: list[_Found] = []
+    if form == "completion":
+        found += _continued(prompt, answer, stub, entry_point)
+    if not any(candidate.whole for candidate in found):
+        found += _found_in_chat(answer, stub, entry_point)
+    if finish_reason == "length":
+        found = [
+            each
+            for each in found
+            if (each.whole or each.closed) and not each.runs_to_the_end_of(answer)
+        ]
+    best = next((each for each in found if each.whole), found[0] if found else None)
+    if best is None:
+        cause: Literal["truncated", "no_code"]
+        cause = "truncated" if finish_reason == "length" else "no_code"
+        return Extraction(program=None, cause=cause)
+    return Extraction(program=best.source, cause=None)
+
+
+def _unparsed(answer: str, finish_reason: FinishReason) -> Extraction:
+    if finish_reason == "length":
+        return Extraction(program=None, cause="truncated")
+    blocks, _ = _blocks_of(answer)
+    return Extraction(
+        program=max((block.code for block in blocks), key=len, default=answer), cause=None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """A possible program.
+
+    ``whole`` is True if the program is Python and defines the entry point. ``closed`` is True if it
+    is a script in a fence that was closed.
+    """
+
+    source: str
+    whole: bool
+    entry: Statement | None = None
+    closed: bool = False
+
+    def runs_to_the_end_of(self, answer: str) -> bool:
+        """Return whether `answer` ends inside the entry point, so that it may be cut off."""
+        if self.entry is None or self.entry.finished:
+            return False
+        last = self.entry.source.rpartition("\n")[2].strip()
+        return answer.rstrip().rpartition("\n")[2].strip() == last
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stub:
+    """Code in the prompt: its statements, and the signature of the entry point.
+
+    ``requested`` has the words of the prompt that the prompt does not define itself. The names that
+    it requests are among them. ``is_function`` is True if the prompt shows the head of a function
+    with parameters, so that it does not request a script.
+    """
+
+    statements: Sequence[Statement]
+    header: str | None
+    requested: frozenset[str]
+    is_function: bool
+
+    def repeated_by(self, statement: Statement) -> bool:
+        """Return whether the prompt contains `statement` already, so that it is no answer."""
+        return any(statement.source == own.source for own in self.statements)
+
+
+# Special tokens of chat templates that a server did not remove.
+_END_OF_ANSWER = (
+    "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "<|end|>", "<|return|>",
+    "<end_of_turn>", "<|eom_id|>",
+)  # fmt: skip
+_FINAL_CHANNEL = "<|channel|>final<|message|>"
+_THOUGHTS = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+)
+
+
+def _answer_in(text: str) -> str:
+    """Return the answer in `text`: no reasoning before it, no tokens after it, plain line ends."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+    text = text.rpartition(_FINAL_CHANNEL)[2]
+    for opening, closing in _THOUGHTS:
+        # Some templates put the opening tag into the prompt, so only the closing one is certain.
+        text = text.rpartition(closing)[2]
+        if text.lstrip().startswith(opening):
+            return ""
+    for token in _END_OF_ANSWER:
+        text = text.partition(token)[0]
+    return _object_as_text(text)
+
+
+def _object_as_text(text: str) -> str:
+    """Return the code in a JSON object (a Jupyter notebook, a field) as fenced blocks.
+
+    Other texts are returned unchanged.
+    """
+    bare = text.strip()
+    fenced = _FENCED_OBJECT.fullmatch(bare)
+    bare = fenced[1].strip() if fenced is not None else bare
+    if not bare.startswith("{") or len(bare) > MAX_SOURCE:
+        return text
+    try:
+        found = json.loads(bare)
+        sources = [found[key] for key in _CODE_FIELDS if isinstance(found.get(key), str)]
+        sources += [
+            cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+            for cell in found.get("cells", ())
+            if cell["cell_type"] == "code"
+        ]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return text
+    return "\n\n".join(f"```python\n{source}\n```" for source in sources) or text
+
+
+_CODE_FIELDS = ("code", "program", "solution", "answer", "python")
+_FENCED_OBJECT = re.compile(r"`{3,}\w*\n(\{.*\})\s*`{3,}", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Block:
+    """A fenced block of code. ``refused`` is True if the line above the block calls it wrong."""
+
+    language: str
+    code: str
+    refused: bool = False
+
+
+def _blocks_of(text: str) -> tuple[list[_Block], str]:
+    """Return the fenced blocks of `text`, and the text around them."""
+    blocks: list[_Block] = []
+    around: list[str] = []
+    code: list[str] | None = None
+    fence = language = above = ""
+    margin = 0
+    for line in text.split("\n"):
+        opening = _FENCE.match(line.rstrip())
+        if code is None:
+            if opening is None:
+                around.append(line)
+                above = line if line.strip() else above
+                continue
+            fence, info = opening["fence"], opening["info"].strip()
+            margin = len(opening["margin"])
+            if info.endswith(fence):
+                language, _, inline = info.removesuffix(fence).partition(" ")
+                blocks.append(_block(language.lower(), inline, blocks, above))
+            else:
+                language, _, rest = info.strip("{.}").partition(" ")
+                language, code = language.lower(), [rest] if _STARTS_CODE.match(rest) else []
+        elif opening is not None and _closes(opening, fence, margin):
+            blocks.append(_block(language, "\n".join(code), blocks, above))
+            code, above = None, ""
+        else:
+            inside = line[margin:] if not line[:margin].strip(" \t>") else line
+            if inside.endswith(fence) and opening is None:
+                last = inside.removesuffix(fence)
+                blocks.append(_block(language, "\n".join([*code, last]), blocks, above))
+                code, above = None, ""
+            else:
+                code.append(inside)
+    if code is not None:
+        blocks.append(_block(language, "\n".join(code), blocks, above))
+    return blocks, "\n".join(around)
+
+
+def _block(language: str, code: str, earlier: Sequence[_Block], above: str) -> _Block:
+    """Return a block with `code`. A patch is applied to the block before it.
+
+    `above` is the line above the block.
+    """
+    if language in _DIFFS or _IS_DIFF.match(code):
+        code = _patched(earlier[-1].code if earlier else "", code)
+        language = "python"
+    return _Block(
+        language=language,
+        code=_without_prompts(_with_plain_spaces(code)),
+        refused=_REFUSES.search(above) is not None and not _CORRECTS.search(above),
+    )
+
+
+_REFUSES = re.compile(
+    r"\b(?:wrong|incorrect|buggy|broken|do not|don't|never|avoid)\b", re.IGNORECASE
+)
+_CORRECTS = re.compile(r"\b(?:correct|fix|instead|right|now)", re.IGNORECASE)
+_DIFFS = frozenset({"diff", "patch"})
+_IS_DIFF = re.compile(r"--- .*\n\+\+\+ .*\n@@")
+_SHELL_PROMPT = re.compile(r"(?:>>>|In \[\d+\]:)(?: |$)")
+_CONTINUATION_PROMPT = re.compile(r"(?:\.\.\.| +\.\.\.:)(?: |$)")
+
+
+def _with_plain_spaces(code: str) -> str:
+    """Return `code` with plain spaces in place of other spaces, if it is not Python otherwise."""
+    if not _OTHER_SPACES.search(code) or parse(code) is not None:
+        return code
+    return _OTHER_SPACES.sub(" ", code.replace("\u200b", ""))
+
+
+_OTHER_SPACES = re.compile("[\u00a0\u2002\u2003\u2009\u200b\u202f\u3000]")
+
+
+def _without_prompts(code: str) -> str:
+    """Return the input lines of `code` if it is the transcript of an interactive session."""
+    if not _SHELL_PROMPT.match(code.lstrip("\n")):
+        return code
+    typed = []
+    for line in code.split("\n"):
+        prompt = _SHELL_PROMPT.match(line) or _CONTINUATION_PROMPT.match(line)
+        if prompt is not None:
+            typed.append(line[prompt.end() :])
+    return "\n".join(typed)
+
+
+def _patched(code: str, patch: str) -> str:
+    """Return `code` with `patch` applied, or the added lines if the context is not in `code`."""
+    hunks: list[list[str]] = [[]]
+    for line in patch.split("\n"):
+        if line.startswith("@@"):
+            hunks.append([])
+        elif not line.startswith(("--- ", "+++ ", "diff ", "index ", "\\ ")):
+            hunks[-1].append(line)
+    fresh = []
+    for hunk in hunks:
+        old = "\n".join(line[1:] for line in hunk if not line.startswith("+")).strip("\n")
+        new = "\n".join(line[1:] for line in hunk if not line.startswith("-")).strip("\n")
+        if old and old in code:
+            code = code.replace(old, new, 1)
+        else:
+            fresh.append(new)
+    return code if code and not any(fresh) else "\n".join([*fresh])
+
+
+def _closes(closing: re.Match[str], fence: str, margin: int) -> bool:
+    """Return whether a line ends a block. A fence that is indented further is in a docstring."""
+    is_plain = closing["fence"].startswith(fence) and not closing["info"]
+    return is_plain and len(closing["margin"]) <= margin + _MOST_INDENTATION
+
+
+# https://spec.commonmark.org/0.31.2/#fenced-code-blocks
+_MOST_INDENTATION = 3
+_FENCE = re.compile(r"(?P<margin>[ \t]*(?:> ?)*[ \t]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
+_PYTHON = frozenset({"python", "py", "python3", "python2", "py3", "ipython", "ipython3"})
+_UNNAMED = frozenset({"", "code", "plaintext", "text", "txt"})
+
+
+def _indented_blocks(text: str) -> list[str]:
+    """Return Markdown's indented blocks of code: indented lines after a blank line."""
+    runs: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if line.strip() and line[0] not in " \t":
+            runs.append([line])
+        else:
+            runs[-1].append(line)
+    first, *others = runs
+    blocks = [first, *(run[1:] for run in others if run[1:] and not run[1].strip())]
+    return ["\n".join(block) for block in blocks if any(line.strip() for line in block)]
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@lru_cache(maxsize=64)
+def _read_stub(prompt: str, entry_point: str) -> _Stub:
+    if parse(prompt) is not None:
+        sources = [prompt]
+    else:
+        blocks, around = _blocks_of(prompt)
+        sources = [block.code for block in blocks] + [around]
+    known: list[Statement] = []
+    for source in sources:
+        good, broken = statements(source)
+        known += good
+        for chunk in broken:
+            if chunk.rstrip().endswith(":"):
+                known += statements(f"{chunk.rstrip()} ...")[0]
+    stubs = [s for s in known if s.defines and entry_point in s.binds]
+    heads = [header(s.source) for s in stubs]
+    for quoted in prompt.split("`")[1::2]:
+        signature = quoted.strip().removeprefix("def ").rstrip(": ")
+        if signature.startswith(f"{entry_point}("):
+            heads.append(header(f"def {signature}: ..."))
+    return _Stub(
+        statements=known,
+        header=next((head for head in heads if head), None),
+        requested=frozenset(_WORD.findall(prompt)) - {name for s in known for name in s.binds},
+        is_function=any(s.kind == "function" and has_parameters(s.source) for s in stubs),
+    )
+
+
+def _continued(prompt: str, text: str, stub: _Stub, entry_point: str) -> list[_Found]:
+    """Return the program that `prompt` and `text` make together."""
+    if not text.strip():
+        return []
+    found: list[_Found] = []
+    for whole in (prompt + text, f"{prompt.rstrip()}\n{text}"):
+        good, broken = statements(whole)
+        entry = next((s for s in good if s.defines and entry_point in s.binds), None)
+        if entry is not None:
+            if entry.source in prompt:
+                return []
+            program = assemble(
+                [_first_of_each(good)],
+                entry_point,
+                requested=stub.requested,
+                keep_script=not stub.is_function,
+            )
+            return [_Found(source=program, whole=True, entry=entry)]
+        found += [_damaged(good, chunk) for chunk in broken if _names(chunk, entry_point)]
+    body = _indented_blocks(text)[:1]
+    return [*_bodies(body, stub, entry_point), *found[:1]]
+
+
+def _first_of_each(parts: Iterable[Statement]) -> list[Statement]:
+    """Leave out functions and classes that an earlier one of the same name replaces."""
+    seen: set[str] = set()
+    first: list[Statement] = []
+    for part in parts:
+        if part.defines and part.binds <= seen:
+            continue
+        seen |= part.binds if part.defines and not part.hollow else frozenset()
+        first.append(part)
+    return first
+
+
+def _found_in_chat(answer: str, stub: _Stub, entry_point: str) -> list[_Found]:
+    blocks, around = _blocks_of(answer)
+    labels = _PYTHON | _UNNAMED
+    fenced = [block for block in blocks if block.language in labels]
+    accepted = [block for block in fenced if not block.refused] or fenced
+    found = _found_in([block.code for block in accepted], stub, entry_point)
+    if not found:
+        scripts = [block.code for block in accepted if _is_code(block, stub)]
+        if scripts:
+            closed = not answer.rstrip().endswith(scripts[-1].rstrip())
+            source = _script_of(scripts, stub, entry_point)
+            found.append(_Found(source=source, whole=False, closed=closed))
+    lent = [part for part in stub.statements if entry_point not in part.binds]
+    for texts in ([around], _indented_blocks(around)):
+        if any(each.whole for each in found):
+            break
+        sources = [_without_prompts(_TAGS.sub("\n", text)) for text in texts]
+        found += _found_in(sources, stub, entry_point)
+        good = [part for source in sources for part in statements(source)[0]]
+        new = [part for part in good if part.binds and not stub.repeated_by(part)]
+        if new and not found:
+            source = assemble([lent, good], entry_point, keep_script=not stub.is_function)
+            found.append(_Found(source=source, whole=False))
+    return found
+
+
+_TAGS = re.compile(r"</?(?:code|answer|solution|python|pre)>")
+
+
+def _script_of(scripts: Sequence[str], stub: _Stub, entry_point: str) -> str:
+    """Return the script in blocks of which none defines the entry point.
+
+    The last block with at least half the size of the largest one is the script. The other blocks
+    add what it lacks. A block that is not Python is returned as well, and the judge then rejects
+    it.
+    """
+    size = max(map(len, scripts)) / 2
+    number = max(index for index, script in enumerate(scripts) if len(script) >= size)
+    parts = [statements(_at_margin(script)) for script in scripts]
+    if any(broken for _, broken in parts):
+        return "\n\n".join(scripts).strip() + "\n"
+    layers = _one_module([good for good, _ in parts])
+    others = [layer for index, layer in enumerate(layers) if index != number]
+    own = _with_following_actions(layers, number)
+    lent = [part for part in stub.statements if entry_point not in part.binds]
+    return assemble([lent, *others, own], entry_point, keep_script=not stub.is_function)
+
+
+def _one_module(layers: Sequence[Sequence[Statement]]) -> Sequence[Sequence[Statement]]:
+    """Leave out imports of names that other blocks define, so that files form one program."""
+    defined = {
+        name for layer in layers for part in layer if part.kind != "import" for name in part.binds
+    }
+    return [
+        [part for part in layer if not (part.kind == "import" and _is_of(defined, part))]
+        for layer in layers
+    ]
+
+
+def _is_of(defined: set[str], part: Statement) -> bool:
+    return part.source.startswith("from ") and part.binds <= defined and not is_standard(part)
+
+
+def _with_following_actions(
+    layers: Sequence[Sequence[Statement]], number: int
+) -> Sequence[Statement]:
+    """Return a layer.
+
+    If it has only definitions, add the actions of the next layer with actions.
+    """
+    own = layers[number]
+    if any(part.kind == "action" and (part.calls or part.is_main_guard) for part in own):
+        return own
+    for layer in layers[number + 1 :]:
+        actions = [part for part in layer if part.kind == "action"]
+        if actions:
+            return [*own, *actions]
+    return own
+
+
+def _is_code(block: _Block, stub: _Stub) -> bool:
+    """Return whether a block is code, and not output or a repetition of the prompt."""
+    good, broken = statements(_at_margin(block.code))
+    if any((part.binds or part.calls) and not stub.repeated_by(part) for part in good):
+        return True
+    return bool(broken) and (block.language in _PYTHON or any(map(_STARTS_CODE.match, broken)))
+
+
+_STARTS_CODE = re.compile(r"(?:async\s+def|def|class|import|from)\s")
+
+
+def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Found]:
+    """Return the programs in code that is complete by itself, the likeliest first."""
+    parts = [statements(_at_margin(source)) for source in sources]
+    layers = _one_module([good for good, _ in parts])
+    entries = [
+        (number, statement)
+        for number, layer in enumerate(layers)
+        for statement in layer
+        if entry_point in statement.binds and not stub.repeated_by(statement)
+    ]
+    solid = [(number, entry) for number, entry in entries if not entry.hollow]
+    bodies = [] if solid else _bodies(reversed(sources), stub, entry_point)
+    if any(body.whole for body in bodies):
+        return [body for body in bodies if body.whole]
+    found: list[_Found] = []
+    # Only the last definition can have been cut off, so one complete definition before it is
+    # enough.
+    for number, entry in reversed((solid or entries)[-2:]):
+        # An assignment such as `f = cache(f)` builds on the definition before it.
+        layer = [
+            part
+            for part in _with_following_actions(layers, number)
+            if part is entry or entry_point not in part.binds or not entry.defines or part.hooked
+        ]
+        others = [layer for index, layer in enumerate(layers) if index != number]
+        program = assemble(
+            [stub.statements, *others, layer],
+            entry_point,
+            requested=stub.requested,
+            keep_script=not stub.is_function,
+        )
+        found.append(_Found(source=program, whole=True, entry=entry))
+    damaged = [
+        _damaged(good, chunk)
+        for good, broken in parts
+        for chunk in broken
+        if _names(chunk, entry_point)
+    ]
+    return [*found, *damaged, *bodies] if solid else [*damaged, *bodies, *found]
+
+
+def _bodies(sources: Iterable[str], stub: _Stub, entry_point: str) -> list[_Found]:
+    """Return the functions made of the stub's signature and each body in `sources`."""
+    if stub.header is None:
+        return []
+    found: list[_Found] = []
+    for source in sources:
+        body = _as_body(source)
+        if body is None:
+            continue
+        function = f"{stub.header}\n{body}"
+        good, _ = statements(function)
+        entry = next((s for s in good if s.defines and entry_point in s.binds), None)
+        if entry is None or parse(function) is None:
+            found.append(_Found(source=f"{function}\n", whole=False))
+        else:
+            program = assemble([stub.statements, good], entry_point, keep_script=False)
+            found.append(_Found(source=program, whole=True, entry=entry))
+    return found
+
+
+def _as_body(source: str) -> str | None:
+    """Return `source` indented as the body of a function, or None if it is not a body."""
+    lines = source.strip("\n").rstrip().split("\n")
+    margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
+    if lines[0][:1] in (" ", "\t"):
+        dedented = textwrap.dedent("\n".join(lines))
+        is_body = parse(dedented) is None or not any(s.defines for s in statements(dedented)[0])
+        return "\n".join(lines) if is_body or has_return(dedented) else None
+    if has_return("\n".join(lines)):
+        return indent("\n".join(lines), "    ")
+    if margins and min(margins) > 0:
+        # The server stripped the answer, so the first line has lost its indentation.
+        shifted = " " * min(margins) + "\n".join(lines)
+        return shifted if has_return(textwrap.dedent(shifted)) else None
+    return None
+
+
+def _at_margin(source: str) -> str:
+    return textwrap.dedent(source) if source.strip("\n")[:1] in (" ", "\t") else source
+
+
+def _damaged(good: Sequence[Statement], chunk: str) -> _Found:
+    kept = [part.source for part in good if part.binds]
+    return _Found(source="\n\n".join([*kept, chunk.strip("\n")]) + "\n", whole=False)
+
+
+def _names(chunk: str, entry_point: str) -> bool:
+    definition = rf"(?:async\s+def|def|class)\s+{re.escape(entry_point)}\b"
+    return re.search(rf"^{definition}", chunk, re.MULTILINE) is not None

@@ -1,0 +1,79 @@
+"""Compare one suite of a run with its counterpart in a baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pytest_promptse.compare._baseline import Baselines
+from pytest_promptse.errors import NoBaselineError, RecordError
+from pytest_promptse.plugin._invocation import invocation
+from pytest_promptse.reports.terminal._comparison import shortfalls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from pytest_promptse.record._schema import Record
+    from pytest_promptse.run._plan import Suite
+    from pytest_promptse.run._run import PromptseRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonResult:
+    """The result of a comparison.
+
+    Attributes
+    ----------
+    word
+        What the item shows beside its outcome.
+    losses
+        One line for each reason to fail.
+    """
+
+    word: str
+    losses: tuple[str, ...] = ()
+
+
+def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> ComparisonResult:
+    """Compare a suite, of which all variants were measured, with the baseline of the run.
+
+    Parameters
+    ----------
+    config
+        The configuration of the session.
+    run
+        The run of the session.
+    suite
+        The suite to compare.
+    """
+    from pytest_promptse.record._comparison import compare_records  # noqa: PLC0415 - scipy
+
+    settings = run.settings
+    name = str(settings.compare)
+    try:
+        baseline = _load(name, config.rootpath, config.invocation_params.dir)
+    except NoBaselineError as error:
+        if settings.compare_missing == "fail":
+            return ComparisonResult(word="no baseline", losses=(str(error),))
+        return ComparisonResult(word="no baseline")
+    except RecordError as error:
+        return ComparisonResult(word="no baseline", losses=(str(error),))
+    # The models of a suite belong together: a single new one is compared with a single old one.
+    record = run.record(invocation(config), suite_id=suite.id)
+    found = [
+        one
+        for one in compare_records(record, baseline, name=name, margins=settings.compare_fail)
+        if (one.suite, one.template, one.model) == (suite.id, suite.key.template, suite.model)
+    ]
+    losses = shortfalls(replace(record, comparisons=found), missing=settings.compare_missing)
+    return ComparisonResult(word=f"compared with {name}", losses=tuple(losses))
+
+
+@lru_cache(maxsize=1)
+def _load(name: str, root: Path, folder: Path) -> Record:
+    return Baselines(root, here=folder).load(name)

@@ -1,0 +1,237 @@
+"""Collection: turn a mark or a suite file into one pytest item per variant and gate."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_promptse.errors import PromptseError, TaskError
+from pytest_promptse.plugin import _fixtures
+from pytest_promptse.plugin._invocation import BAD_MARKS
+from pytest_promptse.plugin._items import (
+    TARGET,
+    IdParts,
+    ItemTarget,
+    run_suite_file_item,
+    targets_of,
+)
+from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
+from pytest_promptse.plugin._session import promptse_session
+from pytest_promptse.run._plan import PlannedGate, check_ids
+from pytest_promptse.tasks._suitefile import load_suite
+from pytest_promptse.tasks._task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_promptse.config._settings import Settings
+
+NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
+_TASK_KEYWORDS = ("entry_point", "reference")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Mark:
+    """A ``promptse`` mark: its tasks, whether it has a single prompt, and its settings."""
+
+    tasks: Callable[[], tuple[Task, ...]]
+    single_prompt: bool
+    settings: Settings
+
+
+def parametrise(metafunc: pytest.Metafunc) -> None:
+    """Parametrise a marked test function with a target for each of its variants and gates.
+
+    Parameters
+    ----------
+    metafunc
+        A test function that has a ``promptse`` mark or takes ``candidate``.
+
+    A mark that cannot be used is noted in the stash of the module or class, which reports it.
+    """
+    item = metafunc.definition
+    try:
+        mark = _read_mark(metafunc)
+        if mark is None:
+            return
+        session = promptse_session(metafunc.config)
+        if not session.has_models:
+            return
+        line = metafunc.function.__code__.co_firstlineno
+        suites = session.run.plan(item.nodeid, mark.tasks(), mark.settings, line=line)
+    except PromptseError as error:
+        # The error of the module names all of them.
+        if item.parent is None:
+            raise pytest.Collector.CollectError(str(error)) from None
+        item.parent.stash.setdefault(BAD_MARKS, {})[item.name] = str(error)
+        return
+    id_parts = IdParts.needed_for(suites, task=not mark.single_prompt)
+    targets = [target for suite in suites for target in targets_of(suite, id_parts)]
+    metafunc.parametrize(
+        "candidate", [pytest.param(target, id=target.id) for target in targets], indirect=True
+    )
+
+
+def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
+    item = metafunc.definition
+    where = item.nodeid
+    marks = list(item.iter_markers("promptse"))
+    if not marks:
+        definitions = collected_fixture_definitions(metafunc, "candidate")
+        if definitions and definitions[-1].func.__module__ == _fixtures.__name__:
+            raise TaskError(
+                f"{where}: takes 'candidate' but has no promptse mark; "
+                "add @pytest.mark.promptse('the prompt')"
+            )
+        return None
+    if inspect.iscoroutinefunction(metafunc.function):
+        raise TaskError(
+            f"{where}: is an async function; make it a plain one, since candidate(...) returns "
+            "the program's answer itself"
+        )
+    if "candidate" not in metafunc.fixturenames:
+        raise TaskError(f"{where}: has a promptse mark but does not take 'candidate'; add it")
+    keywords: dict[str, Any] = {}
+    for mark in reversed(marks):
+        keywords |= mark.kwargs
+    with_nodes = item.iter_markers_with_node("promptse")
+    node, source = next(((node, mark.args) for node, mark in with_nodes if mark.args), (item, ()))
+    of_task = {name: keywords.pop(name) for name in _TASK_KEYWORDS if name in keywords}
+    if not source:
+        raise TaskError(
+            f"{where}: the promptse mark has no prompt; give it a prompt, or tasks, as its "
+            "first argument"
+        )
+    if len(source) > 1:
+        raise TaskError(
+            f"{where}: the promptse mark takes one prompt, or one iterable of tasks, not "
+            f"{len(source)} arguments"
+        )
+    settings = promptse_session(metafunc.config).given.of_suite(
+        keywords,
+        where=lambda name: f"{where}, promptse mark, {name}",
+        folder=item.path.parent,
+    )
+    # All methods under the mark of a class share its prompt, and so the completions for it.
+    name = node.name if isinstance(node, pytest.Class) else getattr(item, "originalname", item.name)
+    return _Mark(
+        tasks=lambda: _tasks(source[0], of_task, name=name, where=where),
+        single_prompt=isinstance(source[0], str),
+        settings=settings,
+    )
+
+
+def _tasks(
+    source: object, of_task: Mapping[str, Any], *, name: str, where: str
+) -> tuple[Task, ...]:
+    if isinstance(source, str):
+        return (Task(id=name, prompt=source, **of_task),)
+    if of_task:
+        raise TaskError(
+            f"{where}: {', '.join(of_task)} belongs to a single prompt; give it to each Task "
+            "instead"
+        )
+    if isinstance(source, Task):
+        return (source,)
+    if callable(source):
+        source = source()
+    if not isinstance(source, Iterable):
+        raise TaskError(
+            f"{where}: the promptse mark got {source!r}; give it a prompt, a Task or an iterable "
+            "of Tasks"
+        )
+    tasks = tuple(source)
+    for task in tasks:
+        if not isinstance(task, Task):
+            raise TaskError(f"{where}: {task!r} among the tasks is no Task")
+    if not tasks:
+        raise TaskError(f"{where}: the promptse mark got no tasks; give it at least one")
+    check_ids(tasks, where)
+    return tasks
+
+
+def set_target(item: pytest.Item) -> None:
+    """Give a marked item its target, or skip it if the run has no model.
+
+    Raises
+    ------
+    pytest.UsageError
+        If the item cannot take ``candidate``.
+    """
+    name = getattr(item, "originalname", item.name)
+    if item.parent is not None and name in item.parent.stash.get(BAD_MARKS, {}):
+        return
+    callspec = getattr(item, "callspec", None)
+    target = callspec.params.get("candidate") if callspec is not None else None
+    if callspec is None or not isinstance(target, ItemTarget):
+        if not isinstance(item, pytest.Function) or "candidate" not in item.fixturenames:
+            raise pytest.UsageError(
+                f"{item.nodeid}: a promptse mark needs a plain pytest function or method; "
+                "unittest.TestCase cannot take 'candidate'"
+            )
+        item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+        return
+    if any(name != "candidate" for name in callspec.params):
+        # The user's own parameters make another check, so another suite of the same variants.
+        rest = callspec.id.replace(target.id, "", 1).strip("-").replace("--", "-")
+        session = promptse_session(item.config)
+        suite = session.suite_with_id(target.suite, f"{target.suite.id}[{rest}]")
+        target = replace(target, suite=suite)
+    item.stash[TARGET] = target
+
+
+class SuiteFileCollector(pytest.File):
+    """A ``*.promptse.yaml`` file."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        session = promptse_session(self.config)
+        try:
+            file = load_suite(self.path)
+            place = f"{self.path.name}:{file.settings_line}"
+            settings = session.given.of_suite(
+                file.settings, where=lambda name: f"{place}, {name}", folder=self.path.parent
+            )
+            if not session.has_models:
+                for skipped in file.tasks:
+                    item = SuiteFileItem.from_parent(self, name=skipped.id, target=None, line=1)
+                    item.add_marker(pytest.mark.skip(reason=NO_MODEL))
+                    yield item
+                return
+            suites = session.run.plan(self.nodeid, file.tasks, settings, line=1)
+        except PromptseError as error:
+            raise self.CollectError(str(error)) from None
+        id_parts = IdParts.needed_for(suites, task=False)
+        for suite in suites:
+            for target in targets_of(suite, id_parts):
+                task, own_id = target.task, target.id
+                if task is not None and isinstance(target.subject, PlannedGate):
+                    # The name in front of the brackets says which task it is.
+                    name = target.subject.name
+                    own_id = own_id.removesuffix(f"{task.id}-{name}") + name
+                name = f"{task.id if task else 'suite'}[{own_id}]"
+                line = file.task_lines[task.id] if task else 1
+                # As a plain text the node id matches what --lf has stored.
+                node_id = f"{self.nodeid}::{name}"
+                yield SuiteFileItem.from_parent(
+                    self, name=name, nodeid=node_id, target=target, line=line
+                )
+
+
+class SuiteFileItem(pytest.Item):
+    """A variant or a gate of a suite file, checked by the examples or tests of its task."""
+
+    def __init__(self, *, target: ItemTarget | None, line: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._line = line
+        if target is not None:
+            self.stash[TARGET] = target
+
+    def runtest(self) -> None:
+        run_suite_file_item(self, promptse_session(self.config).run)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        return self.path, self._line - 1, self.name

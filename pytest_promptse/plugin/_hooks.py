@@ -1,0 +1,216 @@
+"""The plugin's entry point: options, the marker, the fixtures and the first hooks.
+
+Every pytest session loads this module, so it imports nothing beyond pytest and the standard
+library. The first ``promptse`` mark or suite file registers `PromptseSession`, which has all
+other hooks.
+"""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._options import OPTIONS, flag_of, ini_of
+from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError
+from pytest_promptse.plugin._fixtures import candidate, task
+from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, names_of
+from pytest_promptse.plugin._pytest_private import ini_names, warn_of_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+    from pathlib import Path
+
+    from pytest_promptse.config._settings import Settings
+
+__all__ = ["candidate", "task"]
+
+_REPORTS = ("json", "html", "md", "github", "csv")
+_PSYCHOMETRIC_SUFFIXES = tuple(
+    f".{kind}.{ending}"
+    for kind in ("csi", "emotionbench", "manipulation")
+    for ending in ("yaml", "yml")
+)
+_VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
+_MARK = (
+    "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "
+    "prompt and variants of it in other emotions and personalities, check every program that it "
+    "writes with this test, and fail if elasticity or AUC-E is below a threshold."
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("promptse", "promptse: robustness of code models to reworded prompts")
+    for option in OPTIONS.values():
+        attributes: dict[str, Any] = {"dest": option.ini, "default": None, "help": option.help}
+        if option.is_switch:
+            attributes["action"] = "store_true"
+        else:
+            attributes["metavar"] = option.metavar
+            attributes["action"] = "append" if option.repeatable else "store"
+        group.addoption(option.flag, **attributes)
+        if option.old_name is not None:
+            old = {"dest": ini_of(option.old_name), "help": SUPPRESS}
+            group.addoption(flag_of(option.old_name), **attributes | old)
+        if not option.flag_only:
+            kind: Literal["linelist", "string"] = "linelist" if option.repeatable else "string"
+            parser.addini(option.ini, option.help.replace("%%", "%"), type=kind, default=None)
+            if option.old_name is not None:
+                text = f"deprecated: use {option.ini}"
+                parser.addini(ini_of(option.old_name), text, type=kind, default=None)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from pytest_promptse import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", _MARK)
+    old_names = {ini_of(option.old_name) for option in OPTIONS.values() if option.old_name}
+    known = {option.ini for option in OPTIONS.values()} | old_names
+    for name in ini_names(config):
+        if name.startswith("promptse_") and name not in known:
+            hint = nearest(name, [option.ini for option in OPTIONS.values()])
+            raise pytest.UsageError(f"{config.inipath}: {name!r} is no setting{hint}")
+    try:
+        given = given_settings(config)
+        for warning in given.deprecations:
+            setting = warning.partition(" ")[0]
+            warn_of_setting(config, pytest.PytestDeprecationWarning(warning), setting)
+        if given.any_given:
+            _check(config, given.settings)
+    except (SettingsError, RecordError, TaskError, pytest.PytestDeprecationWarning) as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "candidate" in metafunc.fixturenames or _is_marked(metafunc.definition):
+        from pytest_promptse.plugin._collection import parametrise
+
+        parametrise(metafunc)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.name.endswith((".promptse.yaml", ".promptse.yml")):
+        from pytest_promptse.plugin._collection import SuiteFileCollector
+
+        return SuiteFileCollector.from_parent(parent, path=file_path)
+    if file_path.name.endswith(_PSYCHOMETRIC_SUFFIXES):
+        from pytest_promptse.plugin._psychometrics import PsychometricFile
+
+        return PsychometricFile.from_parent(parent, path=file_path)
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Report all marks of a module that cannot be used, and not the first one alone."""
+    report = yield
+    if report.passed and BAD_MARKS in collector.stash:
+        problems = [*collector.stash[BAD_MARKS].values(), *_problems_of_classes(report.result)]
+        report.outcome, report.longrepr, report.result = "failed", "\n".join(problems), []
+    return report
+
+
+def _problems_of_classes(nodes: Iterable[pytest.Item | pytest.Collector]) -> Iterator[str]:
+    """Collect the classes of a module that cannot be used, and yield what is wrong in them."""
+    for node in nodes:
+        if isinstance(node, pytest.Class):
+            with suppress(pytest.Collector.CollectError):
+                inner = list(node.collect())
+                yield from node.stash.get(BAD_MARKS, {}).values()
+                yield from _problems_of_classes(inner)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if _is_marked(item):
+        from pytest_promptse.plugin._collection import set_target
+
+        set_target(item)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    from pytest_promptse.plugin._xdist import join_run
+
+    join_run(node)
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Show the pass rate or the gate's figure in verbose output, in xdist controllers too."""
+    word = getattr(report, "promptse", None)
+    if word is None or report.when != "call" or report.outcome != "passed":
+        return None
+    return "passed", ".", word
+
+
+def _is_marked(node: pytest.Item) -> bool:
+    return node.get_closest_marker("promptse") is not None
+
+
+def _check(config: pytest.Config, settings: Settings) -> None:
+    """Refuse settings that cannot work before anything is collected."""
+    for spec in settings.model:
+        _check_model(config, spec)
+        if spec.startswith("vllm:"):
+            # They warn about themselves while an engine is loaded in a thread. Where the project
+            # turns warnings into errors, that would end the load.
+            for library in _VLLM_LIBRARIES:
+                config.addinivalue_line("filterwarnings", rf"ignore:::{library}(\.|\Z)")
+    for report in settings.report:
+        _check_report(config, report)
+    if settings.compare is not None:
+        from pytest_promptse.compare._baseline import Baselines
+
+        # A missing baseline may be allowed; the end of the run decides.
+        with suppress(NoBaselineError):
+            Baselines(config.rootpath, here=config.invocation_params.dir).load(settings.compare)
+    if settings.template:
+        _check_templates(config, settings)
+
+
+def _check_model(config: pytest.Config, spec: str) -> None:
+    from pytest_promptse.models._registry import BACKENDS, ModelOptions, split_spec
+
+    name, _, model = spec.partition(":")
+    if (
+        name in BACKENDS
+        or config.hook.pytest_promptse_backend(name=name, model=model, options=ModelOptions())
+        is None
+    ):
+        split_spec(spec, also=names_of(config, "backend"))
+
+
+def _check_report(config: pytest.Config, report: str) -> None:
+    kind = report.partition(":")[0]
+    if config.hook.pytest_promptse_report(kind=kind) is not None:
+        return
+    if kind == "html":
+        from pytest_promptse.reports.html._html import check_installed
+
+        check_installed()
+    if kind not in _REPORTS:
+        known = [*_REPORTS, *names_of(config, "report")]
+        raise SettingsError(
+            f"--promptse-report {report}: there is no report {kind!r}{nearest(kind, known)}; "
+            f"there are {', '.join(known)}"
+        )
+
+
+def _check_templates(config: pytest.Config, settings: Settings) -> None:
+    for argument in config.args:
+        if argument.endswith((".j2", ".jinja", ".jinja2")):
+            raise SettingsError(
+                f"{argument} is a prompt template, not a test; quote the pattern so that the "
+                "shell does not expand it, as in --promptse-template 'prompts/*.j2'"
+            )
+    from pytest_promptse.tasks._template import load_templates
+
+    load_templates(settings.template, config.rootpath)

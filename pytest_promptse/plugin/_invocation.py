@@ -1,0 +1,211 @@
+"""How pytest was called: the settings it was given, the id of the run, how to call it again.
+
+Every pytest session imports this module, so anything heavier than the option table is imported in
+the functions that need it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from pytest_promptse._redaction import redact_argument
+from pytest_promptse.config._options import OPTIONS, flag_of, ini_of
+from pytest_promptse.plugin._pytest_private import ini_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.config._options import Option
+    from pytest_promptse.config._settings import Settings
+    from pytest_promptse.record._schema import InvocationRecord
+
+BAD_MARKS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+"""Under this key the stash of a module or class has what is wrong with marks, by function."""
+REFUSAL = "promptse_refusal"
+"""Key of an xdist worker's output under which it reports why the run cannot start."""
+
+_RUN_ID: pytest.StashKey[str] = pytest.StashKey()
+_SETTINGS: pytest.StashKey[GivenSettings] = pytest.StashKey()
+
+# These options concern a run as a whole. A command that repeats a few items leaves them out.
+_OF_WHOLE_RUN = {
+    "report",
+    "save",
+    "save_incomplete",
+    "compare",
+    "compare_fail",
+    "compare_missing",
+    "shard",
+    "dry_run",
+}
+
+
+class GivenSettings:
+    """The settings on the command line and in the ini file of one session.
+
+    Parameters
+    ----------
+    config
+        The configuration of the session.
+
+    Attributes
+    ----------
+    deprecations
+        One line for each setting that was given by its old name.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._root = config.rootpath
+        self.deprecations: list[str] = []
+        flags: dict[str, Any] = {}
+        ini: dict[str, Any] = {}
+        for option in OPTIONS.values():
+            for name in (option.name, option.old_name):
+                if name is None:
+                    continue
+                value = config.getoption(ini_of(name), None)
+                if value is not None and option.name not in flags:
+                    flags[option.name] = value
+                    self._note_old_name(flag_of(name), option.flag)
+                value = None if option.flag_only else _ini_value(config, option, ini_of(name))
+                if value not in (None, [], "") and option.name not in ini:
+                    ini[option.name] = value
+                    self._note_old_name(ini_of(name), option.ini)
+        ini_name = config.inipath.name if config.inipath else "the ini file"
+        ini_folder = config.inipath.parent if config.inipath else self._root
+        self._layers: list[tuple[dict[str, Any], Callable[[str], str]]] = [
+            (
+                self._from_root(flags, config.invocation_params.dir),
+                lambda name: OPTIONS[name].flag,
+            ),
+            (
+                self._from_root(ini, ini_folder),
+                lambda name: f"{OPTIONS[name].ini} in {ini_name}",
+            ),
+        ]
+
+    @property
+    def any_given(self) -> bool:
+        """Whether there is any setting on the command line or in the ini file."""
+        return any(values for values, _ in self._layers)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of the session.
+
+        Raises
+        ------
+        SettingsError
+            If a value cannot be used.
+        """
+        from pytest_promptse.config._settings import resolve
+
+        return resolve(self._layers)
+
+    def of_suite(
+        self, keywords: Mapping[str, Any], *, where: Callable[[str], str], folder: Path
+    ) -> Settings:
+        """Return the settings of a suite: its own on top of the session's.
+
+        Parameters
+        ----------
+        keywords
+            The keywords of the mark, or the settings of the suite file.
+        where
+            Returns the place of a keyword, for errors.
+        folder
+            The folder that template patterns in `keywords` start from.
+
+        Raises
+        ------
+        SettingsError
+            If a keyword is unknown or its value cannot be used.
+        """
+        from pytest_promptse.config._settings import check_names, resolve
+
+        check_names(list(keywords), marker=True, where=where("settings").rpartition(",")[0])
+        own = self._from_root(keywords, folder)
+        return resolve([(own, where), *self._layers])
+
+    def _note_old_name(self, given: str, name: str) -> None:
+        if given != name:
+            self.deprecations.append(f"{given} is deprecated; use {name}")
+
+    def _from_root(self, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """Rewrite template patterns that start from `folder` so that they start from the root."""
+        given = values.get("template")
+        patterns = [given] if isinstance(given, str) else given
+        if not isinstance(patterns, list | tuple) or not all(
+            isinstance(pattern, str) and pattern.strip() for pattern in patterns
+        ):
+            # Reading the value reports what is wrong with it.
+            return dict(values)
+        from pytest_promptse.tasks._template import anchored
+
+        return {**values, "template": [anchored(p.strip(), folder, self._root) for p in patterns]}
+
+
+def _ini_value(config: pytest.Config, option: Option, name: str) -> Any:
+    """Return the raw value of an ini key; text with several lines is a list if it may be one."""
+    value = ini_value(config, name)
+    if option.repeatable and isinstance(value, str):
+        return [line.strip() for line in value.splitlines() if line.strip()]
+    return value
+
+
+def given_settings(config: pytest.Config) -> GivenSettings:
+    """Return the settings of the session, read once."""
+    if _SETTINGS not in config.stash:
+        config.stash[_SETTINGS] = GivenSettings(config)
+    return config.stash[_SETTINGS]
+
+
+def run_id(config: pytest.Config) -> str:
+    """Return the id of this run, which xdist workers share with their controller."""
+    if hasattr(config, "workerinput"):
+        return str(config.workerinput["promptse_run"])
+    if _RUN_ID not in config.stash:
+        from uuid import uuid4
+
+        config.stash[_RUN_ID] = uuid4().hex
+    return config.stash[_RUN_ID]
+
+
+def invocation(config: pytest.Config) -> InvocationRecord:
+    """Return the folder that pytest was called in and the promptse options as they were typed.
+
+    Options that concern a run as a whole, such as reports and comparisons, are left out.
+    Credentials in addresses are replaced by ``***``.
+    """
+    from pytest_promptse.record._schema import InvocationRecord
+
+    called = config.invocation_params
+    directory = os.path.relpath(called.dir, config.rootpath)
+    return InvocationRecord(
+        directory=directory.replace(os.sep, "/"),
+        options=list(_typed_options([str(argument) for argument in called.args])),
+    )
+
+
+def _typed_options(arguments: Sequence[str]) -> Iterator[str]:
+    by_flag = {option.flag: option for option in OPTIONS.values()}
+    by_flag |= {flag_of(option.old_name): option for option in OPTIONS.values() if option.old_name}
+    rest = iter(arguments)
+    for argument in rest:
+        flag, equals, _ = argument.partition("=")
+        if flag not in by_flag:
+            continue
+        option = by_flag[flag]
+        typed = [argument] if equals or option.is_switch else [argument, next(rest)]
+        if option.name not in _OF_WHOLE_RUN:
+            yield from map(redact_argument, typed)
+
+
+def names_of(config: pytest.Config, kind: Literal["backend", "rewriter", "report"]) -> list[str]:
+    """Return the names that other plugins add, for the lists in error messages."""
+    return [name for found in config.hook.pytest_promptse_names(kind=kind) for name in found]

@@ -1,0 +1,629 @@
+"""Pytest items: what each stands for, and how its test body judges programs."""
+
+from __future__ import annotations
+
+import dis
+import platform
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pytest
+
+from pytest_promptse.errors import NotScoredError, TaskError
+from pytest_promptse.plugin._baseline_items import ComparisonResult, compare_suite
+from pytest_promptse.plugin._check_digest import source_digest
+from pytest_promptse.plugin._invocation import invocation
+from pytest_promptse.plugin._pytest_private import (
+    argument_names,
+    fixture_definitions,
+    renew_instance,
+    set_up_again,
+)
+from pytest_promptse.run._judge import Check, CheckResult
+from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant
+from pytest_promptse.sandbox._candidate import ENTRY_NAMES, ProgramStopped, safe_text
+from pytest_promptse.sandbox._limits import Limits
+from pytest_promptse.tasks._example import shown
+from pytest_promptse.variants._variant import text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pytest_promptse.config._settings import Settings
+    from pytest_promptse.run._plan import Suite
+    from pytest_promptse.run._run import PassCount, PromptseRun
+    from pytest_promptse.sandbox._candidate import Candidate
+    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.tasks._task import Task
+
+_TASK: pytest.StashKey[Task] = pytest.StashKey()
+RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
+# Remarks for the summary. They are no warnings, which "filterwarnings = error" would turn into
+# failures.
+_NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
+# Why the item could not be scored.
+_NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
+_DETAILS: pytest.StashKey[str] = pytest.StashKey()
+# Part of the key of every verdict. Raise it when the judging itself changes.
+_JUDGING = "judging/1"
+# The attributes of a candidate besides those of the program's entry point.
+_OWN_NAMES = ("module", "run", "output")
+_OWN_FIXTURES = ("candidate", "task", "request")
+
+
+Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
+"""What an item measures or decides."""
+
+
+class IdParts(NamedTuple):
+    """Which parts stand in an item's id before the name of its variant or gate."""
+
+    model: bool
+    template: bool
+    task: bool
+
+    @classmethod
+    def needed_for(cls, suites: Sequence[Suite], *, task: bool) -> IdParts:
+        """Return the parts that distinguish the items of `suites`.
+
+        Parameters
+        ----------
+        suites
+            The suites of one test function or suite file.
+        task
+            Whether the name of the task is a part.
+        """
+        keys = [suite.key for suite in suites]
+        return cls(
+            model=len({key.model for key in keys}) > 1,
+            template=len({key.template for key in keys}) > 1,
+            task=task,
+        )
+
+    def id_of(self, suite: Suite, subject: Subject) -> str:
+        """Return the id of the item of a variant, gate or comparison of `suite`."""
+        if isinstance(subject, PlannedVariant):
+            task, name = (subject.task if self.task else None), subject.outline.id
+        else:
+            # The gate of one task has its name even where other ids do not need it.
+            task, name = subject.task, subject.name
+        parts = (
+            suite.key.model if self.model else None,
+            suite.key.template if self.template else None,
+            task.id if task else None,
+            name,
+        )
+        return "-".join(part for part in parts if part is not None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemTarget:
+    """The variant or gate of a pytest item.
+
+    Attributes
+    ----------
+    id
+        The part of the item's name in brackets.
+    suite
+        The suite of the variant or gate.
+    id_parts
+        The parts that ids of the same suite consist of.
+    subject
+        The variant that the item measures, or the gate or comparison that it decides.
+    """
+
+    id: str
+    suite: Suite
+    id_parts: IdParts
+    subject: Subject
+
+    @property
+    def task(self) -> Task | None:
+        """The task of the variant or gate, or None for a gate of the whole suite."""
+        return self.subject.task
+
+    def needed(self) -> tuple[PlannedVariant, ...]:
+        """Return the variants that the item needs measured."""
+        if isinstance(self.subject, PlannedVariant):
+            return (self.subject,)
+        return self.suite.needed_by(self.subject)
+
+
+TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
+"""Under this key an item's stash has its target."""
+
+
+def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
+    """Yield a target for each variant and control, then for each gate and the comparison."""
+    comparison = suite.comparison
+    subjects: list[Subject] = [*suite.variants, *suite.controls, *suite.gates]
+    if comparison is not None:
+        subjects.append(comparison)
+    for subject in subjects:
+        own = id_parts.id_of(suite, subject)
+        yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
+
+
+class CandidateProxy:
+    # The value of the ``candidate`` fixture: forwards to the program that is judged now.
+    # This is no docstring, since ``candidate.__doc__`` is the entry point's.
+
+    promptse_candidate = True
+
+    def __init__(self) -> None:
+        self._program: Candidate | None = None
+        self._was_used = False
+
+    def _bind(self, program: Candidate) -> None:
+        self._program = program
+        self._was_used = False
+
+    def _bound(self) -> Candidate:
+        if self._program is None:
+            raise TaskError(
+                "candidate can be called in the test body only, not while fixtures are set up"
+            )
+        self._was_used = True
+        return self._program
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._bound()(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        # What assertion rewriting shows: "where 5 = candidate(2)".
+        return "candidate"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and (name not in ENTRY_NAMES or self._program is None):
+            raise AttributeError(name)
+        program = self._bound()
+        return getattr(program, name) if name in _OWN_NAMES else program.ask("find", name)
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return None if self._program is None else self._bound().__doc__
+
+    @property
+    def __signature__(self) -> Any:
+        return self._bound().__signature__
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._bound())  # type: ignore[arg-type]
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._bound())  # type: ignore[arg-type]
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self._bound().__mro_entries__(bases)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._bound())
+
+    def __len__(self) -> int:
+        return len(self._bound())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._bound()[key]
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._bound()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (self._program is not None and self._bound() == other)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def task_of(item: pytest.Item) -> Task:
+    """Return the task whose program `item` judges now.
+
+    Raises
+    ------
+    TaskError
+        If the item has no ``promptse`` mark.
+    """
+    if _TASK in item.stash:
+        return item.stash[_TASK]
+    target = item.stash.get(TARGET, None)
+    if target is None:
+        raise TaskError(
+            f"{item.nodeid}: takes 'task' but has no promptse mark; "
+            "add @pytest.mark.promptse('the prompt')"
+        )
+    return target.task or target.suite.tasks[0]
+
+
+class _FunctionCheck:
+    """The body of a test function as a check, with new fixtures for every program.
+
+    Parameters
+    ----------
+    item
+        The item whose function is called.
+    """
+
+    def __init__(self, item: pytest.Function) -> None:
+        self._item = item
+        # pytest has set up the fixtures for the first program.
+        self._set_up_for: Task | None = task_of(item)
+        definitions = fixture_definitions(item)
+        self._has_own_fixtures = any(
+            own[-1].scope == "function"
+            for name, own in definitions.items()
+            if name not in _OWN_FIXTURES
+        )
+
+    def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
+        item = self._item
+        item.stash[_TASK] = task
+        if self._set_up_for is not task:
+            renew_instance(item)
+            if self._has_own_fixtures:
+                set_up_again(item)
+        self._set_up_for = None
+        if "task" in item.funcargs:
+            item.funcargs["task"] = task
+        proxy = item.funcargs["candidate"]
+        if not isinstance(proxy, CandidateProxy):
+            raise TaskError(
+                f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
+            )
+        arguments = {name: item.funcargs[name] for name in argument_names(item)}
+        return _run_body(lambda: item.obj(**arguments), candidate, proxy, str(item.path))
+
+
+_is_judging: ContextVar[bool] = ContextVar("is_judging", default=False)
+
+
+def explain_comparison(op: str, left: object, right: object) -> list[str] | None:
+    """Return one short line for a failed comparison while a program is judged, otherwise None.
+
+    Programs return arbitrary values, and pytest's own diff of two long texts can take minutes.
+    """
+    return [f"{shown(left)} {op} {shown(right)}"] if _is_judging.get() else None
+
+
+def _run_body(
+    body: Callable[[], object], candidate: Candidate, proxy: CandidateProxy, path: str
+) -> CheckResult:
+    """Run the body of a check on a program, and distinguish a wrong program from a broken check."""
+    proxy._bind(candidate)  # noqa: SLF001 - both classes work together
+    token = _is_judging.set(True)
+    try:
+        body()
+    except (ProgramStopped, NotScoredError):
+        raise
+    except pytest.skip.Exception as skipped:
+        raise TaskError(
+            f"the check skipped ({skipped.msg}); a check must pass or fail for every program"
+        ) from None
+    except (AssertionError, pytest.fail.Exception) as failed:
+        if not proxy._was_used:  # noqa: SLF001 - both classes work together
+            failed.add_note(
+                "raised before the test used candidate, so the check or a fixture is broken"
+            )
+            raise
+        detail = f"{_line(failed, path)}{safe_text(failed)}"
+        return CheckResult("wrong_answer", "; ".join([detail, *candidate.remarks]))
+    except Exception as error:  # a check may raise anything
+        if candidate.raised(error):
+            return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
+        if not candidate.used or _is_of_check(error, path):
+            raise
+        name = type(error).__name__
+        return CheckResult(
+            "wrong_answer", f"{_line(error, path)}{name} in the check: {safe_text(error)}"
+        )
+    finally:
+        _is_judging.reset(token)
+    return CheckResult("")
+
+
+def _is_of_check(error: Exception, path: str) -> bool:
+    """Return whether a check fails by itself, whatever the program answers.
+
+    A name that the test file does not define and an ``import`` statement that fails are mistakes
+    of the check. The same errors out of ``eval(answer)`` or ``import_module(answer)`` are not.
+    """
+    if isinstance(error, TaskError):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_code.co_filename != path:
+        return False
+    operation = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+    return (isinstance(error, NameError) and not isinstance(error, UnboundLocalError)) or (
+        isinstance(error, ImportError) and operation.startswith("IMPORT")
+    )
+
+
+def _line(error: BaseException, path: str) -> str:
+    """Return ``"line 12: "`` for the last line of the test file that `error` passed through."""
+    line, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = f"line {trace.tb_lineno}: "
+        trace = trace.tb_next
+    return line
+
+
+def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
+    """Run a marked test function on the programs of its target.
+
+    Parameters
+    ----------
+    item
+        Any test function.
+    run
+        The run of the session.
+
+    Returns
+    -------
+    None if the function has no target, so that pytest calls it as usual; otherwise True.
+
+    Raises
+    ------
+    NotScoredError
+        If the target could not be measured.
+    """
+    target = item.stash.get(TARGET, None)
+    if target is None:
+        return None
+    modules = {item.obj.__module__} | {
+        own[-1].func.__module__ for own in fixture_definitions(item).values()
+    }
+    sources = source_digest(modules, item.config.rootpath)
+    own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
+    _run(item, run, target, _check(run, target, own_key, _FunctionCheck(item)))
+    return True
+
+
+def run_suite_file_item(item: pytest.Item, run: PromptseRun) -> None:
+    """Run an item of a suite file, whose tasks bring their own checks.
+
+    Parameters
+    ----------
+    item
+        An item with a target.
+    run
+        The run of the session.
+
+    Raises
+    ------
+    NotScoredError
+        If the target could not be measured.
+    """
+
+    def body(candidate: Candidate, task: Task) -> CheckResult:
+        proxy = CandidateProxy()
+        return _run_body(lambda: task.check(proxy), candidate, proxy, str(item.path))
+
+    target = item.stash[TARGET]
+    _run(item, run, target, _check(run, target, ("suite file",), body))
+
+
+def _check(
+    run: PromptseRun,
+    target: ItemTarget,
+    own_key: tuple[str, ...],
+    body: Callable[[Candidate, Task], CheckResult],
+) -> Check:
+    settings: Settings = target.suite.settings
+    limits = Limits(wall=settings.timeout, cpu=settings.timeout, memory=settings.memory)
+    parts = (
+        _JUDGING,
+        platform.python_version(),
+        run.sandbox.isolation_level,
+        repr(settings.timeout),
+        repr(settings.memory),
+        *own_key,
+    )
+    return Check(key=text_hash("\x1f".join(parts)), run=body, limits=limits)
+
+
+def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> str | None:
+    """Return the node id of the item that measures `planned`, a variant of the same suite."""
+    own = target.id_parts.id_of(target.suite, planned)
+    if not isinstance(item, pytest.Function):
+        return f"{target.suite.id}::{planned.task.id}[{own}]"
+    begin = f"{item.originalname}[{target.id}"
+    # pytest escapes what is not ASCII in an id. Which part of the id is ours is then unknown.
+    if not (item.name.startswith(begin) and own.isascii()):
+        return None
+    before = item.nodeid.removesuffix(item.name)
+    return f"{before}{item.originalname}[{own}{item.name.removeprefix(begin)}"
+
+
+def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) -> None:
+    node_of = partial(_node_of, item, target)
+    try:
+        if isinstance(target.subject, PlannedGate) and run.settings.shard is not None:
+            run.measure_share(target.suite, target.subject, check, node_of=node_of)
+            pytest.skip(f"open in shard {run.settings.shard}; promptse merge decides it")
+        elif isinstance(target.subject, PlannedGate):
+            gate = run.decide(target.suite, target.subject, check, node_of=node_of)
+        elif isinstance(target.subject, PlannedComparison):
+            run.measure_for(target.suite, target.subject, check, node_of=node_of)
+            _report_comparison(item, compare_suite(item.config, run, target.suite))
+            return
+        else:
+            _measure(item, run, target, target.subject, check)
+            return
+    except NotScoredError as error:
+        run.log_error(item.nodeid, error)
+        if item.config.option.fulltrace:
+            raise
+        item.stash[_NOT_SCORED] = str(error)
+        # Formatting a traceback takes long, and a run out of budget has hundreds of such items.
+        pytest.fail(str(error), pytrace=False)
+    report_gate(item, gate, target.suite.settings.inconclusive)
+
+
+def _measure(
+    item: pytest.Item,
+    run: PromptseRun,
+    target: ItemTarget,
+    planned: PlannedVariant,
+    check: Check,
+) -> None:
+    node_of = partial(_node_of, item, target)
+    end = run.end_before(target.suite, planned, check, node_of=node_of)
+    if end is not None:
+        reason = f"not needed: decided after {end.completions} of {end.most} completions"
+        raise pytest.skip.Exception(reason, _use_item_location=True)
+    count = run.measure(target.suite, planned, check, node_of=node_of)
+    rate = count.passes / count.n
+    item.user_properties.append(("promptse_pass_rate", rate))
+    # A control variant is no variant that the floor is meant for.
+    floor = None if planned.control else target.suite.settings.min_pass_rate
+    # A variant without a floor has nothing to pass: its programs may all have failed.
+    verb = "MEASURED" if floor is None else "PASSED"
+    item.stash[RESULT_WORD] = f"{verb} ({count.passes}/{count.n})"
+    if floor is None:
+        return
+    gate = _pass_rate_gate(target.suite, count, floor)
+    fails = gate.verdict == "fail" or (
+        gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "fail"
+    )
+    if fails:
+        item.stash[_DETAILS] = _details(item, run, target, planned)
+        pytest.fail(gate.message, pytrace=False)
+    if gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "skip":
+        pytest.skip(gate.message)
+    if gate.verdict == "inconclusive":
+        item.stash[RESULT_WORD] = f"INCONCLUSIVE ({count.passes}/{count.n})"
+
+
+def _pass_rate_gate(suite: Suite, count: PassCount, floor: float) -> Gate:
+    from pytest_promptse.scoring._gate import judge_pass_rate  # noqa: PLC0415 - scipy takes its time
+
+    return judge_pass_rate(
+        count.passes,
+        count.n,
+        floor,
+        kind=suite.settings.gate,
+        comparisons=len(suite.variants),
+    )
+
+
+def _details(
+    item: pytest.Item, run: PromptseRun, target: ItemTarget, planned: PlannedVariant
+) -> str:
+    """Return what the report of a failed variant shows: changes, a failure and its command."""
+    from pytest_promptse.reports.terminal._details import render_variant  # noqa: PLC0415 - rich
+
+    own = (one for one in target.suite.variants if one.task is planned.task)
+    original = next(one for one in own if one.outline.distance == 0.0)
+    prompt, texts = run.measured_prompt(target.suite, planned)
+    writer = item.config.get_terminal_writer()
+    return render_variant(
+        original.variant.text,
+        prompt,
+        texts=texts,
+        invocation=invocation(item.config),
+        width=writer.fullwidth,
+        colours=writer.hasmarkup,
+        most=1,
+    )
+
+
+def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
+    item.stash[RESULT_WORD] = f"PASSED ({result.word})"
+    if result.losses:
+        pytest.fail("\n".join(result.losses), pytrace=False)
+
+
+def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
+    """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
+    verb = "MEASURED" if gate.threshold is None else "PASSED"
+    if gate.verdict == "inconclusive":
+        verb = "INCONCLUSIVE"
+    item.stash[RESULT_WORD] = f"{verb} ({gate.message})"
+    item.user_properties.extend(_properties(gate))
+    item.stash[_NOTES] = list(gate.warnings)
+    if gate.verdict == "fail" or (gate.value is None and gate.threshold is not None):
+        pytest.fail(gate.message, pytrace=False)
+    if gate.verdict == "inconclusive":
+        message = f"inconclusive: {gate.message}"
+        match inconclusive:
+            case "fail":
+                pytest.fail(message, pytrace=False)
+            case "skip":
+                pytest.skip(message)
+            case "pass":
+                item.stash[_NOTES].append(message)
+
+
+def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
+    """Yield the figures of a gate that JUnit files show beside its verdict."""
+    low, high = gate.ci95 or (None, None)
+    figures = {
+        gate.name: gate.value,
+        "ci95_low": low,
+        "ci95_high": high,
+        "excess": gate.excess,
+    }
+    for name, value in figures.items():
+        if value is not None:
+            yield f"promptse_{name}", value
+
+
+def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Add this plugin's data to the report of an item with a target.
+
+    The report gets the pass rate or the gate's figure. An item that could not be scored becomes
+    an error instead of a failure, with its message instead of a traceback.
+    """
+    if TARGET not in item.stash and RESULT_WORD not in item.stash:
+        return
+    report.promptse = item.stash.get(RESULT_WORD, "")  # type: ignore[attr-defined]
+    if call.when == "call":
+        report.promptse_notes = item.stash.get(_NOTES, [])  # type: ignore[attr-defined]
+    if report.when == "call" and report.failed and _DETAILS in item.stash:
+        report.sections.append(("promptse", item.stash[_DETAILS]))
+    if call.excinfo is None:
+        return
+    not_scored = item.stash.get(_NOT_SCORED, None)
+    if not_scored is not None or isinstance(call.excinfo.value, NotScoredError):
+        # pytest calls a failed set-up an error: in its counts, its exit code and JUnit.
+        report.when = "setup"
+    if not_scored is not None:
+        report.promptse_not_scored = not_scored  # type: ignore[attr-defined]
+        _set_summary_line(report.longrepr, not_scored)
+    if item.config.option.fulltrace or not isinstance(
+        call.excinfo.value, NotScoredError | TaskError
+    ):
+        return
+    message = call.excinfo.getrepr(style="value")
+    _set_summary_line(message, str(call.excinfo.value))
+    report.longrepr = message
+
+
+def _set_summary_line(longrepr: Any, message: str) -> None:
+    """Set the line that the short summary and JUnit show; by default it begins with the class."""
+    crash = getattr(longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = message
+
+
+def notes_in(stats: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the notes on all items of a session, each with the node id.
+
+    Parameters
+    ----------
+    stats
+        All reports by category, as pytest's terminal reporter keeps them.
+    """
+    return [
+        f"{report.nodeid}: {note}"
+        for reports in stats.values()
+        for report in reports
+        for note in getattr(report, "promptse_notes", ())
+    ]

@@ -1,0 +1,547 @@
+"""The session object: all hooks that a session with ``promptse`` items needs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from traceback import format_exception
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
+import pytest
+from msgspec.structs import replace as replace_fields
+
+from pytest_promptse.compare._baseline import Baselines
+from pytest_promptse.errors import (
+    ModelError,
+    PromptseError,
+    RecordError,
+    SettingsError,
+)
+from pytest_promptse.models._registry import ModelOptions, create_backend
+from pytest_promptse.plugin._invocation import (
+    REFUSAL,
+    given_settings,
+    invocation,
+    names_of,
+    run_id,
+)
+from pytest_promptse.plugin._items import (
+    TARGET,
+    annotate,
+    explain_comparison,
+    notes_in,
+    run_function,
+)
+from pytest_promptse.plugin._progress import TerminalProgress, WorkerProgress
+from pytest_promptse.plugin._psychometric_items import (
+    PsychometricItem,
+    log_suites,
+    psychometrics_record,
+)
+from pytest_promptse.record._files import LAST_RUN
+from pytest_promptse.record._files import write as write_record
+from pytest_promptse.reports._writers import WRITERS
+from pytest_promptse.reports.terminal._comparison import render_comparisons
+from pytest_promptse.reports.terminal._summary import render
+from pytest_promptse.run._plan import PlannedGate
+from pytest_promptse.run._run import PromptseRun
+from pytest_promptse.run._shards import plan_shard
+from pytest_promptse.variants._registry import create_rewriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+    from pytest_promptse.models._base import Backend
+    from pytest_promptse.plugin._items import ItemTarget
+    from pytest_promptse.record._schema import Record
+    from pytest_promptse.run._plan import PlannedVariant, Suite
+    from pytest_promptse.run._shards import ShardPlan
+    from pytest_promptse.sampling._job import Job
+    from pytest_promptse.store._run_log import Progress, SuiteKey
+    from pytest_promptse.variants._generate import Rewriter
+    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants._llm import LlmRewriter
+
+NAME = "promptse-session"
+"""The name under which the session object is registered with the plugin manager."""
+
+_WORKER_GRACE_SECONDS = 30.0
+
+
+def promptse_session(config: pytest.Config) -> PromptseSession:
+    """Return the session object; the first call creates and registers it.
+
+    Raises
+    ------
+    SettingsError
+        If a setting cannot be used.
+    """
+    found = config.pluginmanager.get_plugin(NAME)
+    if isinstance(found, PromptseSession):
+        return found
+    session = PromptseSession(config)
+    config.pluginmanager.register(session, NAME)
+    config.pluginmanager.register(session.repeated_errors, f"{NAME}-errors")
+    return session
+
+
+class PromptseSession:
+    """One pytest session with ``promptse`` items: starts the run, reports it and closes it.
+
+    Parameters
+    ----------
+    config
+        The configuration of the session.
+
+    Attributes
+    ----------
+    given
+        The settings that the session was given.
+    run
+        The run of this session.
+    jobs
+        The samples that the selected items need, after collection.
+    repeated_errors
+        Shortens pytest's section of errors.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.given = given_settings(config)
+        self.repeated_errors = RepeatedErrors()
+        self._config = config
+        self._is_worker = hasattr(config, "workerinput")
+        self._suites_with_own_id: dict[tuple[int, str], Suite] = {}
+        self._headlines: list[str] = []
+        self._refusal: str | None = None
+        # An xdist controller, by -n or by --tx, starts no run but reports the one of its workers.
+        self._reports = bool(config.getoption("tx", None)) and not self._is_worker
+        self.jobs: list[Job] = []
+        self._shard: ShardPlan | None = None
+        self._record: Record | None = None
+        self._problems: list[str] = []
+        self._notices: list[str] = []
+        self._failures: list[str] = []
+        self._baselines = Baselines(config.rootpath, here=config.invocation_params.dir)
+        settings = self.given.settings
+        self.run = PromptseRun(
+            settings,
+            root=config.rootpath,
+            id=run_id(config),
+            create_backend=self._create_backend,
+            create_rewriter=self._create_rewriter,
+            show_progress=self._waiting,
+        )
+        self._progress = (
+            WorkerProgress(lambda: self.run.run_log)
+            if self._is_worker
+            else TerminalProgress(config, price=settings.price)
+        )
+        # The item that pytest-timeout watches, and its timeout.
+        self._timeout: tuple[pytest.Item, Any] | None = None
+
+    # -- what collection needs ------------------------------------------------------------------
+
+    @property
+    def has_models(self) -> bool:
+        """Whether there is a model to plan for.
+
+        A model that cannot be opened counts as none here and ends the session after collection.
+        """
+        try:
+            for spec in self.run.settings.model:
+                self.run.backend(spec).identity  # noqa: B018 - reads the model's files
+        except (ModelError, SettingsError) as error:
+            self._refusal = str(error)
+            return False
+        return bool(self.run.settings.model)
+
+    def suite_with_id(self, suite: Suite, suite_id: str) -> Suite:
+        """Return `suite` with another id, as the same object in every call."""
+        key = (id(suite), suite_id)
+        if key not in self._suites_with_own_id:
+            self._suites_with_own_id[key] = replace(suite, id=suite_id)
+        return self._suites_with_own_id[key]
+
+    @property
+    def shard(self) -> ShardPlan | None:
+        """The plan of the shard that this session runs, None without shards."""
+        return self._shard
+
+    # -- hooks ----------------------------------------------------------------------------------
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Deselect what other shards measure."""
+        shard = self.run.settings.shard
+        if shard is None or self._refusal is not None:
+            return
+        targets = {item: item.stash.get(TARGET, None) for item in items}
+        planned = [target for target in targets.values() if target is not None]
+        gates = [(t.suite, t.subject) for t in planned if isinstance(t.subject, PlannedGate)]
+        self._shard = plan_shard(shard, _needed(planned), gates)
+        others = {item for item, target in targets.items() if not self._is_own(item, target)}
+        if others:
+            self._config.hook.pytest_deselected(items=[i for i in items if i in others])
+            items[:] = [item for item in items if item not in others]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Start to sample what the selected items need."""
+        if self._refusal is not None:
+            self._refuse(self._refusal)
+        settings = self.run.settings
+        if settings.require_model and not settings.model:
+            self._refuse(
+                "promptse_require_model: these tests need a model and none is given; add "
+                "--promptse-model or promptse_model in the ini file"
+            )
+        if self._config.option.collectonly:
+            return
+        targets = [
+            target for item in session.items if (target := item.stash.get(TARGET, None)) is not None
+        ]
+        selected = [
+            (suite, planned)
+            for suite, planned in _needed(targets)
+            if self._shard is None or self._shard.measures(suite.id, planned.task.id)
+        ]
+        measured = [
+            item
+            for item in session.items
+            if isinstance(item, PsychometricItem) and item.suite is not None
+        ]
+        if not selected and not measured and self._shard is None:
+            return
+        suites_with_gates = {
+            target.suite.key for target in targets if isinstance(target.subject, PlannedGate)
+        }
+        try:
+            self.run.make_variants(selected)
+            self.jobs = [planned.job for _, planned in selected]
+            self.jobs += self.run.with_age_limit(job for item in measured for job in item.jobs)
+            self._start(selected, suites_with_gates, measured)
+        except PromptseError as error:
+            trace = format_exception(error) if self._config.option.fulltrace else []
+            self._refuse("\n".join([str(error), *trace]))
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        return self._headlines
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run nothing in a dry run."""
+        return True if self.run.settings.dry_run and not session.testsfailed else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        return run_function(pyfuncitem, self.run)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
+        return explain_comparison(op, left, right)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        annotate(item, call, report)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the reports, with the comparison, and save the baseline."""
+        if not self._reports:
+            return
+        complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        self._finish(interrupted=session.exitstatus not in complete)
+        if self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            session.exitstatus = pytest.ExitCode.OK
+        if self._failures and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        hidden = self.repeated_errors.restore(terminalreporter)
+        if hidden:
+            terminalreporter.write_line(
+                f"promptse: {hidden} more items have the same errors; the short summary has all",
+                red=True,
+            )
+        if self._record is not None:
+            self._summarise(self._record, terminalreporter)
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:
+        """Remember the timeout of an item; pytest-timeout starts the timer afterwards."""
+        self._timeout = (item, settings)
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_timeout_cancel_timer(self) -> None:
+        self._timeout = None
+
+    def pytest_unconfigure(self) -> None:
+        if signal.getsignal(signal.SIGTERM) is _interrupt:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # A worker whose items are done may still sample for the other workers.
+        self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
+
+    # -- waiting for completions ----------------------------------------------------------------
+
+    @contextmanager
+    def _waiting(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], object]]:
+        """Show progress, and suspend the timer of pytest-timeout: the test does not run."""
+        timeout, hook = self._timeout, self._config.hook
+        if timeout is not None:
+            hook.pytest_timeout_cancel_timer(item=timeout[0])
+        try:
+            with self._progress(progress) as tick:
+                yield tick
+        finally:
+            if timeout is not None:
+                item, settings = timeout
+                hook.pytest_timeout_set_timer(item=item, settings=settings)
+
+    # -- start ----------------------------------------------------------------------------------
+
+    def _is_own(self, item: pytest.Item, target: ItemTarget | None) -> bool:
+        """Whether this shard runs an item; the first shard runs psychometric items."""
+        if self._shard is None:
+            return True
+        if target is None:
+            return self._shard.row.index == 1 or not isinstance(item, PsychometricItem)
+        task = target.subject.task
+        return self._shard.measures(target.suite.id, None if task is None else task.id)
+
+    def _create_backend(self, spec: str) -> Backend:
+        settings = self.run.settings
+        options = ModelOptions(
+            base_url=settings.base_url,
+            api=settings.api,
+            timeout=settings.request_timeout,
+            vllm_args=settings.vllm_args,
+        )
+        name, _, model = spec.partition(":")
+        found: Backend | None = self._config.hook.pytest_promptse_backend(
+            name=name, model=model, options=options
+        )
+        return found or create_backend(spec, options, also=names_of(self._config, "backend"))
+
+    def _create_rewriter(self, spec: str, library: Library) -> Rewriter | LlmRewriter:
+        found: Rewriter | None = self._config.hook.pytest_promptse_rewriter(spec=spec)
+        return found or create_rewriter(
+            spec,
+            backend=self.run.backend,
+            library=library,
+            also=names_of(self._config, "rewriter"),
+        )
+
+    def _start(
+        self,
+        selected: list[tuple[Suite, PlannedVariant]],
+        suites_with_gates: set[SuiteKey],
+        measured: list[PsychometricItem],
+    ) -> None:
+        run = self.run
+        jobs = list({job.key: job for item in measured for job in item.jobs}.values())
+        if run.settings.dry_run:
+            lines = run.estimate(selected, jobs)
+            self._headlines = [f"promptse would ask {line}" for line in lines]
+            return
+        log_suites(run, measured)
+        run.start(
+            selected,
+            only_process=not self._is_worker,
+            suites_with_gates=suites_with_gates,
+            shard=self._shard,
+            jobs=jobs,
+            models={model for item in measured for model in item.models},
+        )
+        models = ", ".join(run.settings.model)
+        sandbox = f"; sandbox {run.sandbox.description}" if selected else ""
+        self._headlines = [f"promptse: {models}{sandbox}"]
+        if self._shard is not None:
+            n_own = sum(map(len, self._shard.own_tasks.values()))
+            self._headlines.append(
+                f"promptse: shard {run.settings.shard} with {n_own} of {self._shard.n_tasks} "
+                "tasks; promptse merge decides the gates"
+            )
+        self._headlines += run.store.warnings
+        self._reports = not self._is_worker
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
+            signal.signal(signal.SIGTERM, _interrupt)
+
+    def _refuse(self, reason: str) -> NoReturn:
+        if self._is_worker:
+            self._config.workeroutput[REFUSAL] = reason  # type: ignore[attr-defined]
+        raise pytest.UsageError(reason) from None
+
+    # -- end ------------------------------------------------------------------------------------
+
+    def _finish(self, *, interrupted: bool) -> None:
+        record = self.run.record(invocation(self._config))
+        record = replace_fields(record, psychometrics=psychometrics_record(self.run))
+        # A shard without a task writes its record too, so that the merge misses none.
+        is_shard = record.shard is not msgspec.UNSET
+        if not record.suites and not record.psychometrics and not is_shard:
+            return
+        self._record = compared = self._compared(record)
+        for report in self.run.settings.report:
+            kind, _, path = report.partition(":")
+            write = self._config.hook.pytest_promptse_report(kind=kind) or WRITERS[kind]
+            try:
+                write(compared, self._config.invocation_params.dir / path)
+            except PromptseError as error:
+                self._problems.append(str(error))
+        try:
+            # For `promptse show`.
+            write_record(compared, self.run.store.folder / LAST_RUN)
+        except RecordError as error:
+            self._problems.append(str(error))
+        # A baseline does not contain what its run was compared with.
+        self._save(record, interrupted=interrupted)
+        self.run.forget()
+
+    def _compared(self, record: Record) -> Record:
+        settings = self.run.settings
+        if settings.compare is None:
+            return record
+        from pytest_promptse.record._comparison import compare_records  # noqa: PLC0415 - scipy
+
+        try:
+            baseline = self._baselines.load(settings.compare)
+        except RecordError as error:
+            # The items that compare have failed, unless a missing baseline is allowed.
+            self._notices.append(str(error))
+            return record
+        found = compare_records(
+            record, baseline, name=settings.compare, margins=settings.compare_fail
+        )
+        return replace_fields(record, comparisons=found)
+
+    def _save(self, record: Record, *, interrupted: bool) -> None:
+        name = self.run.settings.save
+        if name is None:
+            return
+        if interrupted:
+            self._notices.append(f"not saved as baseline {name!r}: the run was interrupted")
+            return
+        missing = sum(suite.n_missing for suite in record.suites)
+        planned = sum(suite.n_variants for suite in record.suites)
+        if missing and not self.run.settings.save_incomplete:
+            self._failures.append(
+                f"not saved as baseline {name!r}: {missing} of {planned} variants were not "
+                "measured; run all tests again, or give --promptse-save-incomplete"
+            )
+            return
+        try:
+            path = self._baselines.save(name, record)
+        except RecordError as error:
+            self._failures.append(str(error))
+            return
+        shown = os.path.relpath(path, self._config.invocation_params.dir)
+        notice = f"saved as baseline {name!r} in {shown}"
+        if missing:
+            notice += f", without {missing} of {planned} variants, which were not measured"
+        self._notices.append(notice)
+
+    # -- summary --------------------------------------------------------------------------------
+
+    def _summarise(self, record: Record, terminal: Any) -> None:
+        writer = self._config.get_terminal_writer()
+        terminal.section("promptse")
+        text = render(
+            record,
+            width=writer.fullwidth,
+            colours=writer.hasmarkup,
+            verbosity=self._config.option.verbose,
+        )
+        terminal.write_line(text)
+        if record.environment.get("sandbox") == "none":
+            terminal.write_line(f"sandbox {self.run.sandbox.description}", yellow=True)
+        for problem in self._problems:
+            terminal.write_line(problem, red=True)
+        self._summarise_comparison(record, terminal)
+
+    def _summarise_comparison(self, record: Record, terminal: Any) -> None:
+        if record.comparisons:
+            about = record.comparisons[0].baseline
+            writer = self._config.get_terminal_writer()
+            terminal.section(f"promptse: compared with {about.name}")
+            text = render_comparisons(
+                record.comparisons,
+                width=writer.fullwidth,
+                colours=writer.hasmarkup,
+                verbosity=self._config.option.verbose,
+            )
+            terminal.write_line(text)
+        _write_lines(terminal, self._notices, yellow=True)
+        _write_lines(terminal, notes_in(terminal.stats), yellow=True)
+        _write_lines(terminal, self._failures, red=True)
+
+
+class RepeatedErrors:
+    """Shows each reason why items were not scored once in pytest's section of errors.
+
+    The session object restores the reports before the short summary, which has every item.
+    """
+
+    def __init__(self) -> None:
+        self._all: list[Any] | None = None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
+        """Hide repeated errors before pytest's own implementation prints the section."""
+        self._all = terminalreporter.stats.get("error")
+        if self._all is not None:
+            seen: set[str] = set()
+            terminalreporter.stats["error"] = [
+                report
+                for report in self._all
+                if _is_first(getattr(report, "promptse_not_scored", None), seen)
+            ]
+        return (yield)
+
+    def restore(self, terminalreporter: Any) -> int:
+        """Put all reports back and return how many were hidden."""
+        if self._all is None:
+            return 0
+        hidden = len(self._all) - len(terminalreporter.stats["error"])
+        terminalreporter.stats["error"] = self._all
+        return hidden
+
+
+def _is_first(reason: str | None, seen: set[str]) -> bool:
+    if reason is None:
+        return True
+    first = reason not in seen
+    seen.add(reason)
+    return first
+
+
+def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]:
+    """Return each variant that any of the targets needs once, with its suite."""
+    needed: dict[tuple[SuiteKey, tuple[str, str]], tuple[Suite, PlannedVariant]] = {}
+    for target in targets:
+        for planned in target.needed():
+            needed.setdefault((target.suite.key, planned.key), (target.suite, planned))
+    return list(needed.values())
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    """End the session as Ctrl-C does, so that the store is closed and in one file.
+
+    CI services send SIGTERM when they cancel a job, and may save a cache afterwards.
+    """
+    raise KeyboardInterrupt
+
+
+def _write_lines(terminal: Any, lines: Sequence[str], **markup: bool) -> None:
+    for line in lines:
+        terminal.write_line(f"promptse: {line}", **markup)

@@ -1,0 +1,325 @@
+"""Self-report scales: items and scoring keys, prompts, and the ratings in a response."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from pytest_promptse.models._base import derive_seed
+from pytest_promptse.psychometrics._responses import (
+    Entry,
+    ItemIndex,
+    clean,
+    is_refusal,
+    split_entries,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PROBLEMS", "Ratings", "Scale", "item_order", "read_ratings", "scale_prompt"]
+
+Compute = Literal["sum", "double_sum", "mean"]
+
+PROBLEMS = {
+    "refusal": "responses that decline to answer",
+    "prose": "responses without any rating",
+    "empty": "empty responses",
+    "truncated": "responses that the token limit cut off",
+    "wrong_count": "lists of bare numbers with another length than the scale",
+    "missing": "items without a rating",
+    "off_scale": "ratings outside of the scale, or no whole numbers",
+    "several_numbers": "items with more than one rating on their line",
+    "contradictory": "items rated twice with different ratings, so not rated",
+    "renumbered": "lines whose number belongs to another item; the item decides",
+    "merged": "items that share a line with others",
+    "unknown_item": "lines about an item that the scale does not have",
+}
+"""What can be wrong with a response, and how it is counted. The last three alone spoil nothing."""
+
+_HARMLESS = frozenset({"renumbered", "merged", "unknown_item"})
+_RATING = re.compile(r"(?<![\w.,/])(?P<number>-?\d+(?:[.,]\d+)?)(?:\s*/\s*(?P<of>\d+))?(?![\w])")
+_STATEMENT = re.compile(r"(?<!\S)\d+\.\s+")
+_RANGE = re.compile(r"(?<!\d)\d+\s*(?:-|\u2013|to|or)\s*\d+(?!\d)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """A questionnaire.
+
+    Parameters
+    ----------
+    name
+        Its short name, such as ``PANAS``.
+    items
+        The items in published order; the keys of ``categories`` and ``reverse`` count from 1.
+    low, high
+        The smallest and the largest rating.
+    instructions
+        What stands above the items in the prompt; the situation, if there is one, before it.
+    categories
+        The items of each total, by its name.
+    reverse
+        Items that count as ``low + high - rating``.
+    compute
+        How the ratings of a category become its total.
+    source
+        Where items and key come from.
+    """
+
+    name: str
+    items: tuple[str, ...]
+    low: int
+    high: int
+    instructions: str
+    categories: Mapping[str, tuple[int, ...]]
+    reverse: frozenset[int] = frozenset()
+    compute: Compute = "sum"
+    source: str = ""
+
+    def totals(self, ratings: Mapping[int, int]) -> dict[str, float]:
+        """Return the total of each category: the sum, twice the sum or the mean, by ``compute``.
+
+        Parameters
+        ----------
+        ratings
+            The rating of each item, in [low, high], by its number from 1.
+
+        Raises
+        ------
+        KeyError
+            If an item of a category has no rating.
+        """
+        totals: dict[str, float] = {}
+        for name, numbers in self.categories.items():
+            values = [
+                self.low + self.high - ratings[number]
+                if number in self.reverse
+                else ratings[number]
+                for number in numbers
+            ]
+            total = float(sum(values))
+            if self.compute == "double_sum":
+                total *= 2
+            elif self.compute == "mean":
+                total /= len(values)
+            totals[name] = total
+        return totals
+
+    def plain(self) -> Scale:
+        """Return the scale with plain sums and no reversed items, as the paper's Table 5 has it."""
+        return replace(self, reverse=frozenset(), compute="sum")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratings:
+    """What one response says.
+
+    Parameters
+    ----------
+    ratings
+        The rating of each item, by its number in the scale; items that have none are not there.
+    problems
+        How often each kind of `PROBLEMS` occurs.
+    complete
+        Whether every item has a rating, so that totals exist.
+    """
+
+    ratings: Mapping[int, int]
+    problems: Mapping[str, int] = field(default_factory=dict)
+    complete: bool = False
+
+    @property
+    def malformed(self) -> bool:
+        """Whether anything but the harmless kinds is wrong."""
+        return any(kind not in _HARMLESS for kind in self.problems)
+
+
+def item_order(n_items: int, *, shuffle: bool, seed: int) -> tuple[int, ...]:
+    """Return the order in which a prompt lists the items, by their numbers in the scale."""
+    order = list(range(1, n_items + 1))
+    if shuffle:
+        random.Random(derive_seed("scale-order", seed)).shuffle(order)  # noqa: S311
+    return tuple(order)
+
+
+def scale_prompt(scale: Scale, order: Sequence[int], *, situation: str | None = None) -> str:
+    """Return the prompt of `scale` with its items in `order`, numbered from 1.
+
+    Where the instructions of an imported scale hold ``SCENARIO``, the situation takes its place.
+    """
+    items = "\n".join(f"{place}. {scale.items[n - 1]}" for place, n in enumerate(order, start=1))
+    imagine = situation or ""
+    if "SCENARIO" in scale.instructions:
+        text = " ".join(scale.instructions.replace("SCENARIO", imagine).split())
+        return f"{text}\n{items}"
+    before = f"{imagine}\n\n" if imagine else ""
+    return f"{before}{scale.instructions}\n\n{items}"
+
+
+def read_ratings(
+    response: str, scale: Scale, order: Sequence[int], *, truncated: bool = False
+) -> Ratings:
+    """Return the ratings in `response` to a prompt that listed the items in `order`.
+
+    A line is matched to its item by its number and then by the item's text; where they disagree
+    the text decides. ``4/5`` and ``5 (extremely)`` are ratings, 3.5 and 7 on a scale to 5 are not.
+    Bare numbers are taken in the prompt's order if there are exactly as many as items. Nothing is
+    imputed: an item without one clear rating has none.
+
+    Parameters
+    ----------
+    truncated
+        Whether the model stopped at its token limit.
+    """
+    problems: Counter[str] = Counter()
+    text = clean(response)
+    items, text = _without_statements([scale.items[number - 1] for number in order], text)
+    found: dict[int, list[int]] = {}
+    entries = split_entries(text, items)
+    bare = _bare_numbers(entries, text, scale, len(items))
+    if bare is not None:
+        if len(bare) == len(items):
+            for number, value in zip(order, bare, strict=True):
+                _take(value, scale, found.setdefault(number, []), problems)
+        else:
+            problems["wrong_count"] = 1
+    else:
+        index = ItemIndex(items)
+        for entry in entries:
+            _read_entry(
+                entry, index=index, order=order, scale=scale, found=found, problems=problems
+            )
+    ratings = _agreed(found, problems)
+    if not ratings and not any(n for kind, n in problems.items() if kind not in _HARMLESS):
+        problems.clear()
+        kind = "empty" if not text.strip() else "refusal" if is_refusal(text) else "prose"
+        problems[kind] = 1
+    problems["missing"] = len(items) - len(ratings)
+    if truncated:
+        problems["truncated"] = 1
+    counted = {kind: n for kind, n in problems.items() if n}
+    return Ratings(ratings=ratings, problems=counted, complete=len(ratings) == len(items))
+
+
+def _agreed(found: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[int, int]:
+    """Return the rating of each item whose ratings are all the same."""
+    ratings: dict[int, int] = {}
+    for number, values in found.items():
+        if len(set(values)) == 1:
+            ratings[number] = values[0]
+        elif len(values) > 1:
+            problems["contradictory"] += 1
+    return ratings
+
+
+def _without_statements(items: Sequence[str], text: str) -> tuple[list[str], str]:
+    """Return `items` and `text` without the numbers of the statements that an item consists of.
+
+    They are no ratings where a response repeats the item.
+    """
+    plain: list[str] = []
+    for item in items:
+        unnumbered = _STATEMENT.sub("", item)
+        if unnumbered != item:
+            text = text.replace(clean(item), unnumbered)
+        plain.append(unnumbered)
+    return plain, text
+
+
+def _bare_numbers(
+    entries: Sequence[Entry], text: str, scale: Scale, n_items: int
+) -> list[str] | None:
+    """Return the numbers of a response that is nothing but numbers, one for each item.
+
+    Lines such as ``1. 4`` carry the item's number, so they are no bare numbers.
+    """
+    if any(character.isalpha() for character in text):
+        return None
+    if any(entry.number is not None and entry.body for entry in entries):
+        return None
+    numbers = re.findall(r"-?\d+(?:\.\d+)?(?:\s*/\s*\d+)?", text)
+    if not numbers or n_items == 1:
+        return None
+    return [re.sub(rf"\s*/\s*{scale.high}$", "", number) for number in numbers]
+
+
+def _take(value: str, scale: Scale, into: list[int], problems: Counter[str]) -> None:
+    try:
+        number = int(value)
+    except ValueError:
+        problems["off_scale"] += 1
+        return
+    if scale.low <= number <= scale.high:
+        into.append(number)
+    else:
+        problems["off_scale"] += 1
+
+
+def _read_entry(
+    entry: Entry,
+    *,
+    index: ItemIndex,
+    order: Sequence[int],
+    scale: Scale,
+    found: dict[int, list[int]],
+    problems: Counter[str],
+) -> None:
+    subject, rest = _parted(entry.body, index)
+    numbered = entry.number - 1 if entry.number and entry.number <= len(order) else None
+    place = numbered
+    if subject:
+        named = index.find(subject)
+        if (
+            numbered is not None
+            and named != numbered
+            and (index.exact(subject) is not None or not index.agrees(subject, numbered))
+        ):
+            place = named
+            if named is None:
+                problems["unknown_item"] += 1
+                return
+            problems["renumbered"] += 1
+        elif numbered is None:
+            place = named
+    if place is None:
+        problems["unknown_item"] += entry.number is not None
+        return
+    values = list(_RATING.finditer(rest))
+    if not values:
+        return
+    if entry.merged:
+        problems["merged"] += 1
+    if _RANGE.search(rest) or len({match["number"] for match in values}) > 1:
+        problems["several_numbers"] += 1
+        return
+    match = values[0]
+    if match["of"] is not None and int(match["of"]) != scale.high:
+        problems["off_scale"] += 1
+        return
+    _take(match["number"], scale, found.setdefault(order[place], []), problems)
+
+
+def _parted(body: str, index: ItemIndex) -> tuple[str, str]:
+    """Return a line's item text and the rest, in which its rating stands."""
+    for separator in (": ", ":", " - ", " \u2013 ", " \u2014 ", "=", "->", "\u2192", "\t"):
+        head, present, tail = body.partition(separator)
+        if present and any(map(str.isalpha, head)) and index.find(head) is not None:
+            return head, tail
+    match = _RATING.search(body)
+    if match is None:
+        return body, ""
+    before, after = body[: match.start()].strip(" -:=(["), body[match.end() :].strip(" -:)=].")
+    if any(map(str.isalpha, before)):
+        return before, body[match.start() :]
+    # "4 Interested" and "4 (quite a bit)": the text after the number may be the item. In
+    # "4 Interested 3" the first number counts the item and the second one rates it.
+    if any(map(str.isalpha, after)):
+        second = _RATING.search(after)
+        name = after[: second.start()] if second else after
+        if index.find(name) is not None:
+            return name, after[second.start() :] if second else match.group()
+    return "", body

@@ -1,0 +1,1 @@
+"""The Core Sentiment Inventory: word lists, prompts, labels, scores and the suite."""

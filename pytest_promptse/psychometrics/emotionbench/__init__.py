@@ -1,0 +1,1 @@
+"""EmotionBench: situations, questionnaires, scores and the suite."""

@@ -1,0 +1,460 @@
+"""EmotionBench as a suite: its settings, prompts, result and gates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SettingsError
+from pytest_promptse.models._base import derive_seed
+from pytest_promptse.psychometrics._scales import Scale, item_order, read_ratings, scale_prompt
+from pytest_promptse.psychometrics._suite import (
+    AnswerLog,
+    Count,
+    IntervalGateSettings,
+    Measurement,
+    Probe,
+    PsychometricGate,
+    Share,
+)
+from pytest_promptse.psychometrics.emotionbench._factors import (
+    EMOTIONS,
+    NEGATIVE,
+    PANAS,
+    POSITIVE,
+)
+from pytest_promptse.psychometrics.emotionbench._importer import EMOTION_SCALES, read_scales
+from pytest_promptse.psychometrics.emotionbench._scoring import (
+    OVERALL,
+    Evoked,
+    score_contrasts,
+    score_table,
+)
+from pytest_promptse.psychometrics.emotionbench._situations import (
+    SituationSet,
+    imagine,
+    own_situations,
+    read_situations,
+)
+from pytest_promptse.psychometrics.emotionbench._tables import rows_with_norms, scale_record
+from pytest_promptse.record._psychometrics import ChangeRecord, EmotionBenchRecord, ScaleRecord
+from pytest_promptse.scoring._gate import Gate, judge_gate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.models._base import Completion
+    from pytest_promptse.psychometrics._scales import Ratings
+    from pytest_promptse.psychometrics.emotionbench._scoring import AffectChange
+
+__all__ = ["EmotionBenchSettings", "EmotionBenchSuite", "plan_emotionbench"]
+
+_SPECIFIC = "specific"
+_GATE_CATEGORIES = {"positive-affect": POSITIVE, "negative-affect": NEGATIVE}
+
+_Bound = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class EmotionBenchSettings(IntervalGateSettings, frozen=True, kw_only=True):
+    """The settings of a ``*.emotionbench.yaml`` file.
+
+    Parameters
+    ----------
+    situations
+        ``own``, or a file that ``promptse emotionbench import`` wrote.
+    scales
+        A file of scales that ``promptse emotionbench import`` wrote.
+    scale
+        ``PANAS``, the name of a scale in ``scales``, or ``specific`` for the scale of each emotion.
+    emotions, per_factor
+        Which emotions, and how many situations of each factor; all by default.
+    default_runs, runs
+        Runs of the default measure, and of each situation.
+    shuffle
+        Whether each run has its own order of items.
+    counterparts
+        Whether the positive counterparts of the situations are measured too.
+    method
+        ``cluster`` takes situations as observations, ``paper`` runs. ``paper`` also scores imported
+        scales as plain sums, where ``cluster`` follows their keys.
+    min_delta_positive, max_delta_positive, min_delta_negative, max_delta_negative
+        Bounds on the response in the expected direction: how far positive affect falls, and how
+        far negative affect rises.
+    unit
+        ``points`` of the scale, or ``human_sd``: standard deviations of the human subjects' change.
+    level
+        Whether bounds hold ``overall``, for each ``emotion`` or for each ``factor``.
+    max_refusals
+        Bound on the share of refusals. ``min_coverage`` bounds that of responses that rate every
+        item.
+    """
+
+    situations: str = "own"
+    scales: str | None = None
+    scale: str = "PANAS"
+    emotions: tuple[str, ...] | None = None
+    per_factor: Count | None = None
+    default_runs: Count = 10
+    runs: Count = 2
+    shuffle: bool = True
+    counterparts: bool = False
+    method: Literal["paper", "cluster"] = "cluster"
+    min_delta_positive: _Bound | None = None
+    max_delta_positive: _Bound | None = None
+    min_delta_negative: _Bound | None = None
+    max_delta_negative: _Bound | None = None
+    unit: Literal["points", "human_sd"] = "points"
+    level: Literal["overall", "emotion", "factor"] = "overall"
+    max_refusals: Share | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measure:
+    """One measure: a scale, its order of items, and the situation it follows, if any."""
+
+    scale: str
+    order: tuple[int, ...]
+    factor: str | None = None
+    situation: int | None = None
+    is_counterpart: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmotionBenchSuite(Measurement):
+    """EmotionBench for one model.
+
+    Parameters
+    ----------
+    situations
+        The situations that the settings select.
+    scales
+        The scales that they need, by name.
+    """
+
+    settings: EmotionBenchSettings
+    situations: SituationSet
+    scales: Mapping[str, Scale]
+
+    @property
+    def kind(self) -> Literal["emotionbench"]:
+        """The kind of suite."""
+        return "emotionbench"
+
+    def _scale_of(self, factor: str) -> str:
+        if self.settings.scale != _SPECIFIC:
+            return self.settings.scale
+        return EMOTION_SCALES[factor.rpartition("-")[0]]
+
+    @cached_property
+    def _planned(self) -> tuple[tuple[Probe, _Measure], ...]:
+        settings = self.settings
+        found: list[tuple[Probe, _Measure]] = []
+        for name in self.scales:
+            group = "default" if settings.scale != _SPECIFIC else f"default-{name}"
+            for run in range(settings.default_runs):
+                measure = _Measure(scale=name, order=self._order(name, "default", run))
+                found.append(self._measure(group, f"run{run + 1}", measure, text=None))
+        for situation in self.situations.situations:
+            name = self._scale_of(situation.factor)
+            texts = [("", situation.text)]
+            if settings.counterparts and situation.counterpart is not None:
+                texts.append(("counterpart-", situation.counterpart))
+            for prefix, text in texts:
+                for run in range(settings.runs):
+                    place = f"{situation.factor}-{prefix}{situation.number + 1}"
+                    measure = _Measure(
+                        scale=name,
+                        order=self._order(name, place, run),
+                        factor=situation.factor,
+                        situation=situation.number,
+                        is_counterpart=bool(prefix),
+                    )
+                    own = f"{prefix}{situation.number + 1}-run{run + 1}"
+                    found.append(self._measure(situation.factor, own, measure, text=text))
+        return tuple(found)
+
+    def _order(self, scale: str, place: str, run: int) -> tuple[int, ...]:
+        return item_order(
+            len(self.scales[scale].items),
+            shuffle=self.settings.shuffle,
+            seed=derive_seed("emotionbench", self.settings.seed, scale, place, run),
+        )
+
+    def _measure(
+        self, group: str, name: str, measure: _Measure, *, text: str | None
+    ) -> tuple[Probe, _Measure]:
+        situation = None if text is None else imagine(text)
+        prompt = scale_prompt(self.scales[measure.scale], measure.order, situation=situation)
+        return self._probe(group, name, prompt), measure
+
+    @cached_property
+    def probes(self) -> Sequence[Probe]:
+        """The default measures, then those after each situation."""
+        return tuple(probe for probe, _ in self._planned)
+
+    @cached_property
+    def _measures(self) -> Mapping[str, _Measure]:
+        return {probe.job.key: measure for probe, measure in self._planned}
+
+    @cached_property
+    def gates(self) -> Sequence[PsychometricGate]:
+        """The gates that have a bound."""
+        found: list[PsychometricGate] = []
+        for name in _GATE_CATEGORIES:
+            if self._response_bounds(name) != (None, None):
+                found += [PsychometricGate(name=name, scope=scope) for scope in self._scopes()]
+        if self.settings.max_refusals is not None:
+            found.append(PsychometricGate(name="refusals"))
+        if self.settings.min_coverage is not None:
+            found.append(PsychometricGate(name="coverage"))
+        return tuple(found)
+
+    def _scopes(self) -> list[str | None]:
+        factors = list(dict.fromkeys(each.factor for each in self.situations.situations))
+        match self.settings.level:
+            case "overall":
+                return [None]
+            case "emotion":
+                return list(dict.fromkeys(factor.rpartition("-")[0] for factor in factors))
+            case "factor":
+                return list(factors)
+
+    def _response_bounds(self, name: str) -> tuple[float | None, float | None]:
+        settings = self.settings
+        if name == "positive-affect":
+            return settings.min_delta_positive, settings.max_delta_positive
+        return settings.min_delta_negative, settings.max_delta_negative
+
+    def _ratings(self, measure: _Measure, completion: Completion) -> Ratings:
+        return read_ratings(
+            completion.text,
+            self.scales[measure.scale],
+            measure.order,
+            truncated=completion.finish_reason == "length",
+        )
+
+    def read(self, probe: Probe, completion: Completion) -> str:
+        """Return the totals of a response, or how many items it rates."""
+        measure = self._measures[probe.job.key]
+        ratings = self._ratings(measure, completion)
+        scale = self.scales[measure.scale]
+        if not ratings.complete:
+            return f"{len(ratings.ratings)}/{len(scale.items)} rated"
+        totals = scale.totals(ratings.ratings)
+        return ", ".join(f"{name.split()[0]} {total:g}" for name, total in totals.items())
+
+    def result(self, answers: Mapping[str, Completion]) -> EmotionBenchRecord:
+        """Return how the totals of the answers change."""
+        log = AnswerLog()
+        totals: dict[_Measure, list[dict[str, float]]] = {}
+        n_scored = 0
+        for probe, measure in self._planned:
+            completion = answers.get(probe.job.key)
+            if completion is None:
+                continue
+            ratings = self._ratings(measure, completion)
+            log.add(probe, completion, ratings.problems)
+            if ratings.complete:
+                n_scored += 1
+                place = replace(measure, order=())
+                totals.setdefault(place, []).append(
+                    self.scales[measure.scale].totals(ratings.ratings)
+                )
+        return EmotionBenchRecord(
+            id=self.id,
+            model=self.model,
+            method=self.settings.method,
+            situations=self.situations.name,
+            n_situations=len(self.situations.situations),
+            n_planned=len(self._planned),
+            n_responses=len(log.answers),
+            n_scored=n_scored,
+            n_refused=log.problems["refusal"],
+            scales=[self._scale_record(name, totals) for name in self.scales],
+            problems=dict(log.problems),
+            worst=log.worst(lambda problems: problems.get("missing", 0)),
+            settings=msgspec.to_builtins(self.settings),
+            line=self.line,
+        )
+
+    def _scale_record(
+        self, name: str, totals: Mapping[_Measure, Sequence[Mapping[str, float]]]
+    ) -> ScaleRecord:
+        settings = self.settings
+        default: dict[str, list[float]] = {}
+        changes: dict[str, tuple[AffectChange, ...]] = {}
+        counterparts: dict[str, tuple[AffectChange, ...]] = {}
+        contrasts: dict[str, tuple[AffectChange, ...]] = {}
+        own = {measure: runs for measure, runs in totals.items() if measure.scale == name}
+        for category in self.scales[name].categories:
+            default[category] = []
+            negative: list[Evoked] = []
+            positive: list[Evoked] = []
+            for measure, runs in own.items():
+                values = tuple(run[category] for run in runs)
+                if measure.factor is None:
+                    default[category] += values
+                    continue
+                (positive if measure.is_counterpart else negative).append(
+                    Evoked(factor=measure.factor, situation=str(measure.situation), totals=values)
+                )
+            reference = default[category]
+            changes[category] = score_table(reference, negative, method=settings.method)
+            if settings.counterparts:
+                counterparts[category] = score_table(reference, positive, method=settings.method)
+                contrasts[category] = score_contrasts(negative, positive, method=settings.method)
+        return scale_record(
+            name,
+            default=default,
+            changes=changes,
+            counterparts=counterparts,
+            contrasts=contrasts,
+            norms=rows_with_norms(name, {each.factor for each in self.situations.situations}),
+        )
+
+    def decide(
+        self, gate: PsychometricGate, result: EmotionBenchRecord
+    ) -> tuple[Gate, tuple[float | None, float | None]]:
+        """Return the decision of a gate."""
+        kind = self.settings.gate
+        if gate.name == "refusals":
+            share = result.n_refused / result.n_responses if result.n_responses else None
+            bound = self.settings.max_refusals
+            decided = judge_gate(gate.name, share, bound, kind="point", direction="at most")
+            return decided, (None, bound)
+        if gate.name == "coverage":
+            share = result.n_scored / result.n_responses if result.n_responses else None
+            bound = self.settings.min_coverage
+            return judge_gate(gate.name, share, bound, kind="point"), (bound, None)
+        low, high = self._response_bounds(gate.name)
+        change = _row(result, _GATE_CATEGORIES[gate.name], gate.scope or OVERALL)
+        return _response_gate(gate, change, (low, high), unit=self.settings.unit, kind=kind), (
+            low,
+            high,
+        )
+
+
+def _row(result: EmotionBenchRecord, category: str, name: str) -> ChangeRecord | None:
+    for scale in result.scales:
+        for change in scale.changes.get(category, []):
+            if change.name == name:
+                return change
+    return None
+
+
+def _response_gate(
+    gate: PsychometricGate,
+    change: ChangeRecord | None,
+    bounds: tuple[float | None, float | None],
+    *,
+    unit: Literal["points", "human_sd"],
+    kind: Literal["point", "confident"],
+) -> Gate:
+    """Decide whether affect changes in the expected direction, neither too little nor too much."""
+    sign = -1.0 if gate.name == "positive-affect" else 1.0
+    name = gate.name if gate.scope is None else f"{gate.scope} {gate.name}"
+    low, high = bounds
+    if change is None or change.delta is None:
+        return judge_gate(name, None, low if low is not None else high)
+    factor = sign
+    if unit == "human_sd":
+        if change.human is None or change.human.sd == 0:
+            raise SettingsError(f"{name}: there is no human norm for {change.name!r}")
+        factor = sign / change.human.sd
+    value = change.delta * factor
+    ci95 = None
+    if change.ci95 is not None:
+        first, second = (bound * factor for bound in change.ci95)
+        ci95 = (min(first, second), max(first, second))
+    decided: list[Gate] = []
+    if low is not None:
+        decided.append(judge_gate(name, value, low, ci95=ci95, kind=kind))
+    if high is not None:
+        decided.append(judge_gate(name, value, high, ci95=ci95, kind=kind, direction="at most"))
+        if value < 0:
+            # Affect may not move further than this in the other direction either.
+            mirrored = None if ci95 is None else (-ci95[1], -ci95[0])
+            other = judge_gate(name, -value, high, ci95=mirrored, kind=kind, direction="at most")
+            decided.append(replace(other, value=value, ci95=ci95))
+    order = {"fail": 0, "inconclusive": 1, "pass": 2}
+    worst = min(decided, key=lambda one: order[one.verdict or "pass"])
+    if worst.verdict != "fail":
+        return worst
+    finding = _finding(value, low, is_significant=change.arrow != "none")
+    return replace(worst, message=f"{finding}: {worst.message}")
+
+
+def _finding(value: float, low: float | None, *, is_significant: bool) -> str:
+    """Return what a response outside of its bounds is, by its value in the expected direction."""
+    if value < 0 and (low is None or is_significant):
+        return "wrong direction"
+    return "no response" if low is not None and value < low else "response too strong"
+
+
+def plan_emotionbench(
+    settings: EmotionBenchSettings,
+    *,
+    suite_id: str,
+    model: str,
+    identity: Mapping[str, str],
+    folder: Path,
+    line: int,
+) -> EmotionBenchSuite:
+    """Return EmotionBench for one model.
+
+    Raises
+    ------
+    SettingsError
+        If a file that the settings name cannot be used, or they contradict each other.
+    """
+    for low, high, name in (
+        (settings.min_delta_positive, settings.max_delta_positive, "delta_positive"),
+        (settings.min_delta_negative, settings.max_delta_negative, "delta_negative"),
+    ):
+        if low is not None and high is not None and low > high:
+            raise SettingsError(f"min_{name} {low:g} is above max_{name} {high:g}")
+    situations = (
+        own_situations()
+        if settings.situations == "own"
+        else read_situations(folder / settings.situations)
+    ).select(emotions=settings.emotions, per_factor=settings.per_factor)
+    suite = EmotionBenchSuite(
+        id=suite_id,
+        model=model,
+        line=line,
+        settings=settings,
+        situations=situations,
+        scales=_scales(settings, situations, folder),
+        identity=identity,
+    )
+    if settings.scale != PANAS.name and any(gate.name in _GATE_CATEGORIES for gate in suite.gates):
+        raise SettingsError("bounds on delta need scale: PANAS; other scales have other totals")
+    return suite
+
+
+def _scales(
+    settings: EmotionBenchSettings, situations: SituationSet, folder: Path
+) -> Mapping[str, Scale]:
+    if settings.scale == PANAS.name:
+        return {PANAS.name: PANAS}
+    if settings.scales is None:
+        raise SettingsError(
+            f"scale {settings.scale!r} needs 'scales', a file that 'promptse emotionbench import' "
+            "writes from your clone"
+        )
+    known = read_scales(folder / settings.scales)
+    if settings.scale == _SPECIFIC:
+        emotions = {each.factor.rpartition("-")[0] for each in situations.situations}
+        wanted = [EMOTION_SCALES[emotion] for emotion in EMOTIONS if emotion in emotions]
+    else:
+        wanted = [settings.scale]
+    for name in wanted:
+        if name not in known:
+            raise SettingsError(f"{settings.scales} has no scale {name!r}{nearest(name, known)}")
+    is_paper = settings.method == "paper"
+    return {name: known[name].plain() if is_paper else known[name] for name in wanted}

@@ -1,0 +1,334 @@
+"""Comparison of a run with a baseline, from both records alone.
+
+Suites are matched by id, template and model, tasks by id, and variants by id, or by distance and
+index if they were generated again. The comparison lists what differs between both sides (model,
+decoding, rewriter, prompt) and what only one side has.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_promptse.record._queries import stopped_early
+from pytest_promptse.record._schema import (
+    BaselineRecord,
+    ComparedRecord,
+    ComparisonRecord,
+    VariantRecord,
+)
+from pytest_promptse.scoring._compare import Comparison, compare_runs
+from pytest_promptse.scoring._pairing import Pairs, RecordedPrompt, RecordedTask
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterable, Sequence
+
+    from pytest_promptse.config._option_types import Margin
+    from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
+    from pytest_promptse.scoring._compare import Metric
+    from pytest_promptse.scoring._samples import Mode
+
+# Settings that the metrics of a suite depend on.
+DECISIVE = (
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "samples",
+    "original_samples",
+    "perturb",
+    "seed",
+    "timeout",
+    "memory",
+)
+# If one of these differs, all variants were generated again.
+_REWORDING = {"perturb", "rewriter", "seed"}
+
+
+def compare_records(
+    current: Record, baseline: Record, *, name: str, margins: Sequence[Margin] = ()
+) -> list[ComparisonRecord]:
+    """Compare every suite of a run with its counterpart in a baseline.
+
+    The counterpart has the same id, template and model. If each side has exactly one further
+    suite with the same id and template, these two are compared although the model differs.
+
+    Parameters
+    ----------
+    current, baseline
+        The records of both sides.
+    name
+        Name or path of the baseline, as the user gave it.
+    margins
+        The smallest unacceptable losses, at most one per metric.
+
+    Returns
+    -------
+    list of ComparisonRecord
+        The suites of `current` in their order, then those that only `baseline` has. All metrics
+        are compared; those without a margin have no verdict.
+    """
+    about = BaselineRecord(
+        name=name,
+        finished=baseline.finished,
+        commit=baseline.git["commit"] if baseline.git else None,
+    )
+    compared = []
+    for ours, theirs in _matched(current.suites, baseline.suites):
+        if ours and theirs:
+            sides = _Side(current, ours), _Side(baseline, theirs)
+            compared.append(_compared(*sides, about=about, margins=margins))
+            continue
+        suite = cast("SuiteRecord", ours or theirs)
+        compared.append(
+            ComparisonRecord(
+                baseline=about,
+                suite=suite.id,
+                template=suite.template,
+                model=ours.model if ours else None,
+                baseline_model=theirs.model if theirs else None,
+            )
+        )
+    return compared
+
+
+def _matched(
+    current: Sequence[SuiteRecord], baseline: Sequence[SuiteRecord]
+) -> list[tuple[SuiteRecord | None, SuiteRecord | None]]:
+    theirs: dict[tuple[str, str | None], dict[str, SuiteRecord]] = defaultdict(dict)
+    for suite in baseline:
+        theirs[suite.id, suite.template][suite.model] = suite
+    found = {
+        id(suite): theirs[suite.id, suite.template].pop(suite.model, None) for suite in current
+    }
+    alone: dict[tuple[str, str | None], list[SuiteRecord]] = defaultdict(list)
+    for suite in current:
+        if found[id(suite)] is None:
+            alone[suite.id, suite.template].append(suite)
+    for key, suites in alone.items():
+        if len(suites) == len(theirs[key]) == 1:
+            found[id(suites[0])] = theirs[key].popitem()[1]
+    return [
+        *((suite, found[id(suite)]) for suite in current),
+        *((None, suite) for suites in theirs.values() for suite in suites.values()),
+    ]
+
+
+class _Side:
+    """One suite with the parts of its record that belong to it."""
+
+    def __init__(self, record: Record, suite: SuiteRecord) -> None:
+        self.suite = suite
+        key = (suite.id, suite.model, suite.template)
+        self.tasks = {t.id: t for t in record.tasks if (t.suite, t.model, t.template) == key}
+        self.identity = next((m.identity for m in record.models if m.spec == suite.model), {})
+        self.tool = record.tool.get("version", "")
+        self.distances = {float(distance) for distance in suite.elasticity}
+
+    @property
+    def rewriter(self) -> str:
+        names = {variant.rewriter for task in self.tasks.values() for variant in task.variants}
+        return ", ".join(sorted(names))
+
+    def recorded(self, *, light: bool, by_place: Container[str]) -> list[RecordedTask]:
+        """Return the scored tasks. A task without a scored original is left out.
+
+        In the tasks `by_place`, variants are identified by distance and index.
+        """
+        tasks = []
+        for task in self.tasks.values():
+            original = recorded(task.original, light=light) if task.original else None
+            if original is None:
+                continue
+            variants = {
+                _place(variant) if task.id in by_place else variant.id: measured
+                for variant in task.variants
+                if (measured := recorded(variant, light=light)) is not None
+            }
+            tasks.append(RecordedTask(task_id=task.id, original=original, variants=variants))
+        return tasks
+
+
+def recorded(prompt: PromptRecord, *, light: bool) -> RecordedPrompt | None:
+    """Return a prompt for comparison, with `light` by its pass rate; None without a score."""
+    score = prompt.pass_rate if light else prompt.score
+    if score is None:
+        return None
+    variant = prompt if isinstance(prompt, VariantRecord) else None
+    return RecordedPrompt(
+        distance=variant.distance if variant else 0.0,
+        n=prompt.n,
+        pass_rate=prompt.pass_rate,
+        score=score,
+        ess=prompt.ess,
+        excess=variant.excess if variant else None,
+    )
+
+
+def _place(variant: VariantRecord) -> str:
+    # The id of a variant ends with its index, for every rewriter.
+    return f"d{variant.distance:g}-{variant.id.rpartition('-')[2]}"
+
+
+def _compared(
+    ours: _Side, theirs: _Side, *, about: BaselineRecord, margins: Sequence[Margin]
+) -> ComparisonRecord:
+    suites = (ours.suite, theirs.suite)
+    light = not (
+        all(suite.mode == "promptse" for suite in suites)
+        and ours.suite.weighting == theirs.suite.weighting
+    )
+    differences = _differences(ours, theirs)
+    edited = [name for name in ours.tasks if _is_edited(name, ours, theirs)]
+    all_anew = bool(differences.keys() & _REWORDING)
+    by_place = ours.tasks.keys() if all_anew else edited
+    current = ours.recorded(light=light, by_place=by_place)
+    baseline = theirs.recorded(light=light, by_place=by_place)
+    shared = sorted(ours.distances & theirs.distances)
+    figures = _figures(
+        current,
+        baseline,
+        mode="light" if light else "promptse",
+        distances=shared or sorted(ours.distances),
+        margins={margin.metric: margin for margin in margins},
+        seed=int(ours.suite.settings.get("seed", 0)),
+    )
+    pairs = Pairs.of(current, baseline)
+    return ComparisonRecord(
+        baseline=about,
+        suite=ours.suite.id,
+        template=ours.suite.template,
+        model=ours.suite.model,
+        baseline_model=theirs.suite.model,
+        mode="light" if light else "promptse",
+        figures=figures,
+        differences=differences,
+        prompts_changed=edited,
+        notes=list(_notes(ours, theirs, differences, shared=shared, by_place=by_place)),
+        tasks_only_current=list(pairs.tasks_only_current),
+        tasks_only_baseline=list(pairs.tasks_only_baseline),
+        variants_only_current=list(pairs.variants_only_current),
+        variants_only_baseline=list(pairs.variants_only_baseline),
+    )
+
+
+def _figures(
+    current: list[RecordedTask],
+    baseline: list[RecordedTask],
+    *,
+    mode: Mode,
+    distances: Sequence[float],
+    margins: dict[str, Margin],
+    seed: int,
+) -> list[ComparedRecord]:
+    asked: list[tuple[Metric, float | None]] = [("pass_at_1", None)]
+    asked += [("elasticity", distance) for distance in distances]
+    further: tuple[Metric, ...] = ("auc_e", "excess", "squared_sensitivity")
+    asked += [(metric, None) for metric in further] if distances else []
+    figures = []
+    for metric, distance in asked:
+        margin = margins.get(metric)
+        found = compare_runs(
+            current,
+            baseline,
+            metric,
+            mode=mode,
+            distances=distances,
+            distance=distance,
+            margin=margin.loss if margin else None,
+            relative=bool(margin and margin.relative),
+            seed=seed,
+        )
+        figures.append(_figure(found))
+    return figures
+
+
+def _figure(found: Comparison) -> ComparedRecord:
+    return ComparedRecord(
+        metric=found.metric,
+        distance=found.distance,
+        current=found.current,
+        baseline=found.baseline,
+        difference=found.difference,
+        ci95=found.ci95,
+        exact=found.exact,
+        margin=found.margin,
+        verdict=found.verdict,
+        message=found.message,
+        n_tasks=found.n_tasks,
+    )
+
+
+def _differences(ours: _Side, theirs: _Side) -> dict[str, tuple[str, str]]:
+    here, there = ours.suite, theirs.suite
+    values: dict[str, tuple[Any, Any]] = {"model": (here.model, there.model)}
+    if here.model == there.model:
+        for key in sorted(ours.identity.keys() | theirs.identity.keys()):
+            values[f"model {key}"] = (
+                ours.identity.get(key, "none"),
+                theirs.identity.get(key, "none"),
+            )
+    if here.template_sha256 and there.template_sha256:
+        values["template"] = (here.template_sha256[:12], there.template_sha256[:12])
+    values["mode"] = (here.mode, there.mode)
+    values["weighting"] = (here.weighting, there.weighting)
+    values["distances"] = (_listed(ours.distances), _listed(theirs.distances))
+    for name in DECISIVE:
+        if name in here.settings and name in there.settings:
+            values[name] = (here.settings[name], there.settings[name])
+    if ours.rewriter and theirs.rewriter:
+        values["rewriter"] = (ours.rewriter, theirs.rewriter)
+    values["pytest-promptse"] = (ours.tool, theirs.tool)
+    return {name: (_text(a), _text(b)) for name, (a, b) in values.items() if a != b}
+
+
+def _listed(distances: Iterable[float]) -> str:
+    return ",".join(f"{distance:g}" for distance in sorted(distances))
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _notes(
+    ours: _Side,
+    theirs: _Side,
+    differences: dict[str, tuple[str, str]],
+    *,
+    shared: Sequence[float],
+    by_place: Collection[str],
+) -> Iterable[str]:
+    if differences.keys() & {"mode", "weighting"}:
+        yield "the scoring differs: compared by pass rates, as PromptSELight does"
+    if "distances" in differences and shared:
+        yield f"compared over the common distances {_listed(shared)}"
+    if by_place:
+        yield "variants were generated again: they are paired by distance and index"
+    if differences.keys() & {"samples", "original_samples"}:
+        yield (
+            "sampled differently on both sides: elasticity, AUC-E and excess depend on the number "
+            "of samples and are not judged; squared sensitivity does not"
+        )
+    for side, name in ((ours, "this run"), (theirs, "the baseline")):
+        if stopped_early(side.suite):
+            yield f"{name} stopped early, so its AUC-E may be off by up to 0.05"
+    changed = sum(
+        _reworded(task, theirs.tasks[name])
+        for name, task in ours.tasks.items()
+        if name in theirs.tasks and name not in by_place
+    )
+    if changed:
+        yield f"variants whose text changed although their prompt did not: {changed}"
+
+
+def _is_edited(name: str, ours: _Side, theirs: _Side) -> bool:
+    if name not in theirs.tasks:
+        return False
+    here, there = ours.tasks[name].original, theirs.tasks[name].original
+    return here is not None and there is not None and here.prompt != there.prompt
+
+
+def _reworded(ours: TaskRecord, theirs: TaskRecord) -> int:
+    before = {variant.id: variant.prompt for variant in theirs.variants}
+    return sum(
+        before.get(variant.id, variant.prompt) != variant.prompt for variant in ours.variants
+    )

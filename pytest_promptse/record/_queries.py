@@ -1,0 +1,357 @@
+"""Queries over a record, shared by all reports."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from heapq import nsmallest
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from pytest_promptse.scoring._metrics import metric_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pytest_promptse.record._psychometrics import (
+        BoundsRecord,
+        CsiRecord,
+        EmotionBenchRecord,
+        ManipulationRecord,
+    )
+    from pytest_promptse.record._schema import (
+        ComparedRecord,
+        Figure,
+        PromptRecord,
+        RankingRecord,
+        Record,
+        SubgroupRecord,
+        SuiteRecord,
+        TaskRecord,
+        VariantRecord,
+    )
+
+
+class Loss(NamedTuple):
+    """A variant that passed less often than its original.
+
+    ``place`` is the position of the task in the query; ``number`` is that of the variant in its
+    task, where the original has 0.
+    """
+
+    place: int
+    number: int
+    task: TaskRecord
+    original: PromptRecord
+    variant: VariantRecord
+
+    @property
+    def change(self) -> float:
+        """The pass rate of the variant minus that of the original, in [-1, 0)."""
+        return self.variant.pass_rate - self.original.pass_rate
+
+
+class Losses(NamedTuple):
+    """The ``worst`` of ``n`` variants that passed less often than their original."""
+
+    worst: list[Loss]
+    n: int
+
+
+def losses(tasks: Iterable[TaskRecord], *, most: int) -> Losses:
+    """Return the worst variants that passed less often than their original.
+
+    Parameters
+    ----------
+    tasks
+        The tasks of one model and template, or of several.
+    most
+        How many are returned. The worst variant of every model and template is always among
+        them, so that a template with small losses is not hidden by another one.
+    """
+    n = 0
+    # Kept with its sort key, whose last two parts are unique.
+    kept: dict[Series, list[tuple[float, int, int, int, Loss]]] = defaultdict(list)
+    for place, task in enumerate(tasks):
+        own = sorted(_losses(task, place), key=lambda loss: (round(loss.change, 9), loss.number))
+        n += len(own)
+        # Among equal losses, variants of tasks that are not shown yet come first.
+        ranked = [
+            (round(loss.change, 9), seen, place, loss.number, loss) for seen, loss in enumerate(own)
+        ]
+        series = Series(task.model, task.template)
+        kept[series] = nsmallest(most, kept[series] + ranked)
+    first = [own[0] for own in kept.values() if own]
+    others = (loss for own in kept.values() for loss in own[1:])
+    chosen = sorted(first + nsmallest(max(0, most - len(first)), others))
+    return Losses([loss for *_, loss in chosen], n)
+
+
+def _losses(task: TaskRecord, place: int) -> Iterator[Loss]:
+    if task.original is None:
+        return
+    for number, variant in enumerate(task.variants, start=1):
+        if variant.pass_rate < task.original.pass_rate:
+            yield Loss(place, number, task, task.original, variant)
+
+
+class Series(NamedTuple):
+    """A model with a prompt template (None without one)."""
+
+    model: str
+    template: str | None
+
+    @property
+    def label(self) -> str:
+        return self.model if self.template is None else f"{self.model} · {self.template}"
+
+
+def series_of(record: Record) -> list[Series]:
+    """Return the series of a record, in the order of its suites."""
+    return list(dict.fromkeys(Series(suite.model, suite.template) for suite in record.suites))
+
+
+def asked(record: Record, *series: Series) -> Iterator[TaskRecord]:
+    """Yield the tasks of `series`, in the order of the record."""
+    return (task for task in record.tasks if (task.model, task.template) in series)
+
+
+def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
+    """Return the mean change of the pass rate over the variants of each personality."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for task in tasks:
+        for variant in task.variants:
+            if task.original is not None and variant.personality is not None:
+                found[variant.personality].append(variant.pass_rate - task.original.pass_rate)
+    return {personality: fmean(all_) for personality, all_ in found.items()}
+
+
+class Causes(NamedTuple):
+    """Number of failed samples by cause, among ``n`` samples at a distance."""
+
+    distance: float
+    n: int
+    counts: Counter[str]
+
+
+def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
+    """Count failed samples by cause and distance. The original has distance 0."""
+    samples: Counter[float] = Counter()
+    counts: dict[float, Counter[str]] = defaultdict(Counter)
+    for task in tasks:
+        prompts = [(0.0, task.original)] if task.original else []
+        for distance, prompt in [*prompts, *((v.distance, v) for v in task.variants)]:
+            samples[distance] += prompt.n
+            counts[distance].update(prompt.causes)
+    return [Causes(distance, samples[distance], counts[distance]) for distance in sorted(samples)]
+
+
+def unscored(record: Record) -> dict[str, list[str]]:
+    """Return the errors of a record: each message once, with all its places."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for error in record.errors:
+        found[error.message].append(error.where)
+    return dict(found)
+
+
+def worst_change(task: TaskRecord) -> float | None:
+    """Return the change of the pass rate under the worst variant, None without one."""
+    if task.original is None or not task.variants:
+        return None
+    return min(variant.pass_rate for variant in task.variants) - task.original.pass_rate
+
+
+def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
+    """Return a sentence on the variants that subgroups leave out, None if they leave out none.
+
+    A variant counts for its emotion and each of its traits only if it carries a cue of it.
+    """
+    counted: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    for one in subgroups:
+        if one.distance is None:
+            counted[one.trait] += one.n_variants
+            left_out[one.trait] += one.n_without_cue
+    if not left_out.total():
+        return None
+    shares = (f"{trait} {n} of {n + counted[trait]}" for trait, n in left_out.items() if n)
+    return f"variants without a cue are left out: {', '.join(shares)}"
+
+
+def stopped_early(suite: SuiteRecord) -> bool:
+    """Return whether a suite that was sampled in rounds stopped before its last look."""
+    return suite.rounds is not None and suite.rounds.look < suite.rounds.looks
+
+
+_ALWAYS_COMPARED = ("pass_at_1", "auc_e")
+_VERDICTS = ("fail", "inconclusive", "pass")
+
+
+def worst_verdict(verdicts: Iterable[str | None]) -> str | None:
+    """Return the worst of `verdicts`: fail, inconclusive, pass, or None without any."""
+    known = set(verdicts)
+    return next((verdict for verdict in _VERDICTS if verdict in known), None)
+
+
+class Compared(NamedTuple):
+    """A metric that both this run and a baseline have."""
+
+    suite: str
+    model: str
+    name: str
+    figure: ComparedRecord
+
+
+def compared(record: Record) -> list[Compared]:
+    """Return the comparisons with a baseline: pass@1, AUC-E and each figure with a margin."""
+    return [
+        Compared(
+            one.suite,
+            Series(one.model or "", one.template).label,
+            metric_label(figure.metric, figure.distance, short=True),
+            figure,
+        )
+        for one in record.comparisons
+        if one.model is not None and one.baseline_model is not None
+        for figure in one.figures
+        if figure.margin is not None or figure.metric in _ALWAYS_COMPARED
+    ]
+
+
+def psychometric_suites(
+    record: Record,
+) -> list[CsiRecord | EmotionBenchRecord | ManipulationRecord]:
+    """Return the psychometric suites of a record, of all kinds."""
+    found = record.psychometrics
+    if isinstance(found, msgspec.UnsetType):
+        return []
+    return [*found.csi, *found.emotionbench, *found.manipulation]
+
+
+def psychometric_gates(record: Record) -> list[BoundsRecord]:
+    """Return the gates of all psychometric suites of a record."""
+    return [gate for suite in psychometric_suites(record) for gate in suite.gates]
+
+
+def overall(record: Record) -> str | None:
+    """Return the worst verdict of all gates and comparisons, or None without any."""
+    return worst_verdict(
+        [
+            *(suite.verdict for suite in record.suites),
+            *(gate.verdict for gate in psychometric_gates(record)),
+            *(row.figure.verdict for row in compared(record)),
+        ]
+    )
+
+
+FIGURES: tuple[Figure, ...] = ("pass_at_1", "auc_e", "excess")
+"""The metrics by which prompt templates are ranked."""
+# A template that solves less than this share of the best template's pass@1 is stable only
+# because it rarely solves anything.
+_RARELY = 0.5
+
+
+class Gap(NamedTuple):
+    """Difference of a template from the best one in a metric; None for the best itself."""
+
+    template: str
+    metric: Figure
+    difference: float | None
+    ci95: tuple[float, float] | None
+    significant: bool
+
+
+def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
+    """Return the template with the best value of a metric, None without one.
+
+    Templates that `rarely_solve` are left out, because they can hardly lose anything.
+    """
+    idle = rarely_solve(ranking)
+    known = [
+        (value, one.template)
+        for one in ranking.templates
+        if (value := getattr(one, metric)) is not None and one.template not in idle
+    ]
+    if not known:
+        return None
+    pick = min if metric == "excess" else max
+    return pick(known, key=lambda pair: pair[0])[1]
+
+
+def rarely_solve(ranking: RankingRecord) -> list[str]:
+    """Return the templates whose pass@1 is less than half of the best one."""
+    best = max((one.pass_at_1 or 0.0 for one in ranking.templates), default=0.0)
+    return [
+        one.template
+        for one in ranking.templates
+        if one.pass_at_1 is not None and one.pass_at_1 < _RARELY * best
+    ]
+
+
+def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
+    """Return the difference between a template and the best one in a metric."""
+    best = best_in(ranking, metric)
+    for one in ranking.differences:
+        if one.metric == metric and {one.template, one.other} == {template, best}:
+            if one.template == template:
+                return Gap(template, metric, one.difference, one.ci95, one.real)
+            turned = None if one.ci95 is None else (-one.ci95[1], -one.ci95[0])
+            return Gap(template, metric, -one.difference, turned, one.real)
+    return Gap(template, metric, None, None, significant=False)
+
+
+def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], list[str]]]:
+    """Return the significant differences in a metric, as (better templates, worse templates).
+
+    Templates that are better than the same others are grouped, the best first. Templates that
+    `rarely_solve` are never better in AUC-E or excess.
+    """
+    order = [one.template for one in ranking.templates]
+    idle = rarely_solve(ranking) if metric != "pass_at_1" else []
+    beaten = {
+        name: tuple(
+            other
+            for other in order
+            if any(
+                one.real and one.better == name and other in (one.template, one.other)
+                for one in ranking.differences
+                if one.metric == metric
+            )
+            and other != name
+        )
+        for name in order
+        if name not in idle
+    }
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, others in beaten.items():
+        if others:
+            together.setdefault(others, []).append(name)
+    return [(names, list(others)) for others, names in together.items()]
+
+
+def remarks(ranking: RankingRecord) -> list[str]:
+    """Return notes that a reader needs to interpret the ranking."""
+    said = []
+    if not any(one.real for one in ranking.differences):
+        said.append("No difference is significant: each could be due to chance.")
+    if ranking.n_tasks < ranking.fewest_tasks:
+        said.append(
+            f"With {_tasks(ranking.n_tasks)} no difference can be significant: "
+            f"at least {ranking.fewest_tasks} tasks are needed."
+        )
+    if ranking.uneven:
+        said.append(
+            "The templates have different numbers of samples: AUC-E is lower with fewer samples, "
+            "excess is not."
+        )
+    if idle := rarely_solve(ranking):
+        said.append(
+            f"{', '.join(idle)}: pass@1 is less than half of the best. A rarely solved task can "
+            "lose little, so AUC-E, excess and the Pareto set are too favourable."
+        )
+    return said
+
+
+def _tasks(n: int) -> str:
+    return "one task" if n == 1 else f"{n} tasks"

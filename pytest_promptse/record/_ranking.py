@@ -1,0 +1,175 @@
+"""Compute the ranking of prompt templates from a record.
+
+Suites with the same model and templates are pooled, because more tasks make smaller differences
+significant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_promptse.models._base import token_cost
+from pytest_promptse.record._comparison import recorded
+from pytest_promptse.record._queries import Series, asked
+from pytest_promptse.record._schema import DifferenceRecord, RankedRecord, RankingRecord
+from pytest_promptse.scoring._pairing import RecordedTask, shared
+from pytest_promptse.scoring._ranking import rank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
+
+
+class _Price(NamedTuple):
+    """Tokens per solved task, and their cost if a price is known."""
+
+    tokens: float | None
+    cost: float | None
+
+    @property
+    def paid(self) -> float | None:
+        return self.tokens if self.cost is None else self.cost
+
+
+class _RankedTask(NamedTuple):
+    """The part of a task that the ranking needs; ``tokens`` are those of one attempt."""
+
+    outcome: RecordedTask
+    tokens: tuple[float, float] | None
+    solved: float
+
+    @classmethod
+    def of(cls, task: TaskRecord, *, light: bool) -> _RankedTask:
+        own, tokens = task.original, None
+        if own and own.prompt_tokens is not None and own.completion_tokens is not None:
+            tokens = (own.prompt_tokens, own.completion_tokens)
+        outcome = RecordedTask(
+            task_id=f"{task.suite}::{task.id}",
+            original=recorded(own, light=light) if own else None,
+            variants={
+                variant.id: outcome
+                for variant in task.variants
+                if (outcome := recorded(variant, light=light)) is not None
+            },
+        )
+        return cls(outcome, tokens, own.pass_rate if own else 0.0)
+
+
+def rank_templates(record: Record) -> list[RankingRecord]:
+    """Rank the templates of each model that has at least two."""
+    groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[SuiteRecord]] = defaultdict(
+        list
+    )
+    by_place: dict[tuple[str, str], list[SuiteRecord]] = defaultdict(list)
+    for suite in record.suites:
+        if suite.template is not None:
+            by_place[suite.model, suite.id].append(suite)
+    for (model, _), suites in by_place.items():
+        if len(suites) > 1:
+            templates = tuple(suite.template or "" for suite in suites)
+            groups[model, templates, tuple(suites[0].elasticity)] += suites
+    found = (
+        _ranking(record, model, templates, [float(d) for d in distances], suites)
+        for (model, templates, distances), suites in groups.items()
+    )
+    return [ranking for ranking in found if ranking is not None]
+
+
+def _ranking(
+    record: Record,
+    model: str,
+    templates: Sequence[str],
+    distances: Sequence[float],
+    suites: Sequence[SuiteRecord],
+) -> RankingRecord | None:
+    ids = list(dict.fromkeys(suite.id for suite in suites))
+    light = any(suite.mode != "promptse" for suite in suites)
+    ranked_tasks = {
+        name: [
+            _RankedTask.of(task, light=light)
+            for task in asked(record, Series(model, name))
+            if task.suite in ids
+        ]
+        for name in templates
+    }
+    runs = {name: [one.outcome for one in own] for name, own in ranked_tasks.items()}
+    kept = shared(list(runs.values()))
+    common = {task.task_id for task in kept[0]}
+    prices = {
+        name: _price(
+            [one for one in own if one.outcome.task_id in common], record.settings.get("price")
+        )
+        for name, own in ranked_tasks.items()
+    }
+    ranking = rank(
+        runs,
+        mode="light" if light else "promptse",
+        distances=distances,
+        prices={name: price.paid for name, price in prices.items()},
+        seed=int(record.settings.get("seed", 0)),
+    )
+    if ranking is None:
+        return None
+    return RankingRecord(
+        model=model,
+        suites=ids,
+        mode="light" if light else "promptse",
+        n_tasks=ranking.n_tasks,
+        fewest_tasks=ranking.fewest,
+        uneven=len({tuple(_sizes(own)) for own in kept}) > 1,
+        templates=[
+            RankedRecord(
+                template=one.name,
+                pass_at_1=one.figures["pass_at_1"],
+                auc_e=one.figures["auc_e"],
+                excess=one.figures["excess"],
+                tokens_per_solved=_finite(prices[one.name].tokens),
+                cost_per_solved=_finite(prices[one.name].cost),
+                pareto=one.pareto,
+            )
+            for one in ranking.ranked
+        ],
+        differences=[
+            DifferenceRecord(
+                metric=one.metric,
+                template=one.name,
+                other=one.other,
+                difference=one.difference,
+                ci95=one.ci95,
+                p_value=one.p_value,
+                p_adjusted=one.p_adjusted,
+                real=one.significant,
+                better=one.better,
+            )
+            for one in ranking.differences
+        ],
+    )
+
+
+def _sizes(tasks: Sequence[RecordedTask]) -> Iterator[int]:
+    for task in tasks:
+        if task.original is not None:
+            yield task.original.n
+        yield from (task.variants[name].n for name in sorted(task.variants))
+
+
+def _price(tasks: Sequence[_RankedTask], price: Sequence[float] | None) -> _Price:
+    """Divide the tokens of one attempt at each original by the share of solved attempts."""
+    into = out = solved = 0.0
+    for task in tasks:
+        if task.tokens is None:
+            return _Price(None, None)
+        into += task.tokens[0]
+        out += task.tokens[1]
+        solved += task.solved
+    if not solved:
+        return _Price(math.inf, math.inf if price else None)
+    cost = token_cost((price[0], price[1]), into, out) / solved if price else None
+    return _Price((into + out) / solved, cost)
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or math.isinf(value) else value

@@ -1,0 +1,708 @@
+"""The schema of the result record, whose JSON field names other tools rely on.
+
+The terminal summary, reports, baselines and comparisons are made from the record alone. A value
+that was not measured is None, never 0.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence  # noqa: TC003 - msgspec reads it
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.record._psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
+from pytest_promptse.store._run_log import SampleRecord, ShardRow  # noqa: TC001 - msgspec reads it
+
+SCHEMA = "promptse.run/1"
+Curve = dict[str, float | None]
+Interval = tuple[float, float]
+Figure = Literal["pass_at_1", "auc_e", "excess"]
+
+
+class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A decided gate. ``verdict`` is None without a threshold."""
+
+    name: str
+    threshold: float | None
+    value: float | None
+    verdict: str | None
+    message: str
+    task: str | None = None
+
+
+class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of the suite by PromptSELight."""
+
+    elasticity: Curve
+    auc_e: float | None
+    ci95: Interval | None
+    auc_e_null: float | None
+    excess: float | None
+
+
+class LossRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The effect of one cause of failure on elasticity.
+
+    ``loss`` is its part of 1 - E. ``drop`` is the increase of the share of samples that fail for
+    this cause.
+    """
+
+    loss: float
+    drop: float
+
+
+Losses = dict[str, dict[str, LossRecord]]
+"""By distance and cause."""
+
+
+class RobustnessRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """ReCode's worst-case figures over ``s`` variants, as means over ``n_tasks`` tasks.
+
+    ``rp`` is robust pass, ``rd`` robust drop (None if ``nominal`` is below 0.05), ``rr`` robust
+    relative.
+    """
+
+    s: int
+    n_tasks: int
+    nominal: float
+    rp: float
+    rd: float | None
+    rr: float
+
+
+class BinRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Samples with a confidence in (lower, upper], and their means (None in an empty bin)."""
+
+    lower: float
+    upper: float
+    n: int
+    confidence: float | None
+    pass_rate: float | None
+
+
+class CalibrationRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Calibration of the confidence, exp(logprob / tokens), of ``n`` samples.
+
+    ``overconfident`` is the share of samples that failed with a confidence of at least
+    ``threshold``; ``underconfident`` is the share that passed with a lower one.
+    """
+
+    n: int
+    ece: float
+    threshold: float
+    overconfident: float
+    underconfident: float
+    bins: list[BinRecord]
+
+
+Calibrations = dict[str, CalibrationRecord]
+"""By group: ``all``, ``original``, and quadrants or emotions."""
+
+
+class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a suite that was sampled in rounds.
+
+    It ended at look ``look`` of at most ``looks``, after ``n_variants`` variants and
+    ``completions`` of at most ``most`` completions. ``decided`` says whether every gate with a
+    threshold was decided.
+    """
+
+    look: int
+    looks: int
+    decided: bool
+    n_variants: int = msgspec.field(name="n_wordings")
+    completions: int
+    most: int
+
+
+class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure of a suite with its intervals.
+
+    ``ci95`` is the resampled interval. It covers other tasks that are like those measured.
+    ``exact`` also covers tasks unlike them: it counts unmeasured tasks as the worst possible.
+    """
+
+    value: float | None
+    ci95: Interval | None
+    exact: Interval | None
+
+
+class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The length-matched control at one distance, over the ``n_tasks`` tasks that have both.
+
+    ``loss`` is the mean score of the originals minus that of the variants with emotion and persona,
+    ``control_loss`` the same for the control variants, and ``left`` their difference. ``added`` and
+    ``control_added`` are mean numbers of added words.
+    """
+
+    n_tasks: int
+    loss: float
+    control_loss: float
+    left: EstimateRecord
+    added: float
+    control_added: float
+
+
+class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of the loss of a suite once length is taken away.
+
+    Attributes
+    ----------
+    name
+        The control condition, ``neutral``.
+    n_planned, n_measured
+        Number of control variants.
+    loss, control_loss, left
+        Areas under the curves over all distances, as AUC-E has them; None where one is missing.
+    levels
+        The figures by distance.
+    """
+
+    name: str
+    n_planned: int
+    n_measured: int
+    loss: float | None
+    control_loss: float | None
+    left: EstimateRecord
+    levels: dict[str, ControlLevelRecord]
+
+
+class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of ``n`` completions differ within their prompts.
+
+    ``equal_pairs`` counts pairs of equal completions of one prompt; ``expected_pairs`` is about the
+    largest number that independent samples explain, None without log-probabilities.
+    """
+
+    n: int
+    distinct: int
+    equal_pairs: int
+    expected_pairs: float | None
+
+
+class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One suite with one model and one prompt template.
+
+    ``n_measured`` of its ``n_variants`` variants were measured. ``rounds`` is None unless the
+    suite was sampled in rounds and ended. ``line`` is the first line of the suite in the file that
+    ``id`` starts with. ``template_sha256`` identifies the template in ``Record.templates``.
+
+    Intervals named ``ci95`` cover further tasks like those measured; those named ``exact`` hold
+    whatever the tasks are like that were not seen. ``speaks_for`` says what varies in them:
+    ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
+    ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
+    ``shortfall``, ``flips`` and ``odds_ratio`` are explained in the documentation on gates.
+    ``control`` is None without a control condition; control variants count in no other figure.
+    """
+
+    id: str
+    model: str
+    template: str | None
+    mode: str | None
+    weighting: str
+    n_tasks: int
+    n_variants: int = msgspec.field(name="n_wordings")
+    n_measured: int
+    pass_at_1: float | None
+    pass_at_1_ci95: Interval | None = None
+    pass_at_1_exact: Interval | None = None
+    elasticity: Curve
+    elasticity_null: Curve
+    elasticity_excess: Curve = {}
+    elasticity_p_value: Curve = {}
+    elasticity_ci95: dict[str, Interval | None]
+    elasticity_exact: dict[str, Interval | None] = {}
+    auc_e: float | None
+    ci95: Interval | None
+    exact: Interval | None = None
+    auc_e_null: float | None
+    excess: float | None
+    excess_ci95: Interval | None = None
+    excess_exact: Interval | None = None
+    loss: EstimateRecord | None = None
+    squared_sensitivity: EstimateRecord | None = None
+    robust_pass: EstimateRecord | None = None
+    robust_of: int | None = None
+    shortfall: EstimateRecord | None = None
+    flips: EstimateRecord | None = None
+    odds_ratio: EstimateRecord | None = None
+    speaks_for: str | None = None
+    control: ControlRecord | None = None
+    answers: AnswersRecord | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    ess_median: float | None
+    light: LightRecord | None
+    losses: Losses = {}
+    robustness: RobustnessRecord | None = None
+    calibration: Calibrations | None = None
+    rounds: RoundsRecord | None = None
+    gates: list[GateRecord]
+    verdict: str | None
+    warnings: list[str]
+    settings: dict[str, Any]
+    line: int | None = None
+    template_sha256: str | None = None
+
+    @property
+    def n_missing(self) -> int:
+        """The number of planned variants that were not measured."""
+        return (self.rounds.n_variants if self.rounds else self.n_variants) - self.n_measured
+
+
+class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One completion: ``cause`` is None where its program passed.
+
+    ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens; both are None
+    where the model returns none.
+    """
+
+    cause: str | None
+    logprob: float | None
+    n_tokens: int | None
+    answer: int | msgspec.UnsetType = msgspec.UNSET
+    """The place of the first sample with the same completion."""
+
+
+class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The original prompt of a task as measured.
+
+    ``causes`` counts why samples failed, ``details`` gives an example of each. ``samples`` holds
+    the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
+    ``draws`` holds all of them in sample order, with ``--promptse-record-samples all`` only.
+    ``confidence`` is the samples' mean of exp(logprob / tokens), None without log-probabilities.
+    ``node`` is the pytest item that measures it, seen from the root directory; None if
+    its name is not known. ``prompt`` is the text that variants are made of: the task, or the whole
+    prompt if the template has variants. Tokens are those of one attempt, None if the model reports
+    none.
+    """
+
+    node: str | None = None
+    prompt: str
+    n: int
+    pass_rate: float
+    soft_exec: float | None
+    score: float | None
+    ess: float | None
+    confidence: float | None = None
+    causes: dict[str, int]
+    details: dict[str, str]
+    samples: list[SampleRecord] = []
+    draws: list[DrawRecord] = []
+    prompt_tokens: float | None = None
+    completion_tokens: float | None = None
+
+
+class VariantRecord(PromptRecord, frozen=True, kw_only=True):
+    """A measured variant. ``delta`` is its score minus that of the original.
+
+    ``excess`` is the part of ``abs(delta)`` beyond sampling noise. ``p_adjusted`` is ``p_value``
+    adjusted by Benjamini and Hochberg over the variants of the suite. ``added_share`` is the share
+    of its words that the original lacks, ``replaced_share`` and ``moved_share`` are shares of the
+    original's words that it lacks or has elsewhere, and ``length_ratio`` is its number of words
+    divided by the original's; None in records of earlier versions. ``operations`` says what was
+    done to the prompt. ``cues`` has the words that show the emotion (``emotion``) and each trait
+    (``technical``, ``experience``, ``collaboration``); one without a cue is missing.
+    """
+
+    id: str
+    distance: float
+    measured_distance: float
+    added_share: float | None = None
+    replaced_share: float | None = None
+    moved_share: float | None = None
+    length_ratio: float | None = None
+    operations: list[str] = []
+    cues: dict[str, str] = {}
+    emotion: str | None
+    personality: str | None
+    rewriter: str
+    delta: float | None
+    excess: float | None
+    p_value: float | None
+    p_adjusted: float | None = None
+
+
+class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One task of one suite with one model. ``texts`` are the texts of its samples by key.
+
+    ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini and Hochberg over the tasks
+    of the suite. ``controls`` are the variants of the control condition.
+    """
+
+    id: str
+    suite: str
+    model: str
+    template: str | None
+    elasticity: Curve
+    elasticity_null: Curve = {}
+    elasticity_excess: Curve = {}
+    elasticity_p_value: Curve = {}
+    auc_e: float | None
+    auc_e_null: float | None
+    excess: float | None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    losses: Losses = {}
+    original: PromptRecord | None
+    variants: list[VariantRecord]
+    controls: list[VariantRecord] = []
+    texts: dict[str, str] = {}
+
+
+class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """All variants with one value of a trait, at one distance, or at all distances if it is None.
+
+    ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
+    ``personality`` if a persona does not consist of these three. ``value`` is one of its values.
+    ``change`` is the mean of the variants' pass rates minus their originals', over the
+    ``n_variants`` that carry a cue of the value; ``n_without_cue`` more have the value as their
+    label alone and are left out. A rewriter that records no cues is counted by its labels.
+    ``p_value`` tests whether variants with this value pass as often as those with the other values
+    of the trait, by shuffling the values within task and distance. ``p_adjusted`` is adjusted by
+    Benjamini and Hochberg over all subgroups of the model.
+    """
+
+    trait: str
+    value: str
+    distance: float | None
+    n_variants: int = msgspec.field(name="n_wordings")
+    n_without_cue: int = 0
+    change: float
+    p_value: float
+    p_adjusted: float
+
+
+class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Subgroups of the variants of one model with one prompt template, over all of its suites.
+
+    ``calibration`` is by quadrant of emotion, ``emotions`` by emotion.
+    """
+
+    model: str
+    template: str | None
+    subgroups: list[SubgroupRecord] = msgspec.field(name="voices")
+    calibration: Calibrations | None
+    emotions: Calibrations | None = None
+
+
+class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How pytest was called: its folder, relative to the root directory, and promptse options."""
+
+    directory: str
+    options: list[str]
+
+
+class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The usage of the run.
+
+    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored, and
+    ``batch_cost`` what those cost that came from batches with a price.
+    """
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    cached: int
+    oldest: str | msgspec.UnsetType = msgspec.UNSET
+    batch_cost: float | msgspec.UnsetType = msgspec.UNSET
+
+
+class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The texts that a model wrote as an ``llm:`` rewriter.
+
+    Attributes
+    ----------
+    rewriter
+        Name and version.
+    model
+        The model as ``BACKEND:NAME``.
+    instruction
+        The instruction, before the values of each task are inserted.
+    variants
+        Number of variants whose texts were judged.
+    texts
+        Number of texts, the rejected ones included.
+    accepted
+        Number of accepted texts. ``accepted / texts`` is the acceptance rate.
+    rules
+        In how many rejected texts each rule was broken.
+    """
+
+    rewriter: str
+    model: str
+    instruction: str
+    variants: int
+    texts: int
+    accepted: int
+    rules: dict[str, int]
+
+
+class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An item that could not be measured, and why."""
+
+    where: str
+    message: str
+
+
+class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A model with its capabilities, which are None if it was never started."""
+
+    spec: str
+    identity: dict[str, str]
+    capabilities: dict[str, Any] | None
+
+
+class EmotionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The position of an emotion in the circumplex model; both values are in [-1, 1]."""
+
+    valence: float
+    arousal: float
+
+
+class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt template of the run. ``place`` is its file."""
+
+    name: str
+    place: str
+    sha256: str
+    source: str
+
+
+class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of this run and of the baseline, over the variants that both have.
+
+    ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval; ``exact`` is the one
+    that also covers tasks not seen. ``verdict`` is ``pass`` if both exclude a loss of ``margin`` or
+    more, ``fail`` if ``ci95`` excludes every smaller loss, else ``inconclusive``. It
+    is None without a margin or without both values.
+    """
+
+    metric: str
+    distance: float | None
+    current: float | None
+    baseline: float | None
+    difference: float | None
+    ci95: tuple[float, float] | None
+    exact: tuple[float, float] | None = None
+    margin: float | None
+    verdict: str | None
+    message: str
+    n_tasks: int
+
+
+class BaselineRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The baseline: the name or path given by the user, and its time and commit."""
+
+    name: str
+    finished: str
+    commit: str | None
+
+
+class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The comparison of one suite with its counterpart in a baseline.
+
+    Attributes
+    ----------
+    model, baseline_model
+        None if only the baseline, or only this run, has the suite; then there are no figures.
+    mode
+        The mode in which scores were compared.
+    differences
+        Settings and the like that differ, as (this run, baseline).
+    prompts_changed
+        Tasks whose prompt was edited.
+    notes
+        Consequences for the comparison.
+    tasks_only_current, tasks_only_baseline
+        Task ids that only one side has.
+    variants_only_current, variants_only_baseline
+        Variants that only one side has, as (task id, variant id).
+    """
+
+    baseline: BaselineRecord
+    suite: str
+    template: str | None
+    model: str | None
+    baseline_model: str | None
+    mode: str | None = None
+    figures: list[ComparedRecord] = []
+    differences: dict[str, tuple[str, str]] = {}
+    prompts_changed: list[str] = []
+    notes: list[str] = []
+    tasks_only_current: list[str] = []
+    tasks_only_baseline: list[str] = []
+    variants_only_current: list[tuple[str, str]] = msgspec.field(
+        name="wordings_only_current", default_factory=list
+    )
+    variants_only_baseline: list[tuple[str, str]] = msgspec.field(
+        name="wordings_only_baseline", default_factory=list
+    )
+
+
+class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One template of a ranking, over the tasks and variants that all templates have.
+
+    ``tokens_per_solved`` and ``cost_per_solved`` are those of one attempt at the original prompt
+    divided by pass@1. They are None without token counts, without a price, or if no task is
+    solved. ``pareto`` says that no other template is at least as good in every metric and better
+    in one.
+    """
+
+    template: str
+    pass_at_1: float | None
+    auc_e: float | None
+    excess: float | None
+    tokens_per_solved: float | None
+    cost_per_solved: float | None
+    pareto: bool
+
+
+class DifferenceRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The metric of ``template`` minus that of ``other``, with its paired 95 % interval.
+
+    ``p_value`` is that of a sign-flip test over tasks, ``p_adjusted`` is adjusted by Holm over all
+    differences of the ranking. ``real`` means ``p_adjusted`` < 0.05. ``better`` is the template
+    with the better value.
+    """
+
+    metric: Figure
+    template: str
+    other: str
+    difference: float
+    ci95: tuple[float, float] | None
+    p_value: float | None
+    p_adjusted: float | None
+    real: bool
+    better: str
+
+
+class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The prompt templates of one model over the same suites, sorted by pass@1.
+
+    ``mode`` is the mode in which scores were compared. ``uneven`` says that templates differ in
+    the number of samples of a variant, for example after adaptive sampling. With fewer than
+    ``fewest_tasks`` tasks no difference can be significant.
+    """
+
+    model: str
+    suites: list[str]
+    mode: Literal["promptse", "light"]
+    n_tasks: int
+    fewest_tasks: int
+    uneven: bool = False
+    templates: list[RankedRecord]
+    differences: list[DifferenceRecord]
+
+
+class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model of ``--promptse-judge`` was asked about texts with doubtful words.
+
+    ``texts`` counts the texts that it was asked about, ``questions`` the answers and ``cleared``
+    the findings that it cleared. ``instruction`` is a digest.
+    """
+
+    model: str
+    instruction: str
+    texts: int
+    questions: int
+    cleared: int
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, or one shard of a run.
+
+    ``usage`` includes the requests of an ``llm:`` rewriter and of ``--promptse-judge``. ``shard``
+    is the plan of a run in shards, which ``promptse merge`` of the same version reads.
+    """
+
+    schema: str
+    tool: dict[str, str]
+    started: str
+    finished: str
+    environment: dict[str, str]
+    git: dict[str, str] | None
+    invocation: InvocationRecord | None = None
+    settings: dict[str, Any]
+    models: list[ModelRecord]
+    templates: list[TemplateRecord] = []
+    suites: list[SuiteRecord]
+    tasks: Sequence[TaskRecord]
+    subgroups: list[SubgroupsRecord] = msgspec.field(name="voices", default_factory=list)
+    usage: UsageRecord
+    rewriting: list[RewritingRecord] = []
+    entailment: list[EntailmentRecord] = []
+    errors: list[ErrorRecord]
+    rankings: list[RankingRecord] = []
+    comparisons: list[ComparisonRecord] = []
+    emotions: dict[str, EmotionRecord] = {}
+    psychometrics: PsychometricsRecord | msgspec.UnsetType = msgspec.UNSET
+    shard: ShardRow | msgspec.UnsetType = msgspec.UNSET
+
+    @classmethod
+    def load(cls, path: str | Path) -> Record:
+        """Read a record from a file that ``--promptse-report json:PATH`` wrote.
+
+        Parameters
+        ----------
+        path
+            The JSON file.
+
+        Raises
+        ------
+        RecordError
+            If the file cannot be read, or does not hold a record of this schema version.
+        """
+        try:
+            text = Path(path).read_bytes()
+        except OSError as error:
+            raise RecordError(f"{path}: {error.strerror or error}") from None
+        return decode(text, where=str(path))
+
+
+class _Head(msgspec.Struct):
+    schema: str
+
+
+def decode(text: bytes, *, where: str) -> Record:
+    """Read a record from JSON.
+
+    Raises
+    ------
+    RecordError
+        If `text` is no record, or one of another schema version, naming `where` it stands.
+    """
+    try:
+        schema = msgspec.json.decode(text, type=_Head).schema
+    except (msgspec.DecodeError, RecursionError):
+        raise RecordError(f"{where} is no result record") from None
+    kind, _, version = schema.partition("/")
+    if kind != SCHEMA.partition("/")[0]:
+        raise RecordError(f"{where} is no result record but {schema!r}")
+    if schema != SCHEMA:
+        known = SCHEMA.partition("/")[2]
+        is_newer = version.isdecimal() and int(version) > int(known)
+        remedy = "; a newer one reads it: pip install -U pytest-promptse" if is_newer else ""
+        raise RecordError(
+            f"{where} is a record of schema version {version}, and this version of pytest-promptse "
+            f"reads {known}{remedy}"
+        )
+    try:
+        return msgspec.json.decode(text, type=Record)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RecordError(f"{where} is a damaged result record: {error}") from None
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a record."""
+    schema: dict[str, Any] = msgspec.json.schema(Record)
+    for definition in schema["$defs"].values():
+        # From docstrings, whose indentation Python removes from version 3.13 on.
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

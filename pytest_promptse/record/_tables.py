@@ -1,0 +1,291 @@
+"""A result record as tables: one row for each suite, task, variant or sample."""
+
+from __future__ import annotations
+
+import csv
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
+
+Level = Literal["suites", "tasks", "variants", "controls", "samples"]
+Library = Literal["pandas", "polars"]
+Row = dict[str, str | int | float | bool | None]
+_CUES = ("emotion", "technical", "experience", "collaboration")
+
+# A spreadsheet takes a cell that begins so for a formula, whatever a model or task was named
+# (https://owasp.org/www-community/attacks/CSV_Injection).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - wide forms
+
+
+def rows(record: Record, level: Level) -> Iterator[Row]:
+    """Yield a record's figures as flat rows, one for each entry of `level`.
+
+    All rows of a level have the same keys. A value that was not measured is None. The original of a
+    task is a row of ``variants`` with the id ``original`` and the distance 0.
+
+    Parameters
+    ----------
+    record
+        The record of a run.
+    level
+        ``suites``, ``tasks``, ``variants``, ``controls`` or ``samples``. ``controls`` are the
+        variants of the control condition, with the columns of ``variants``. ``samples`` has one
+        row for each completion of originals and variants where the run recorded all of them
+        (``--promptse-record-samples all``), else one for each distinct outcome with its count
+        ``n``.
+
+    Raises
+    ------
+    RecordError
+        If there is no such level.
+    """
+    if level not in get_args(Level):
+        levels = ", ".join(get_args(Level))
+        hint = nearest(level, list(get_args(Level)))
+        raise RecordError(f"a record has no table {level!r}{hint}; its tables are {levels}")
+    distances = sorted({d for suite in record.suites for d in suite.elasticity}, key=float)
+    if level == "suites":
+        for suite in record.suites:
+            yield _suite_row(suite, distances)
+        return
+    for task in record.tasks:
+        if level == "tasks":
+            yield _task_row(task, distances)
+            continue
+        for variant in task.controls if level == "controls" else _prompts(task):
+            if level in ("variants", "controls"):
+                yield _variant_row(task, variant)
+            else:
+                yield from _sample_rows(task, variant)
+
+
+def frame(record: Record, level: Level, *, library: Library | None = None) -> Any:
+    """Return a table of a record as a data frame.
+
+    Parameters
+    ----------
+    record
+        The record of a run.
+    level
+        ``suites``, ``tasks``, ``variants``, ``controls`` or ``samples``; see `rows`.
+    library
+        ``pandas`` or ``polars``. None takes the one that is installed, pandas before polars.
+
+    Returns
+    -------
+    pandas.DataFrame or polars.DataFrame
+
+    Raises
+    ------
+    RecordError
+        If there is no such level, or the library is not installed.
+    """
+    table = list(rows(record, level))
+    known = get_args(Library)
+    wanted = [library] if library is not None else known
+    for name in wanted:
+        if name in known and find_spec(name) is not None:
+            return _FRAMES[name](table)
+    names = " or ".join(wanted)
+    raise RecordError(f"data frames need {names}: pip install {wanted[0]}")
+
+
+def write_csv(record: Record, path: Path) -> None:
+    """Write ``suites.csv``, ``tasks.csv``, ``variants.csv`` and ``samples.csv`` into a folder.
+
+    A run with a control condition also has ``controls.csv``.
+
+    Parameters
+    ----------
+    record
+        The record of a run.
+    path
+        The folder. It is created if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If a file cannot be written.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for level in get_args(Level):
+            if level == "controls" and not any(task.controls for task in record.tasks):
+                continue
+            with (path / f"{level}.csv").open("w", encoding="utf-8", newline="") as file:
+                writer: csv.DictWriter[str] | None = None
+                for row in rows(record, level):
+                    if writer is None:
+                        writer = csv.DictWriter(file, fieldnames=list(row))
+                        writer.writeheader()
+                    writer.writerow(
+                        {
+                            name: csv_text(value) if isinstance(value, str) else value
+                            for name, value in row.items()
+                        }
+                    )
+    except OSError as error:
+        raise RecordError(f"report csv:{path}: {error.strerror or error}") from None
+
+
+def csv_text(text: str) -> str:
+    """Return text for a CSV cell, quoted so that no spreadsheet takes it for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _pandas(table: list[Row]) -> Any:
+    import pandas as pd  # noqa: PLC0415 - an optional library
+
+    return pd.DataFrame(table)
+
+
+def _polars(table: list[Row]) -> Any:
+    import polars as pl  # noqa: PLC0415 - an optional library
+
+    return pl.DataFrame(table, infer_schema_length=None)
+
+
+_FRAMES: dict[str, Callable[[list[Row]], Any]] = {"pandas": _pandas, "polars": _polars}
+
+
+def _pair(values: tuple[float, float] | None) -> tuple[float | None, float | None]:
+    return values if values is not None else (None, None)
+
+
+def _suite_row(suite: SuiteRecord, distances: list[str]) -> Row:
+    low, high = _pair(suite.ci95)
+    excess_low, excess_high = _pair(suite.excess_ci95)
+    control = suite.control
+    left_low, left_high = _pair(control.left.ci95 if control else None)
+    return {
+        "suite": suite.id,
+        "model": suite.model,
+        "template": suite.template,
+        "mode": suite.mode,
+        "weighting": suite.weighting,
+        "n_tasks": suite.n_tasks,
+        "n_variants": suite.n_variants,
+        "n_measured": suite.n_measured,
+        "pass_at_1": suite.pass_at_1,
+        **{f"elasticity_{d}": suite.elasticity.get(d) for d in distances},
+        "auc_e": suite.auc_e,
+        "auc_e_low": low,
+        "auc_e_high": high,
+        "auc_e_null": suite.auc_e_null,
+        "excess": suite.excess,
+        "excess_low": excess_low,
+        "excess_high": excess_high,
+        "p_value": suite.p_value,
+        "p_adjusted": suite.p_adjusted,
+        "ess_median": suite.ess_median,
+        "light_auc_e": suite.light.auc_e if suite.light else None,
+        "loss_mean": control.loss if control else None,
+        "loss_control": control.control_loss if control else None,
+        "loss_left": control.left.value if control else None,
+        "loss_left_low": left_low,
+        "loss_left_high": left_high,
+        "verdict": suite.verdict,
+    }
+
+
+def _task_row(task: TaskRecord, distances: list[str]) -> Row:
+    original = task.original
+    return {
+        "suite": task.suite,
+        "model": task.model,
+        "template": task.template,
+        "task": task.id,
+        "original_n": original.n if original else None,
+        "original_pass_rate": original.pass_rate if original else None,
+        **{f"elasticity_{d}": task.elasticity.get(d) for d in distances},
+        "auc_e": task.auc_e,
+        "auc_e_null": task.auc_e_null,
+        "excess": task.excess,
+        "p_value": task.p_value,
+        "p_adjusted": task.p_adjusted,
+    }
+
+
+def _prompts(task: TaskRecord) -> Iterator[PromptRecord]:
+    if task.original is not None:
+        yield task.original
+    yield from task.variants
+
+
+def _variant_key(task: TaskRecord, variant: PromptRecord) -> Row:
+    return {
+        "suite": task.suite,
+        "model": task.model,
+        "template": task.template,
+        "task": task.id,
+        "variant": getattr(variant, "id", "original"),
+        "distance": getattr(variant, "distance", 0.0),
+        "emotion": getattr(variant, "emotion", None),
+        "personality": getattr(variant, "personality", None),
+    }
+
+
+def _variant_row(task: TaskRecord, variant: PromptRecord) -> Row:
+    cues: dict[str, str] = getattr(variant, "cues", {})
+    return {
+        **_variant_key(task, variant),
+        "measured_distance": getattr(variant, "measured_distance", 0.0),
+        "added_share": getattr(variant, "added_share", 0.0),
+        "replaced_share": getattr(variant, "replaced_share", 0.0),
+        "moved_share": getattr(variant, "moved_share", 0.0),
+        "length_ratio": getattr(variant, "length_ratio", 1.0),
+        "operations": " ".join(getattr(variant, "operations", ())),
+        **{f"cue_{name}": cues.get(name) for name in _CUES},
+        "rewriter": getattr(variant, "rewriter", None),
+        "n": variant.n,
+        "pass_rate": variant.pass_rate,
+        "soft_exec": variant.soft_exec,
+        "score": variant.score,
+        "ess": variant.ess,
+        "confidence": variant.confidence,
+        "delta": getattr(variant, "delta", None),
+        "excess": getattr(variant, "excess", None),
+        "p_value": getattr(variant, "p_value", None),
+        "p_adjusted": getattr(variant, "p_adjusted", None),
+        "prompt_tokens": variant.prompt_tokens,
+        "completion_tokens": variant.completion_tokens,
+        "prompt": variant.prompt,
+    }
+
+
+def _sample_rows(task: TaskRecord, variant: PromptRecord) -> Iterator[Row]:
+    key = _variant_key(task, variant)
+    if variant.draws:
+        for index, draw in enumerate(variant.draws):
+            yield {
+                **key,
+                "index": index,
+                "n": 1,
+                "passed": draw.cause is None,
+                "cause": draw.cause,
+                "detail": None,
+                "logprob": draw.logprob,
+                "n_tokens": draw.n_tokens,
+                "program": None,
+            }
+        return
+    for sample in variant.samples:
+        yield {
+            **key,
+            "index": None,
+            "n": sample.n,
+            "passed": sample.cause is None,
+            "cause": sample.cause,
+            "detail": sample.detail,
+            "logprob": None,
+            "n_tokens": None,
+            "program": task.texts.get(sample.text),
+        }

@@ -1,0 +1,141 @@
+"""The result of each suite in words, with which the summary and every report begin."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
+
+# With originals that pass less often there is hardly anything that variants could lose.
+_LEAST_PASS_RATE = 0.1
+# Smaller losses are called none: they are below what a percentage with no decimals shows.
+_LEAST_LOSS = 0.02
+_SIGNIFICANT = 0.05
+# An interval of AUC-E wider than this leaves open how much is lost.
+_WIDE = 0.2
+_MOST = 4
+_NO_GATE = 2
+
+
+class VerdictInWords(NamedTuple):
+    """The verdict of one suite in words, or of all suites if ``name`` is empty."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.text}" if self.name else self.text
+
+
+def verdicts_in_words(record: Record) -> list[VerdictInWords]:
+    """Return what became of the suites of a record, in words.
+
+    Suites that fail or are inconclusive come first. Of more than four suites their number is
+    told, and those that fail or are inconclusive are described, at most four.
+    """
+    described = sorted(enumerate(record.suites), key=_attention)
+    found = []
+    if len(record.suites) > _MOST:
+        found.append(VerdictInWords("", _count(record.suites)))
+        described = [pair for pair in described if _attention(pair)[0] < _NO_GATE]
+    if not described:
+        return found
+    by_suite: dict[tuple[str, str, str | None], list[tuple[float, float]]] = {}
+    for task in record.tasks:
+        rates = _rates(task)
+        if rates is not None:
+            by_suite.setdefault((task.suite, task.model, task.template), []).append(rates)
+    names = _names(record.suites)
+    for number, suite in described[:_MOST]:
+        rates_of_suite = by_suite.get((suite.id, suite.model, suite.template), [])
+        found.append(VerdictInWords(names[number], _sentence(suite, rates_of_suite)))
+    return found
+
+
+def _attention(numbered: tuple[int, SuiteRecord]) -> tuple[int, int]:
+    """Sort failed suites first, then inconclusive ones, then those without a gate."""
+    number, suite = numbered
+    ranks = {"fail": 0, "inconclusive": 1, "pass": _NO_GATE + 1}
+    return ranks.get(suite.verdict or "", _NO_GATE), number
+
+
+def _count(suites: Sequence[SuiteRecord]) -> str:
+    failed = sum(suite.verdict == "fail" for suite in suites)
+    undecided = sum(suite.verdict == "inconclusive" for suite in suites)
+    text = (
+        f"{failed} of {len(suites)} suites fail"
+        if failed
+        else f"none of {len(suites)} suites fails"
+    )
+    return text + (f", {undecided} are inconclusive." if undecided else ".")
+
+
+def _rates(task: TaskRecord) -> tuple[float, float] | None:
+    """Return the pass rate of the original and the mean over the variants."""
+    if task.original is None or not task.variants:
+        return None
+    return task.original.pass_rate, fmean(variant.pass_rate for variant in task.variants)
+
+
+def _names(suites: Sequence[SuiteRecord]) -> list[str]:
+    """Return the shortest names that tell suites apart: function, template and model."""
+    several_models = len({suite.model for suite in suites}) > 1
+    several_templates = len({suite.template for suite in suites}) > 1
+    several_ids = len({suite.id for suite in suites}) > 1
+    short = {suite.id: _short_name(suite.id) for suite in suites}
+    if len(set(short.values())) < len(short):
+        # Functions of the same name in several files.
+        short = {name: name for name in short}
+    names = []
+    for suite in suites:
+        parts = [short[suite.id]]
+        if several_templates:
+            parts = [*(parts if several_ids else []), f"template {suite.template or 'none'}"]
+        if several_models:
+            parts.append(suite.model)
+        names.append(", ".join(parts))
+    return names
+
+
+def _short_name(suite_id: str) -> str:
+    path, _, function = suite_id.partition("::")
+    return function or path.rpartition("/")[2].partition(".promptse.")[0]
+
+
+def _sentence(suite: SuiteRecord, rates: list[tuple[float, float]]) -> str:
+    verdicts = {"fail": "fails: ", "pass": "passes: ", "inconclusive": "is inconclusive: "}
+    begin = verdicts.get(suite.verdict or "", "has no gate: ")
+    return begin + " ".join(_parts(suite, rates))
+
+
+def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str]:
+    if suite.pass_at_1 is None or not rates:
+        yield "there are no originals with variants to compare."
+        return
+    originals, variants = (fmean(side) for side in zip(*rates, strict=True))
+    if originals < _LEAST_PASS_RATE:
+        yield (
+            f"the model solves {originals:.0%} of these tasks as they are written, so they "
+            "cannot show whether it is stable."
+        )
+        return
+    loss = 1.0 - variants / originals
+    if loss < _LEAST_LOSS:
+        yield "the model keeps what it solves when the request is reworded."
+    else:
+        chance = suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT
+        yield (
+            f"the model loses {loss:.0%} of what it solves when the request is reworded"
+            + (", no more than chance would explain." if chance else ".")
+        )
+    if suite.n_missing:
+        verb = "variant was" if suite.n_missing == 1 else "variants were"
+        yield f"{suite.n_missing} {verb} not measured."
+    if suite.n_tasks == 1:
+        yield "One task says nothing about other tasks."
+    elif suite.ci95 is not None and suite.ci95[1] - suite.ci95[0] > _WIDE:
+        yield f"{suite.n_tasks} tasks are too few to say how much other tasks would lose."

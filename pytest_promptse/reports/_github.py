@@ -1,0 +1,119 @@
+"""The ``github`` report: the step summary of a GitHub Actions job, and annotations.
+
+https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.record._queries import psychometric_suites, series_of, unscored
+from pytest_promptse.reports import _markdown
+from pytest_promptse.reports._escaping import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_promptse.record._schema import ComparedRecord, Record, SuiteRecord
+
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+# GitHub shows no summary of a step that is larger.
+_LARGEST_BYTES = 1024 * 1024
+_LEVELS = {"fail": "error", "inconclusive": "warning"}
+
+
+def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says where
+    """Append a record to the step summary, and print annotations for the runner.
+
+    Raises
+    ------
+    RecordError
+        Outside GitHub Actions, or if the summary cannot be written.
+    """
+    summary = os.environ.get(_SUMMARY)
+    if not summary:
+        raise RecordError(
+            f"report github: {_SUMMARY} is not set; it is for GitHub Actions, "
+            "give md:PATH elsewhere"
+        )
+    text = _markdown.render(record).encode()
+    if len(text) > _LARGEST_BYTES:
+        raise RecordError(
+            f"report github: the summary has {len(text)} bytes, and GitHub shows at "
+            f"most {_LARGEST_BYTES}; give md:PATH or html:PATH"
+        )
+    try:
+        with Path(summary).open("ab") as file:
+            file.write(text)
+    except OSError as error:
+        raise RecordError(f"report github: {summary}: {error.strerror or error}") from None
+    # A command must begin a line, and the current line of pytest may not have ended.
+    sys.stdout.write("".join(f"\n{line}" for line in commands(record)) + "\n")
+    sys.stdout.flush()
+
+
+def commands(record: Record) -> Iterator[str]:
+    """Yield a workflow command for each gate that did not pass and for each error."""
+    record = escaped(record)
+    folder = (record.git or {}).get("folder", "")
+    series = series_of(record)
+    several = {
+        "model": len({one.model for one in series}) > 1,
+        "template": len({one.template for one in series}) > 1,
+    }
+    figures: dict[tuple[str, str | None, str | None], list[ComparedRecord]] = defaultdict(list)
+    for one in record.comparisons:
+        figures[one.suite, one.model, one.template] += one.figures
+    for suite in record.suites:
+        for gate in suite.gates:
+            if gate.verdict in _LEVELS:
+                about = [gate.task] if gate.task else []
+                about += [
+                    getattr(suite, name) or "no template" for name in several if several[name]
+                ]
+                message = ": ".join([", ".join(about), gate.message] if about else [gate.message])
+                yield _command(_LEVELS[gate.verdict], message, **_place(suite, folder))
+        for figure in figures[suite.id, suite.model, suite.template]:
+            if figure.verdict in _LEVELS:
+                yield _command(_LEVELS[figure.verdict], figure.message, **_place(suite, folder))
+    yield from _psychometric_commands(record, folder)
+    # GitHub shows at most ten annotations of a kind, so equal errors share one.
+    for message, places in unscored(record).items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        file = folder + places[0].partition("::")[0]
+        yield _command("error", f"{places[0]}{more}: {message}", file=file, title="not scored")
+
+
+def _psychometric_commands(record: Record, folder: str) -> Iterator[str]:
+    for suite in psychometric_suites(record):
+        for gate in suite.gates:
+            if gate.verdict in _LEVELS:
+                place = {"file": folder + suite.id, "title": f"promptse: {suite.model}"}
+                yield _command(_LEVELS[gate.verdict], gate.message, **place)
+
+
+def _place(suite: SuiteRecord, folder: str) -> dict[str, str]:
+    file, _, function = suite.id.partition("::")
+    place = {"file": folder + file}
+    if suite.line is not None:
+        place["line"] = str(suite.line)
+    return {**place, "title": f"promptse: {function or file}"}
+
+
+def _command(level: str, message: str, **properties: str) -> str:
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{level} {given}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    """Escape a message for the runner, so that it cannot begin another command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,356 @@
+"""The ``md`` report: a Markdown page, for example for a comment on a merge request.
+
+Names, prompts and messages are untrusted text. They are written in code spans and code blocks only,
+where no HTML, link, image, mention or table can begin.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_promptse.record._files import write_chunks
+from pytest_promptse.record._psychometrics import CsiRecord, ManipulationRecord
+from pytest_promptse.record._queries import (
+    FIGURES,
+    compared,
+    gap,
+    losses,
+    overall,
+    psychometric_suites,
+    remarks,
+    series_of,
+    unscored,
+    victories,
+    worst_verdict,
+)
+from pytest_promptse.record._verdicts import verdicts_in_words
+from pytest_promptse.reports._escaping import escaped
+from pytest_promptse.reports._estimates import estimates, scopes
+from pytest_promptse.reports._formatting import (
+    DASH,
+    cause_words,
+    cost_unit,
+    exact,
+    per_solved,
+    short,
+    signed,
+)
+from pytest_promptse.reports._length_control import control_sentence
+from pytest_promptse.scoring._metrics import metric_label
+from pytest_promptse.variants._word_diff import word_diff
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pytest_promptse.record._psychometrics import EmotionBenchRecord
+    from pytest_promptse.record._queries import Gap, Loss
+    from pytest_promptse.record._schema import Record, SuiteRecord
+
+_HARMFUL = 5
+_NAMES = 3
+_LONGEST = 300
+_MARKS = {"pass": "✅ pass", "fail": "❌ fail", "inconclusive": "⚠️ inconclusive"}
+_HEADLINES = {
+    "pass": "✅ Stable enough across variants",
+    "fail": "❌ Not stable enough across variants",
+    "inconclusive": "⚠️ Stability across variants: inconclusive",
+    None: "Stability across variants",
+}
+
+
+def write(record: Record, path: Path) -> None:
+    """Write a record as Markdown to `path` and create the folder if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If `path` cannot be written.
+    """
+    write_chunks([render(record).encode()], path, what=f"report md:{path}")
+
+
+def render(record: Record) -> str:
+    """Return a record as GitHub and GitLab Markdown."""
+    return "\n".join(_lines(escaped(record))) + "\n"
+
+
+def code(text: str) -> str:
+    """Return `text` as a code span in one line, for use in a table.
+
+    The fence is longer than every run of backticks in the text. Vertical bars are escaped, because
+    tables are parsed before code spans.
+    """
+    line = " ".join(text.split()) or " "
+    if len(line) > _LONGEST:
+        line = line[: _LONGEST - 1] + "…"
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")
+
+
+def block(text: str, language: str = "") -> str:
+    """Return `text` as a fenced code block whose fence the text does not contain."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _lines(record: Record) -> Iterator[str]:
+    missing = f" ({len(record.errors)} not scored)" if record.errors else ""
+    only_psychometric = not record.suites and psychometric_suites(record)
+    headline = "Psychometric suites" if only_psychometric else _HEADLINES[overall(record)]
+    yield f"### {headline}{missing}"
+    yield ""
+    for verdict in verdicts_in_words(record):
+        yield f"- {code(verdict.name)} {verdict.text}" if verdict.name else f"- {verdict.text}"
+    yield ""
+    if not only_psychometric:
+        yield from _suites(record)
+    yield from _psychometrics(record)
+    yield from _gates(record)
+    yield from _templates(record)
+    yield from _compared(record)
+    yield from _errors(record)
+    yield from _harmful(record)
+    yield from _warnings(record)
+    yield f"<sub>{_cost(record)}</sub>"
+
+
+def _suites(record: Record) -> Iterator[str]:
+    several = len(series_of(record)) > 1
+    distances = sorted({d for suite in record.suites for d in suite.elasticity}, key=float)
+    titles = ["suite", *(["model"] if several else []), "verdict", "AUC-E", "95 %", "noise ceiling"]
+    titles += ["excess", *(f"E({d})" for d in distances), "pass@1"]
+    words = 3 if several else 2
+    yield _row(titles)
+    yield _row([":--"] * words + ["--:"] * (len(titles) - words))
+    for suite in record.suites:
+        interval = DASH.join(short(end) for end in suite.ci95) if suite.ci95 else "·"
+        cells = [code(suite.id), *([_model(suite)] if several else []), _verdict(suite.verdict)]
+        cells += [f"**{exact(suite.auc_e)}**", interval, exact(suite.auc_e_null)]
+        cells += [signed(suite.excess), *(short(suite.elasticity.get(d)) for d in distances)]
+        yield _row([*cells, exact(suite.pass_at_1)])
+    yield ""
+    yield from (f"{line}.\n" for line in scopes(record.suites))
+    yield from _controls(record)
+    yield from _estimates(record)
+
+
+def _psychometrics(record: Record) -> Iterator[str]:
+    """Yield the scores of psychometric suites and those of their gates that did not pass."""
+    found = psychometric_suites(record)
+    if not found:
+        return
+    yield _row(["psychometric suite", "model", "verdict", "scores"])
+    yield _row([":--", ":--", ":--", ":--"])
+    for suite in found:
+        verdict = worst_verdict(gate.verdict for gate in suite.gates)
+        yield _row([code(suite.id), code(suite.model), _verdict(verdict), _scores(suite)])
+    yield ""
+    for suite in found:
+        for gate in suite.gates:
+            if gate.verdict != "pass":
+                scope = f"{gate.scope}: " if gate.scope else ""
+                yield f"- {_verdict(gate.verdict)} {code(suite.model)} {scope}{gate.message}"
+    yield ""
+
+
+def _scores(suite: CsiRecord | EmotionBenchRecord | ManipulationRecord) -> str:
+    if isinstance(suite, CsiRecord):
+        return (
+            f"optimism {exact(suite.optimism.value)}, pessimism {exact(suite.pessimism.value)}, "
+            f"neutrality {exact(suite.neutrality.value)}, consistency "
+            f"{exact(suite.consistency.value)}, reluctancy {exact(suite.reluctancy.value)}, "
+            f"coverage {exact(suite.coverage.value)}"
+        )
+    if isinstance(suite, ManipulationRecord):
+        recognised = sum(each.recognised for each in suite.recognition)
+        return f"{recognised} of {len(suite.recognition)} labels recognised above chance"
+    overall_changes = [
+        f"{category} {signed(change.delta)}"
+        for scale in suite.scales
+        for category, changes in scale.changes.items()
+        for change in changes
+        if change.name == "Overall"
+    ]
+    scored = f"{suite.n_scored} of {suite.n_responses} responses scored"
+    return ", ".join([*overall_changes, scored])
+
+
+def _controls(record: Record) -> Iterator[str]:
+    """Yield what is left of the loss of each suite once length is taken away."""
+    controlled = [suite for suite in record.suites if suite.control is not None]
+    for suite in controlled:
+        if suite.control is not None:
+            yield f"- {code(suite.id)} {control_sentence(suite.control)}"
+    if controlled:
+        yield ""
+
+
+def _estimates(record: Record) -> Iterator[str]:
+    """Yield the figures that a mean hides, folded away."""
+    scored = [suite for suite in record.suites if suite.loss is not None]
+    if not scored:
+        return
+    yield "<details><summary>figures with their intervals</summary>"
+    yield ""
+    yield _row(["suite", "figure", "value", "95 %", "with tasks not seen"])
+    yield _row([":--", ":--", "--:", "--:", "--:"])
+    for suite in scored:
+        for one in estimates(suite):
+            yield _row([code(suite.id), *one])
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _model(suite: SuiteRecord) -> str:
+    template = f" with {code(suite.template)}" if suite.template else ""
+    return code(suite.model) + template
+
+
+def _verdict(verdict: str | None) -> str:
+    return "no gate" if verdict is None else _MARKS[verdict]
+
+
+def _gates(record: Record) -> Iterator[str]:
+    """List the gates that did not pass, with their messages."""
+    several = len(series_of(record)) > 1
+    missed = [
+        (suite, gate)
+        for suite in record.suites
+        for gate in suite.gates
+        if gate.verdict in ("fail", "inconclusive")
+    ]
+    for suite, gate in missed:
+        where = code(f"{suite.id} · {gate.task}" if gate.task else suite.id)
+        asked = f" {_model(suite)}" if several else ""
+        yield f"- {_verdict(gate.verdict)}: {where}{asked}: {code(gate.message)}"
+    if missed:
+        yield ""
+
+
+def _templates(record: Record) -> Iterator[str]:
+    """Rank the templates of each model, and list the significant differences."""
+    for ranking in record.rankings:
+        over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
+        yield f"Templates of {code(ranking.model)} over {over}:"
+        yield ""
+        names = [metric_label(metric, short=True) for metric in FIGURES]
+        yield _row(
+            ["template", "Pareto", *names, cost_unit(ranking), *(f"{n} to the best" for n in names)]
+        )
+        yield _row([":--", ":-:", *["--:"] * 7])
+        for one in ranking.templates:
+            figures = [short(one.pass_at_1), short(one.auc_e), signed(one.excess), per_solved(one)]
+            gaps = [_gap(gap(ranking, one.template, metric)) for metric in FIGURES]
+            yield _row([code(one.template), "◆" if one.pareto else "", *figures, *gaps])
+        yield ""
+        for metric in FIGURES:
+            for better, worse in victories(ranking, metric):
+                names = [", ".join(map(code, side)) for side in (better, worse)]
+                label = metric_label(metric, short=True)
+                yield f"- **significant**: {label}: {names[0]} better than {names[1]}"
+        yield from (f"- {code(remark)}" for remark in remarks(ranking))
+        yield ""
+
+
+def _gap(own: Gap) -> str:
+    if own.difference is None:
+        return "best"
+    around = f" ({' to '.join(signed(end) for end in own.ci95)})" if own.ci95 else ""
+    return (
+        f"**{signed(own.difference)}**{around}"
+        if own.significant
+        else f"{signed(own.difference)}{around}"
+    )
+
+
+def _compared(record: Record) -> Iterator[str]:
+    rows = compared(record)
+    if not rows:
+        return
+    several = len(series_of(record)) > 1
+    yield f"Against the baseline {code(record.comparisons[0].baseline.name)}:"
+    yield ""
+    yield _row(["suite", "figure", "verdict", "baseline", "now", "difference", "95 %", "allowed"])
+    yield _row([":--"] * 3 + ["--:"] * 5)
+    for suite, model, name, figure in rows:
+        where = f"{code(suite)} {code(model)}" if several else code(suite)
+        verdict = "" if figure.verdict is None else _MARKS[figure.verdict]
+        interval = " to ".join(signed(end) for end in figure.ci95) if figure.ci95 else "·"
+        numbers = [exact(figure.baseline), exact(figure.current), signed(figure.difference)]
+        yield _row([where, name, verdict, *numbers, interval, exact(figure.margin)])
+    yield ""
+
+
+def _errors(record: Record) -> Iterator[str]:
+    for message, places in unscored(record).items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        yield f"- ❗ not scored: {code(places[0])}{more}: {code(message)}"
+    if record.errors:
+        yield ""
+
+
+def _harmful(record: Record) -> Iterator[str]:
+    shown, n = losses(record.tasks, most=_HARMFUL)
+    if not shown:
+        return
+    count = f"{len(shown)} of {n}" if n > len(shown) else f"{n}"
+    yield f"<details><summary>Most harmful variants ({count})</summary>"
+    yield ""
+    for loss in shown:
+        yield from _one_harmful(loss)
+    yield "</details>"
+    yield ""
+
+
+def _one_harmful(loss: Loss) -> Iterator[str]:
+    causes = ", ".join(f"{n} {cause_words(cause)}" for cause, n in loss.variant.causes.items())
+    passed = f"{short(loss.original.pass_rate)} → {short(loss.variant.pass_rate)}"
+    yield f"**{passed}** {code(loss.task.id)} {code(loss.variant.id)} ({causes})"
+    yield ""
+    yield block(_difference(loss), "diff")
+    yield ""
+    for cause, detail in list(loss.variant.details.items())[:1]:
+        yield f"{cause_words(cause)}: {code(detail.strip().partition(chr(10))[0])}"
+        yield ""
+
+
+def _difference(loss: Loss) -> str:
+    """Return the changed words as lines of a diff."""
+    marks = {"same": " ", "gone": "-", "new": "+"}
+    return "\n".join(
+        f"{marks[kind]} {' '.join(text.split())}"
+        for kind, text in word_diff(loss.original.prompt, loss.variant.prompt)
+        if text.strip()
+    )
+
+
+def _warnings(record: Record) -> Iterator[str]:
+    about: dict[str, list[str]] = {}
+    for suite in record.suites:
+        for warning in suite.warnings:
+            about.setdefault(warning, []).append(suite.id)
+    for warning, suites in about.items():
+        more = f" and {len(suites) - _NAMES} more" if len(suites) > _NAMES else ""
+        yield f"- ⚠️ {code(warning)} {', '.join(code(suite) for suite in suites[:_NAMES])}{more}"
+    if about:
+        yield ""
+
+
+def _cost(record: Record) -> str:
+    usage = record.usage
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4g}"
+    return (
+        f"{usage.requests:,} requests, {usage.prompt_tokens:,} + {usage.completion_tokens:,} "
+        f"tokens{cost}, {usage.cached:,} completions from the store; "
+        f"pytest-promptse {record.tool.get('version', '')}"
+    )

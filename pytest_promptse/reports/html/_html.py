@@ -1,0 +1,129 @@
+"""The ``html`` report: one self-contained page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pytest_promptse.record._files import write_chunks
+from pytest_promptse.record._queries import (
+    FIGURES,
+    asked,
+    causes,
+    compared,
+    gap,
+    losses,
+    overall,
+    remarks,
+    series_of,
+    unscored,
+    victories,
+    worst_change,
+)
+from pytest_promptse.record._verdicts import verdicts_in_words
+from pytest_promptse.reports._escaping import escaped
+from pytest_promptse.reports._estimates import estimates, scopes
+from pytest_promptse.reports._formatting import cost_unit, per_solved
+from pytest_promptse.reports._length_control import control_rows, control_sentence
+from pytest_promptse.reports.html import _standalone_page
+from pytest_promptse.reports.html._embedded_data import LIMIT_BYTES, embed
+from pytest_promptse.scoring._metrics import metric_label
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_promptse.record._schema import RankingRecord, Record
+
+_HARMFUL = 8
+
+
+def check_installed() -> None:
+    """Check that the packages of the extra ``html`` are installed.
+
+    Raises
+    ------
+    SettingsError
+        If one is missing. The message names the extra to install.
+    """
+    _standalone_page.check_installed("an html report")
+
+
+def write(record: Record, path: Path) -> None:
+    """Write a record as a page to `path` and create the folder if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If `path` cannot be written.
+    SettingsError
+        If the extra ``html`` is not installed.
+    """
+    check_installed()
+    write_chunks([render(record).encode()], path, what=f"report html:{path}")
+
+
+def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
+    """Return the page of a record, with at most `limit` bytes of embedded data."""
+    from pytest_promptse.reports.html import _figures, _psychometrics  # noqa: PLC0415 - the extra
+
+    record = escaped(record)
+    series = series_of(record)
+    affect = _psychometrics.sections(record)
+    harmful, n_harmful = losses(record.tasks, most=_HARMFUL)
+    return _standalone_page.rendered(
+        _standalone_page.FOLDER / "page.html.j2",
+        [_standalone_page.FOLDER / "sort.js", _standalone_page.FOLDER / "page.js"],
+        record=record,
+        series=series,
+        labels=[one.label for one in series] or [model.spec for model in record.models],
+        verdict=overall(record),
+        in_words=verdicts_in_words(record),
+        unscored=unscored(record),
+        compared=compared(record),
+        distances=sorted({d for suite in record.suites for d in suite.elasticity}, key=float),
+        several_suites=len({suite.id for suite in record.suites}) > 1,
+        rankings=[_ranking(ranking) for ranking in record.rankings],
+        curves=_figures.curves(record, series),
+        subgroups=_figures.subgroups(record),
+        affect=affect,
+        # A run without any suite is shown as one of stability that measured nothing.
+        stability=bool(record.suites) or isinstance(record.psychometrics, msgspec.UnsetType),
+        causes=_causes(record),
+        harmful=harmful,
+        n_harmful=n_harmful,
+        worst=worst_change,
+        estimates=estimates,
+        scopes=scopes,
+        control_sentence=control_sentence,
+        control_rows=control_rows,
+        payload=embed(record, limit=limit),
+    )
+
+
+def _ranking(ranking: RankingRecord) -> dict[str, Any]:
+    return {
+        "of": ranking,
+        "figures": [metric_label(metric, short=True) for metric in FIGURES],
+        "unit": cost_unit(ranking),
+        "rows": [
+            (one, per_solved(one), [gap(ranking, one.template, metric) for metric in FIGURES])
+            for one in ranking.templates
+        ],
+        "victories": [
+            (metric_label(metric, short=True), better, worse)
+            for metric in FIGURES
+            for better, worse in victories(ranking, metric)
+        ],
+        "remarks": remarks(ranking),
+    }
+
+
+def _causes(record: Record) -> list[dict[str, Any]]:
+    tables = []
+    for one in series_of(record):
+        rows = causes(asked(record, one))
+        names = sorted({cause for row in rows for cause in row.counts})
+        if names:
+            tables.append({"label": one.label, "rows": rows, "names": names})
+    return tables

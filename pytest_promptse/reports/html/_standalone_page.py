@@ -1,0 +1,104 @@
+"""Common parts of the self-contained HTML pages. Needs the extra ``html``.
+
+A content security policy in the page forbids all requests and all scripts but its own, so that no
+text of a model, prompt or check can run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.errors import SettingsError
+from pytest_promptse.reports._formatting import (
+    cause_words,
+    exact,
+    points,
+    probability,
+    short,
+    signed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+FOLDER = Path(__file__).with_name("page")
+MARKS = "●■◆▲▼✚✖★"
+"""Marks of series, in the order of `plots.MARKS`."""
+_NEEDS = ("jinja2", "matplotlib")
+
+
+class Verbatim(str):
+    """Trusted text of this package that is inserted into a page without escaping."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+def check_installed(what: str) -> None:
+    """Check that the packages of the extra ``html`` are installed.
+
+    Parameters
+    ----------
+    what
+        Names the requested output in the error message.
+
+    Raises
+    ------
+    SettingsError
+        If one is missing. The message names the extra to install.
+    """
+    missing = [package for package in _NEEDS if find_spec(package) is None]
+    if missing:
+        raise SettingsError(
+            f"{what} needs {' and '.join(missing)}; pip install 'pytest-promptse[html]'"
+        )
+
+
+def rendered(
+    template: Path,
+    scripts: Sequence[Path],
+    *,
+    filters: Mapping[str, Callable[..., Any]] | None = None,
+    **values: Any,
+) -> str:
+    """Render `template` with `values`.
+
+    The template also gets ``style`` (the common style sheet), ``script`` (all of `scripts`) and
+    ``script_hash``. `filters` are added to the common filters.
+    """
+    import jinja2  # noqa: PLC0415 - of an extra
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template.parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "short": short,
+        "exact": exact,
+        "number": lambda value: "" if value is None else f"{value:.6g}",
+        "signed": signed,
+        "probability": probability,
+        "cause_words": cause_words,
+        "points": points,
+        "count": lambda n: f"{n:,}",
+        "drawn": Verbatim,
+        "share": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "·",
+        **(filters or {}),
+    }
+    script = "\n".join(path.read_text("utf-8") for path in scripts)
+    return environment.get_template(template.name).render(
+        marks=MARKS,
+        style=Verbatim((FOLDER / "page.css").read_text("utf-8")),
+        script=Verbatim(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        **values,
+    )

@@ -1,0 +1,249 @@
+"""Comparisons with a baseline: their part of the summary, and the lines that fail a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from rich.padding import Padding
+from rich.text import Text
+
+from pytest_promptse.errors import RecordError
+from pytest_promptse.record._files import baseline_command
+from pytest_promptse.record._queries import worst_verdict
+from pytest_promptse.reports._formatting import console, printed
+from pytest_promptse.scoring._metrics import metric_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.console import RenderableType
+
+    from pytest_promptse.record._schema import (
+        BaselineRecord,
+        ComparedRecord,
+        ComparisonRecord,
+        Record,
+    )
+
+_STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
+# Shown even without a margin.
+_ALWAYS = ("pass_at_1", "auc_e")
+_NAMES_SHOWN = 4
+_VALUE_CHARS = 16
+_COMMIT_CHARS = 10
+
+
+def render_comparisons(
+    comparisons: Sequence[ComparisonRecord], *, width: int, colours: bool, verbosity: int = 0
+) -> str:
+    """Return comparisons as text of at most `width` columns, with ANSI colours if wanted.
+
+    Below verbosity 0 each suite has one line. Above 0 every metric is shown, and every name that
+    only one side has.
+    """
+    out = console(width=width, colours=colours)
+    for part in _parts(comparisons, verbosity):
+        out.print(part, crop=False)
+    return printed(out)
+
+
+def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]:
+    """Return the reasons why the comparison fails the run, one line each; empty without any.
+
+    A metric with a margin fails if its verdict is ``fail``. It also fails if its verdict is
+    ``inconclusive`` and the setting ``inconclusive`` of its suite is ``fail``. With
+    ``missing="fail"``, a suite fails if the baseline lacks it. A metric with a margin then also
+    fails if it has no verdict although the suite was measured in full. A suite that only the
+    baseline contains does not fail.
+    """
+    suites = {(suite.id, suite.model, suite.template): suite for suite in record.suites}
+    lines = []
+    for comparison in record.comparisons:
+        if comparison.model is None:
+            continue
+        suite = suites[comparison.suite, comparison.model, comparison.template]
+        name = f"{suite.id} ({suite.model})"
+        if comparison.baseline_model is None:
+            if missing == "fail":
+                lines.append(f"{name} is not in {_renewed(comparison)}")
+            continue
+        complete = not suite.n_missing
+        for figure in comparison.figures:
+            if figure.margin is None:
+                continue
+            if figure.verdict is None and missing == "fail" and complete:
+                lines.append(
+                    f"{_label(figure)} of {name} has no counterpart in {_renewed(comparison)}"
+                )
+            elif figure.verdict == "fail":
+                lines.append(f"{_change(figure, name)}, more than {_figure(figure.margin)} allowed")
+            elif figure.verdict == "inconclusive" and suite.settings["inconclusive"] == "fail":
+                lines.append(
+                    f"{_change(figure, name)}, which does not rule out a loss of "
+                    f"{_figure(figure.margin)}"
+                )
+    return lines
+
+
+def _renewed(comparison: ComparisonRecord) -> str:
+    name = comparison.baseline.name
+    return (
+        f"the baseline {name!r}; renew it with: {baseline_command(name)}, "
+        "or give --promptse-compare-missing warn"
+    )
+
+
+def _change(figure: ComparedRecord, name: str) -> str:
+    gap = figure.difference
+    if gap is None:
+        raise RecordError(
+            f"{_label(figure)} of {name} has the verdict {figure.verdict!r} but no difference; "
+            "compare again"
+        )
+    word = "fell by" if gap < 0 else "rose by" if gap > 0 else "changed by"
+    said = f"{_label(figure)} of {name} {word} {_figure(abs(gap))}"
+    if figure.ci95 is None:
+        return said
+    # Of a fall as a positive number, like the fall itself.
+    ends = figure.ci95 if gap > 0 else (-figure.ci95[1], -figure.ci95[0])
+    return f"{said} (95 % interval {_figure(ends[0])} to {_figure(ends[1])})"
+
+
+def _parts(comparisons: Sequence[ComparisonRecord], verbosity: int) -> Iterable[RenderableType]:
+    both = [c for c in comparisons if c.model is not None and c.baseline_model is not None]
+    shared, own = _remarks(both, verbosity)
+    if comparisons and verbosity >= 0:
+        yield Text(_origin(comparisons[0].baseline), "dim")
+    for comparison, remarks in zip(both, own, strict=True):
+        if verbosity < 0:
+            yield _one_line(comparison)
+            continue
+        yield Text(comparison.suite).append(f"  {_asked(comparison)}", "dim")
+        for figure in comparison.figures:
+            if verbosity > 0 or figure.margin is not None or figure.metric in _ALWAYS:
+                yield _line(figure)
+        for remark in remarks:
+            yield Padding(Text(remark, "yellow"), (0, 0, 0, 2))
+    if verbosity >= 0:
+        yield from (Text(remark, "yellow") for remark in shared)
+    for where, side in (
+        ("not in the baseline", [c for c in comparisons if c.baseline_model is None]),
+        ("only in the baseline", [c for c in comparisons if c.model is None]),
+    ):
+        if side:
+            names = [f"{c.suite} ({c.model or c.baseline_model})" for c in side]
+            yield Text(f"{where}: {_names(names, verbosity)}", "yellow")
+
+
+def _asked(comparison: ComparisonRecord) -> str:
+    return " ".join(part for part in (comparison.model, comparison.template) if part)
+
+
+def _one_line(comparison: ComparisonRecord) -> Text:
+    verdict = worst_verdict(figure.verdict for figure in comparison.figures)
+    whose = [_label(figure) for figure in comparison.figures if figure.verdict == verdict]
+    line = Text(f"{comparison.suite} {_asked(comparison)}: ")
+    for figure in comparison.figures:
+        if figure.metric == "auc_e":
+            line.append(f"AUC-E {_cell(figure.current)}, was {_cell(figure.baseline)} ")
+    if verdict is None:
+        return line.append("no margin")
+    return line.append(f"{verdict}: {', '.join(whose)}", _STYLES[verdict])
+
+
+def _line(figure: ComparedRecord) -> Text:
+    line = Text(f"  {metric_label(figure.metric, figure.distance, short=True):<7}")
+    if figure.difference is None:
+        return line.append(" nothing in common to compare", "yellow")
+    line.append(f" {_cell(figure.current)} was {_cell(figure.baseline)}  {figure.difference:+.3f}")
+    if figure.ci95 is not None:
+        line.append(f" [{figure.ci95[0]:+.3f}, {figure.ci95[1]:+.3f}]")
+    if figure.margin is not None and figure.verdict is not None:
+        line.append(f"  {figure.verdict}", _STYLES[figure.verdict])
+        line.append(f" (allowed {_figure(figure.margin)})", "dim")
+    return line
+
+
+def _origin(baseline: BaselineRecord) -> str:
+    commit = f", commit {baseline.commit[:_COMMIT_CHARS]}" if baseline.commit else ""
+    return f"baseline of {baseline.finished}{commit}"
+
+
+def _remarks(
+    comparisons: Sequence[ComparisonRecord], verbosity: int
+) -> tuple[list[str], list[list[str]]]:
+    """Return the remarks that several suites share, with their names, and those of each suite."""
+    remarks = [list(_remarks_on(comparison, verbosity)) for comparison in comparisons]
+    about: dict[str, list[str]] = {}
+    for comparison, lines in zip(comparisons, remarks, strict=True):
+        for line in lines:
+            about.setdefault(line, []).append(comparison.suite.rpartition("::")[2])
+    shared = {line: suites for line, suites in about.items() if len(suites) > 1}
+    own = [[line for line in lines if line not in shared] for lines in remarks]
+    return [
+        f"{'all' if len(suites) == len(comparisons) else _names(suites, verbosity)}: {line}"
+        for line, suites in shared.items()
+    ], own
+
+
+def _remarks_on(comparison: ComparisonRecord, verbosity: int) -> Iterable[str]:
+    if comparison.differences:
+        yield _differences(comparison.differences)
+    if comparison.prompts_changed:
+        edited = _names(comparison.prompts_changed, verbosity)
+        yield f"{_counted(len(comparison.prompts_changed), 'prompt')} edited: {edited}"
+    yield from comparison.notes
+    for where, tasks, variants in (
+        (
+            "not in the baseline",
+            comparison.tasks_only_current,
+            comparison.variants_only_current,
+        ),
+        (
+            "only in the baseline",
+            comparison.tasks_only_baseline,
+            comparison.variants_only_baseline,
+        ),
+    ):
+        if tasks:
+            yield f"{where}: {_counted(len(tasks), 'task')}, {_names(tasks, verbosity)}"
+        if variants:
+            names = [" ".join(variant) for variant in variants]
+            yield f"{where}: {_counted(len(names), 'variant')}, {_names(names, verbosity)}"
+
+
+def _differences(differences: Mapping[str, tuple[str, str]]) -> str:
+    said = (
+        f"{name} {_shortened(here)} (baseline {_shortened(there)})"
+        for name, (here, there) in differences.items()
+    )
+    return f"not the same: {', '.join(said)}"
+
+
+def _shortened(value: str) -> str:
+    hexadecimal = len(value) > _VALUE_CHARS and set(value) <= set("0123456789abcdef")
+    return f"{value[:_VALUE_CHARS]}…" if hexadecimal else value
+
+
+def _names(names: Sequence[str], verbosity: int) -> str:
+    more = len(names) - _NAMES_SHOWN
+    if verbosity > 0 or more <= 0:
+        return ", ".join(names)
+    return ", ".join([*names[:_NAMES_SHOWN], f"{more} more"])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _label(figure: ComparedRecord) -> str:
+    return metric_label(figure.metric, figure.distance)
+
+
+def _cell(value: float | None) -> str:
+    return "·" if value is None else f"{value:.3f}"
+
+
+def _figure(value: float) -> str:
+    """Show at most three decimals, without trailing zeros."""
+    return f"{round(value, 3) + 0.0:g}"

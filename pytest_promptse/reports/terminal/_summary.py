@@ -1,0 +1,200 @@
+"""The terminal summary of a record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.text import Text
+
+from pytest_promptse.record._queries import asked, losses, series_of
+from pytest_promptse.record._verdicts import verdicts_in_words
+from pytest_promptse.reports._escaping import escaped
+from pytest_promptse.reports._estimates import scopes
+from pytest_promptse.reports._formatting import WIDE, console, label, printed
+from pytest_promptse.reports._length_control import control_lines
+from pytest_promptse.reports.terminal._harmful import SHOWN, harmful
+from pytest_promptse.reports.terminal._heatmap import heatmap
+from pytest_promptse.reports.terminal._overview import (
+    besides,
+    further,
+    loss_by_cause,
+    one_line,
+    overview,
+    saved,
+    title,
+)
+from pytest_promptse.reports.terminal._psychometrics import psychometric_lines
+from pytest_promptse.reports.terminal._ranking import ranking_lines, significant_differences
+from pytest_promptse.reports.terminal._variants import calibration, variant_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from pytest_promptse.record._queries import Series
+    from pytest_promptse.record._schema import Record, SuiteRecord
+
+_NAMES_SHOWN = 3
+# With at least this many suites, details are shortened so that the summary fits on a screen.
+_MANY_SUITES = 5
+_SUBGROUPS_SHOWN = 4
+
+
+def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
+    """Return the summary as text of at most `width` columns, with ANSI colours if wanted.
+
+    ``verbosity`` is that of pytest: below 0 each suite has one line, above 0 every variant is
+    shown.
+    """
+    record = escaped(record)
+    out = console(width=width, colours=colours)
+    if verbosity < 0:
+        sections: list[Iterable[Text]] = [_brief(record, width)]
+        sections += psychometric_lines(record, verbosity=verbosity)
+    else:
+        sections = [
+            [Text(str(verdict), "bold") for verdict in verdicts_in_words(record)],
+            *_sections(record, out, verbose=verbosity > 0),
+            *psychometric_lines(record, verbosity=verbosity),
+            [_cost(record)],
+        ]
+    filled = [lines for section in sections if (lines := list(section))]
+    for number, lines in enumerate(filled):
+        if number:
+            out.print()
+        for line in lines:
+            out.print(line, crop=False)
+    return printed(out)
+
+
+def _brief(record: Record, width: int) -> Iterator[Text]:
+    several = len({(suite.model, suite.template) for suite in record.suites}) > 1
+    for suite in record.suites:
+        yield one_line(suite, width=width, name_model=several)
+    for ranking in record.rankings:
+        best = ", ".join(one.template for one in ranking.templates if one.pareto)
+        yield Text(f"templates of {ranking.model}: Pareto set {best}")
+        yield from (Text(f"significant: {line}") for line in significant_differences(ranking))
+    yield from _errors(record)
+
+
+def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text]]:
+    """Yield the lines of each section, grouped by model."""
+    by_model: dict[str, list[Series]] = {}
+    for series in series_of(record):
+        by_model.setdefault(series.model, []).append(series)
+    for several in by_model.values():
+        if len(several) > 1:
+            yield from _templates(record, several, out, verbose=verbose)
+        if len(several) == 1 or verbose:
+            yield from _each(record, several, out, verbose=verbose)
+    yield _errors(record)
+
+
+def _templates(
+    record: Record, several: Sequence[Series], out: Console, *, verbose: bool
+) -> Iterator[Iterable[Text]]:
+    """Show the templates of a model side by side; ``-v`` shows each of them alone."""
+    suites = [suite for suite in record.suites if (suite.model, suite.template) in several]
+    if all(suite.pass_at_1 is None for suite in suites):
+        if not verbose:
+            yield from _each(record, several, out, verbose=False)
+        return
+    yield [title(suites), *overview(suites, width=out.width), *_notes(suites, out.width)]
+    if not verbose:
+        yield (Text(line) for line in control_lines(suites, verbose=False))
+    for ranking in record.rankings:
+        if ranking.model == several[0].model:
+            yield ranking_lines(ranking, width=out.width)
+    if not verbose:
+        yield harmful(
+            losses(asked(record, *several), most=SHOWN).worst,
+            console=out,
+            whole=False,
+            name_template=True,
+            invocation=record.invocation,
+        )
+
+
+def _each(
+    record: Record, several: Sequence[Series], out: Console, *, verbose: bool
+) -> Iterator[Iterable[Text]]:
+    width = out.width
+    for one in several:
+        suites = [suite for suite in record.suites if (suite.model, suite.template) == one]
+        subgroups = [own for own in record.subgroups if (own.model, own.template) == one]
+        if all(suite.pass_at_1 is None for suite in suites):
+            # Single variants were selected. Without originals there are no metrics to show.
+            yield [title(suites)]
+            yield variant_lines(asked(record, one), width=width)
+            continue
+        yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
+        yield (Text(line) for line in control_lines(suites, verbose=verbose))
+        if verbose:
+            yield besides(suites, width=width)
+            yield further(suites)
+            for own in subgroups:
+                yield calibration(own.calibration or {})
+            yield variant_lines(asked(record, one), width=width)
+        yield loss_by_cause(suites)
+        brief = len(suites) >= _MANY_SUITES and not verbose
+        for own in subgroups:
+            yield heatmap(own.subgroups, most=_SUBGROUPS_SHOWN if brief else None)
+        yield harmful(
+            losses(asked(record, one), most=SHOWN).worst,
+            console=out,
+            whole=verbose,
+            brief=brief,
+            invocation=record.invocation,
+        )
+        if brief:
+            yield [
+                Text(
+                    "-v shows every variant with its changes, and all emotions and personas", "dim"
+                )
+            ]
+
+
+def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
+    """Explain the marks, then show each warning once with its suites."""
+    if any(suite.verdict == "inconclusive" for suite in suites) and width < WIDE:
+        yield Text("open: inconclusive, the interval contains the threshold", "dim")
+    yield from saved(suites)
+    yield from (Text(line, "dim") for line in scopes(suites))
+    about: dict[str, list[str]] = {}
+    for suite in suites:
+        for warning in suite.warnings:
+            about.setdefault(warning, []).append(label(suite))
+    for warning, names in about.items():
+        yield Text(f"{_few(list(dict.fromkeys(names)))}: {warning}", "dim yellow")
+
+
+def _errors(record: Record) -> Iterator[Text]:
+    """Show each error once with its items."""
+    about: dict[str, list[str]] = {}
+    for error in record.errors:
+        about.setdefault(error.message, []).append(error.where)
+    for message, places in about.items():
+        yield Text(f"not scored: {_few(places)}: {message}", "red")
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN] + ([f"{more} more"] if more > 0 else []))
+
+
+def _cost(record: Record) -> Text:
+    usage = record.usage
+    parts = [
+        f"{usage.requests} request{'' if usage.requests == 1 else 's'}",
+        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
+        f"{usage.cached} completions from the store"
+        + (f" (oldest: {usage.oldest[:10]})" if usage.oldest is not msgspec.UNSET else ""),
+    ]
+    if usage.cost is not None:
+        parts.append(f"cost {usage.cost:.4g}")
+    if usage.batch_cost is not msgspec.UNSET:
+        parts.append(f"batches cost {usage.batch_cost:.4g}")
+    return Text(", ".join(parts), "dim")

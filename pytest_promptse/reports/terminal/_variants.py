@@ -1,0 +1,81 @@
+"""Tables that ``-v`` shows: every measured variant, and calibration by quadrant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pytest_promptse.reports._formatting import (
+    cause_words,
+    columns,
+    short,
+    shortened,
+    signed,
+    starred,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pytest_promptse.record._schema import Calibrations, PromptRecord, TaskRecord
+
+_MOST_NAME = 60
+_WIDTHS = (6, 7, 8)
+
+
+def variant_lines(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
+    """Show pass rate, score, change and causes of failure of each variant, by task."""
+    room = min(_MOST_NAME, max(20, width - sum(_WIDTHS) - 16))
+    head = [("pass", "dim"), ("score", "dim"), ("delta ", "dim")]
+    yield Text(shortened("variants", room), "bold").append_text(columns(head, _WIDTHS))
+    for task in tasks:
+        yield Text(shortened(task.id, width).rstrip())
+        if task.original is not None:
+            yield _row("original", task.original, None, None, room=room, width=width)
+        for variant in task.variants:
+            yield _row(
+                variant.id,
+                variant,
+                variant.delta,
+                variant.p_adjusted,
+                room=room,
+                width=width,
+            )
+
+
+def calibration(groups: Calibrations) -> Iterator[Text]:
+    """Show the calibration of the confidence, by quadrant of emotion."""
+    widths = (8, 7, 12, 12)
+    titles = ("samples", "ECE", "overconf.", "underconf.")
+    head = [(title, "dim") for title in titles]
+    yield Text(shortened("calibration", 18), "bold").append_text(columns(head, widths))
+    for name, own in groups.items():
+        cells = [
+            (f"{own.n}", ""),
+            (short(own.ece), ""),
+            (short(own.overconfident), ""),
+            (short(own.underconfident), ""),
+        ]
+        yield Text(shortened(f"  {name}", 18)).append_text(columns(cells, widths))
+
+
+def _row(
+    name: str,
+    variant: PromptRecord,
+    delta: float | None,
+    p_adjusted: float | None,
+    *,
+    room: int,
+    width: int,
+) -> Text:
+    cells = [
+        (short(variant.pass_rate), ""),
+        (short(variant.score), ""),
+        ("" if name == "original" else starred(signed(delta), p_adjusted), ""),
+    ]
+    line = Text(shortened(f"  {name}", room)).append_text(columns(cells, _WIDTHS))
+    causes = ", ".join(f"{count} {cause_words(cause)}" for cause, count in variant.causes.items())
+    line.append(f"  {causes}" if causes else "", "dim")
+    line.truncate(width, overflow="ellipsis")
+    return line

@@ -1,0 +1,309 @@
+"""Score what a run has measured and decide its gates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace as replaced
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from pytest_promptse.errors import NotScoredError
+from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._suite import score_suite
+from pytest_promptse.store._run_log import OutcomeRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_promptse.scoring._gate import Direction, Gate
+    from pytest_promptse.scoring._scores import Estimate, Interval, SuiteScore
+    from pytest_promptse.store._run_log import GatePlanRow, RunLog, SuiteKey, SuiteRow
+
+Mode = Literal["promptse", "light"]
+
+# The remedy for the most frequent cause of failure if no original is solved.
+_HINTS = {
+    "truncated": "raise --promptse-max-tokens, which is {max_tokens}",
+    "no_code": "the completions contain no program; look at them in the report",
+}
+
+
+class Scores:
+    """The scores of a run's suites, computed from the variants measured so far.
+
+    Parameters
+    ----------
+    The log entries of the run.
+        The log of the run.
+    """
+
+    def __init__(self, run_log: RunLog) -> None:
+        self._run_log = run_log
+        self._computed: dict[SuiteKey, tuple[int, SuiteScore | None]] = {}
+
+    def of(self, suite: SuiteRow) -> SuiteScore | None:
+        """Return the score of a suite, computed again whenever another variant was measured.
+
+        A task whose original was not measured is left out. Without any measured original the
+        result is None.
+
+        Raises
+        ------
+        NotScoredError
+            If the mode is ``promptse`` and a log-probability is missing.
+        """
+        n_measured = self._run_log.count(suite.key)
+        known, score = self._computed.get(suite.key, (None, None))
+        if known != n_measured:
+            score = _score(suite, self._run_log)
+            self._computed[suite.key] = (n_measured, score)
+        return score
+
+    def of_task(self, suite: SuiteRow, task: str) -> SuiteScore | None:
+        """Return the score of one task, computed like that of a suite with this task only.
+
+        All tasks of a suite are judged together, so the level of each task's interval is divided by
+        their number. The probability of any false failure is then that of a single interval.
+
+        Raises
+        ------
+        NotScoredError
+            As in `of`.
+        """
+        alone = replace(suite, tasks=[task], n_controls=0)
+        return _score(alone, self._run_log, comparisons=len(suite.tasks))
+
+    def decide(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
+        """Compare the figure of a gate with its threshold, using what is measured so far.
+
+        Raises
+        ------
+        NotScoredError
+            As in `of`, and if no original was measured.
+
+        Notes
+        -----
+        A gate that passes is inconclusive if it could not have failed. This is so if the originals
+        score so little that losing all of it would still meet the threshold.
+        """
+        score = self._of_gate(suite, planned)
+        figure = _figure(planned, score)
+        gate = judge_gate(
+            planned.name,
+            figure.value,
+            planned.threshold,
+            ci95=figure.ci95,
+            exact=figure.exact,
+            kind=suite.settings["gate"],
+            null=figure.null,
+            samples=suite.settings["samples"],
+            original_samples=suite.settings["original_samples"],
+            direction=figure.direction,
+        )
+        gate = replaced(gate, excess=figure.excess)
+        return _with_possible_loss(gate, score, figure.direction)
+
+    def decide_measured(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
+        """Decide a gate after everything that it needs is measured.
+
+        Raises
+        ------
+        NotScoredError
+            As in `decide`, and if the gate has a threshold but no original is ever solved.
+        """
+        if planned.threshold is not None:
+            reason = self.why_nothing_is_solved(suite, planned)
+            if reason is not None:
+                raise NotScoredError(reason)
+        return self.decide(suite, planned)
+
+    def why_nothing_is_solved(self, suite: SuiteRow, planned: GatePlanRow) -> str | None:
+        """Return why no sample of an original passes, or None if one does.
+
+        If no original is solved, variants cannot lose anything, so a gate on stability has nothing
+        to decide.
+
+        Raises
+        ------
+        NotScoredError
+            As in `decide`.
+        """
+        if self._of_gate(suite, planned).pass_at_1 != 0.0:
+            return None
+        causes: Counter[str] = Counter()
+        for rows in self._run_log.measured(suite, OutcomeRow):
+            if rows[0].distance == 0.0 and (planned.task is None or planned.task == rows[0].task):
+                causes.update(rows[0].causes)
+        n = causes.total()
+        [(cause, count)] = causes.most_common(1)
+        hint = _HINTS.get(cause, "see the report for examples, and test the check with reference=")
+        return (
+            f"no sample of the original prompt passes ({count} of {n}: "
+            f"{cause.replace('_', ' ')}), so there is no stability to measure; "
+            f"{hint.format(max_tokens=suite.settings['max_tokens'])}"
+        )
+
+    def _of_gate(self, suite: SuiteRow, planned: GatePlanRow) -> SuiteScore:
+        task = planned.task
+        score = self.of(suite) if task is None else self.of_task(suite, task)
+        if score is None:
+            raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
+        return score
+
+
+def to_samples(
+    *, causes: Sequence[str], logprobs: Sequence[float | None], n_tokens: Sequence[int | None]
+) -> Samples:
+    """Return the samples of one prompt as the arrays that the scoring functions take.
+
+    Parameters
+    ----------
+    causes
+        The cause of each sample's failure, in sample order; empty for a sample that passed.
+    logprobs, n_tokens
+        Log-probability (natural log) and number of tokens of each sample. If one is missing, the
+        result has no log-probabilities and no numbers of tokens.
+    """
+    has_logprobs = None not in logprobs and None not in n_tokens
+    return Samples(
+        passed=np.array([cause == "" for cause in causes]),
+        logprob=np.array(logprobs, dtype=float) if has_logprobs else None,
+        n_tokens=np.array(n_tokens, dtype=int) if has_logprobs else None,
+        causes=tuple(causes),
+    )
+
+
+class _Figure(NamedTuple):
+    value: float | None
+    ci95: Interval | None
+    exact: Interval | None
+    direction: Direction = "at least"
+    null: float | None = None
+    excess: float | None = None
+
+
+def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
+    match planned.name:
+        case "auc-e":
+            return _Figure(
+                score.auc_e,
+                score.ci95,
+                score.exact,
+                null=score.auc_e_null,
+                excess=score.excess,
+            )
+        case "excess":
+            return _Figure(
+                score.excess,
+                score.excess_ci95,
+                score.excess_exact,
+                "at most",
+                excess=score.excess,
+            )
+        case "loss" | "squared-sensitivity" | "shortfall" | "flips":
+            found: Estimate = getattr(score, planned.name.replace("-", "_"))
+            return _Figure(found.value, found.ci95, found.exact, "at most")
+        case "robust-pass" | "odds-ratio":
+            found = getattr(score, planned.name.replace("-", "_"))
+            return _Figure(found.value, found.ci95, found.exact)
+    [distance] = planned.distances
+    return _Figure(
+        score.elasticity[distance],
+        score.elasticity_ci95[distance],
+        score.elasticity_exact[distance],
+        null=score.elasticity_null[distance],
+        excess=score.elasticity_excess[distance],
+    )
+
+
+def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> Gate:
+    """Make a passing gate inconclusive if it would pass even when the variants lose everything.
+
+    Robust pass@1 and the odds ratio can always fail: both are 0 if the variants lose everything.
+    """
+    originals = [task.original.score for task in score.tasks if task.original is not None]
+    if gate.verdict != "pass" or gate.threshold is None or not originals:
+        return gate
+    if gate.name in ("robust-pass", "odds-ratio"):
+        return gate
+    most = float(np.mean(originals))
+    could_fail = most > gate.threshold if direction == "at most" else 1 - most < gate.threshold
+    if could_fail:
+        return gate
+    message = (
+        f"{gate.message}, but the originals score only {most:.2f}, so even the loss "
+        "of all of it would pass"
+    )
+    return replaced(gate, verdict="inconclusive", message=message)
+
+
+def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteScore | None:
+    all_rows = (row for rows in run_log.measured(suite, OutcomeRow) for row in rows)
+    mode = _mode_of((row for row in all_rows if not row.control), suite.mode)
+    # One task at a time, so that memory does not grow with the number of tasks.
+    tasks = (
+        _to_task(rows, suite, mode)
+        for rows in run_log.measured(suite, OutcomeRow)
+        if rows[0].distance == 0.0
+    )
+    first = next(tasks, None)
+    if first is None:
+        return None
+    return score_suite(
+        chain([first], tasks),
+        distances=suite.distances,
+        mode=mode,
+        weighting=suite.weighting,
+        seed=suite.seed,
+        over_emotions=suite.settings.get("interval") == "tasks+emotions",
+        looks=len(suite.looks) * comparisons,
+        planned=suite.looks[-1] if len(suite.looks) > 1 else None,
+    )
+
+
+def _to_task(rows: Sequence[OutcomeRow], suite: SuiteRow, mode: Mode) -> TaskSamples:
+    variants: dict[float, list[Samples]] = {distance: [] for distance in suite.distances}
+    emotions: dict[float, list[str]] = {distance: [] for distance in variants}
+    controls: dict[float, list[Samples]] = {}
+    for row in rows[1:]:
+        if row.control:
+            # Samples without log-probabilities cannot be scored, so they must not decide the mode.
+            if suite.n_controls and (mode == "light" or row.has_logprobs):
+                controls.setdefault(row.distance, []).append(_samples_of(row))
+            continue
+        variants[row.distance].append(_samples_of(row))
+        emotions[row.distance].append(row.emotion or "")
+    return TaskSamples(
+        task_id=rows[0].task,
+        original=_samples_of(rows[0]),
+        variants=variants,
+        emotions=emotions,
+        controls=controls,
+    )
+
+
+def _samples_of(row: OutcomeRow) -> Samples:
+    try:
+        return to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
+    except ValueError as error:
+        # The data of the model are invalid, such as a log-probability above 0.
+        raise NotScoredError(f"{row.task} {row.variant} ({row.model}): {error}") from None
+
+
+def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:
+    """Return the mode to score in; ``auto`` is ``promptse`` if no log-probability is missing."""
+    if chosen == "light":
+        return "light"
+    missing = next((row for row in rows if not row.has_logprobs), None)
+    if missing is None:
+        return "promptse"
+    if chosen == "promptse":
+        raise NotScoredError(
+            f"mode promptse needs log-probabilities, and {missing.model} gave none for "
+            f"{missing.task} {missing.variant}; give --promptse-mode light"
+        )
+    return "light"

@@ -1,0 +1,316 @@
+"""Judge completions: extract the program, run the check on it, and store the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_promptse.errors import NotScoredError
+from pytest_promptse.models._extract import extract
+from pytest_promptse.sandbox._candidate import ProgramStopped
+from pytest_promptse.sandbox._limits import Limits, fit, needs_confirmation
+from pytest_promptse.store._run_log import SampleRecord, VariantRow, text_key
+from pytest_promptse.store._store import StoredVerdict
+from pytest_promptse.variants._variant import text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pytest_promptse.models._base import Capabilities, Completion
+    from pytest_promptse.run._plan import PlannedVariant, Suite
+    from pytest_promptse.sandbox._candidate import Candidate
+    from pytest_promptse.sandbox._pool import SandboxPool
+    from pytest_promptse.store._store import Store
+    from pytest_promptse.tasks._task import Task
+
+_DETAIL_CHARS = 600
+_STORED_CHARS = 4000
+# Limits on the texts that the record has of one variant, so that the record stays small.
+_MOST_OUTCOMES = 8
+_TEXT_CHARS = 8000
+
+
+class CheckResult(NamedTuple):
+    """The result of one check of one program; ``cause`` is empty if the program passed."""
+
+    cause: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """The check of a suite.
+
+    Attributes
+    ----------
+    key
+        A hash of everything that the verdict depends on apart from the program and the task. A
+        changed check has another key, so no verdict of the old check is used.
+    run
+        Calls the candidate and returns the result. An error in the check itself propagates.
+    limits
+        The limits of each program.
+    """
+
+    key: str
+    run: Callable[[Candidate, Task], CheckResult]
+    limits: Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedSample:
+    """A completion with its verdict.
+
+    Attributes
+    ----------
+    completion
+        The completion of the model.
+    program
+        The extracted program, or None if the completion contains none.
+    cause
+        The cause of the failure, empty if the program passed.
+    detail
+        One example of the failure, such as the message of an assertion.
+    """
+
+    completion: Completion
+    program: str | None
+    cause: str
+    detail: str
+
+
+class CompletionJudge:
+    """Judge completions, each distinct program once per check.
+
+    Parameters
+    ----------
+    store
+        The store, which keeps the verdicts.
+    sandbox
+        Returns the sandbox that programs run in. It is called when the first program must run.
+    """
+
+    def __init__(self, store: Store, sandbox: Callable[[], SandboxPool]) -> None:
+        self._store = store
+        self._sandbox = sandbox
+        self._reference_limits: dict[tuple[str, str], Limits] = {}
+
+    def judge(
+        self,
+        planned: PlannedVariant,
+        completions: Sequence[Completion],
+        capabilities: Capabilities,
+        check: Check,
+    ) -> tuple[JudgedSample, ...]:
+        """Return the completions of one variant with their verdicts, in sample order.
+
+        Parameters
+        ----------
+        planned
+            The variant that the completions answer.
+        completions
+            Completions of the model for this variant.
+        capabilities
+            Capabilities of the model. Their ``form`` decides how a program is extracted.
+        check
+            The check of the suite.
+
+        Raises
+        ------
+        NotScoredError
+            If the sandbox fails, or if the task's own reference does not pass the check.
+        """
+        task = planned.task
+        extracted = {
+            (text, finish_reason): extract(
+                text,
+                prompt=task.prompt if task.is_stub else planned.task_text,
+                entry_point=task.entry_point,
+                form=capabilities.form,
+                finish_reason=finish_reason,
+            )
+            for text, finish_reason in dict.fromkeys((c.text, c.finish_reason) for c in completions)
+        }
+        # In the order of the samples, since the order of a set differs between processes.
+        programs = dict.fromkeys(
+            found.program for found in extracted.values() if found.program is not None
+        )
+        verdicts = self._verdicts(programs, task, check)
+        judged = []
+        for completion in completions:
+            found = extracted[completion.text, completion.finish_reason]
+            if found.program is None:
+                verdict = StoredVerdict(cause=found.cause or "no_code", detail="", seconds=0.0)
+            else:
+                verdict = verdicts[found.program]
+            judged.append(
+                JudgedSample(
+                    completion=completion,
+                    program=found.program,
+                    cause=verdict.cause,
+                    detail=verdict.detail,
+                )
+            )
+        return tuple(judged)
+
+    def _verdicts(
+        self, programs: Iterable[str], task: Task, check: Check
+    ) -> dict[str, StoredVerdict]:
+        key = text_hash(f"{check.key}:{task.id}:{task.check_digest}")
+        check = replace(check, limits=self._fitted_limits(key, task, check))
+        programs = list(programs)
+        verdicts = dict(self._store.verdicts(key, programs))
+        for program in programs:
+            if program not in verdicts:
+                verdicts[program] = self._evaluate(program, task, check)
+                self._store.add_verdict(key, program, verdicts[program])
+        return verdicts
+
+    def _fitted_limits(self, key: str, task: Task, check: Check) -> Limits:
+        """Fit the limits to the time of the reference, which must pass the check."""
+        if task.reference is None:
+            return check.limits
+        if (key, task.id) not in self._reference_limits:
+            known = self._store.verdicts(key, [task.reference]).get(task.reference)
+            verdict = known or self._evaluate(task.reference, task, check)
+            if known is None:
+                self._store.add_verdict(key, task.reference, verdict)
+            if verdict.cause:
+                raise NotScoredError(
+                    f"task {task.id!r}: its own reference fails its check ({verdict.cause}: "
+                    f"{verdict.detail.strip().splitlines()[0] if verdict.detail else 'no detail'})"
+                    "; mend the check or the reference"
+                )
+            self._reference_limits[key, task.id] = fit(
+                check.limits, reference_seconds=verdict.seconds
+            )
+        return self._reference_limits[key, task.id]
+
+    def _evaluate(self, program: str, task: Task, check: Check) -> StoredVerdict:
+        verdict, doubtful = self._run_check(program, task, check, alone=False)
+        if doubtful:
+            verdict, _ = self._run_check(program, task, check, alone=True)
+        return verdict
+
+    def _run_check(
+        self, program: str, task: Task, check: Check, *, alone: bool
+    ) -> tuple[StoredVerdict, bool]:
+        """Run the check once.
+
+        Return its verdict, and whether load on the machine may explain it.
+        """
+        with self._sandbox().load(
+            program, entry_point=task.entry_point, limits=check.limits, alone=alone
+        ) as candidate:
+            try:
+                result = check.run(candidate, task)
+            except ProgramStopped as stop:
+                result = CheckResult(stop.failure.cause, stop.failure.detail)
+        failure = candidate.failure
+        if failure is not None:
+            result = CheckResult(failure.cause, failure.detail)
+        doubtful = needs_confirmation(
+            failure, cpu_seconds=candidate.cpu_seconds, limits=check.limits
+        )
+        verdict = StoredVerdict(
+            cause=result.cause, detail=_storable(result.detail), seconds=candidate.seconds
+        )
+        return verdict, doubtful
+
+
+def _storable(text: str) -> str:
+    """Shorten a program's text, and escape lone surrogates, which UTF-8 cannot encode."""
+    if len(text) > _STORED_CHARS:
+        half = _STORED_CHARS // 2
+        text = f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
+    return text.encode(errors="backslashreplace").decode()
+
+
+def variant_row(
+    suite: Suite,
+    planned: PlannedVariant,
+    judged: Sequence[JudgedSample],
+    *,
+    tokens: tuple[float, float] | None = None,
+    node: str | None,
+) -> VariantRow:
+    """Return the run log's entry for a measured variant.
+
+    Parameters
+    ----------
+    suite, planned
+        The variant and its suite.
+    judged
+        Its samples, in sample order.
+    tokens
+        Mean prompt and completion tokens of one attempt, or None if unknown.
+    node
+        The node id of the pytest item that measures the variant, or None if it has none.
+    """
+    variant = planned.variant
+    details: dict[str, str] = {}
+    for sample in judged:
+        if sample.cause and sample.detail:
+            details.setdefault(sample.cause, sample.detail[:_DETAIL_CHARS])
+    samples, texts = _frequent_outcomes(judged)
+    return VariantRow(
+        suite=suite.id,
+        model=suite.model,
+        template=suite.key.template,
+        task=planned.task.id,
+        variant=variant.id,
+        node=node,
+        text=variant.text,
+        distance=variant.distance,
+        index=variant.index,
+        emotion=variant.emotion,
+        personality=variant.personality,
+        control=planned.control,
+        measured_distance=variant.measured_distance,
+        added_share=variant.added_share,
+        replaced_share=variant.replaced_share,
+        moved_share=variant.moved_share,
+        length_ratio=variant.length_ratio,
+        operations=list(variant.operations),
+        cues=dict(variant.cues),
+        rewriter=variant.rewriter,
+        causes=[sample.cause for sample in judged],
+        logprobs=[sample.completion.logprob for sample in judged],
+        n_tokens=[sample.completion.n_tokens for sample in judged],
+        answers=_first_equal([sample.completion.text for sample in judged]),
+        details=details,
+        samples=samples,
+        texts=texts,
+        tokens=tokens,
+    )
+
+
+def _first_equal(texts: Sequence[str]) -> list[int]:
+    """Return for each text the index of the first equal text."""
+    first: dict[str, int] = {}
+    return [first.setdefault(text, place) for place, text in enumerate(texts)]
+
+
+def _frequent_outcomes(
+    judged: Sequence[JudgedSample],
+) -> tuple[list[SampleRecord], dict[str, str]]:
+    """Return the most frequent outcomes, at least one of each cause, and their texts by key."""
+    alike: dict[tuple[str, str], list[JudgedSample]] = {}
+    for sample in judged:
+        text = sample.completion.text if sample.program is None else sample.program
+        alike.setdefault((sample.cause, text[:_TEXT_CHARS]), []).append(sample)
+    ranked = sorted(alike, key=lambda key: -len(alike[key]))
+    firsts = list({cause: (cause, text) for cause, text in reversed(ranked)}.values())
+    others = [key for key in ranked if key not in firsts]
+    kept = {*firsts, *others[: max(0, _MOST_OUTCOMES - len(firsts))]}
+    shown = [key for key in ranked if key in kept]
+    samples = [
+        SampleRecord(
+            n=len(alike[cause, text]),
+            cause=cause or None,
+            detail=alike[cause, text][0].detail[:_DETAIL_CHARS],
+            text=text_key(text),
+        )
+        for cause, text in shown
+    ]
+    return samples, {text_key(text): text for _, text in shown}

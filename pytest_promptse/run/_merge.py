@@ -1,0 +1,392 @@
+"""Merge the records of all shards of a run into the record of the whole run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from pytest_promptse import __version__
+from pytest_promptse.errors import NotScoredError, RecordError
+from pytest_promptse.record._schema import UsageRecord
+from pytest_promptse.run._gates import Scores
+from pytest_promptse.run._plan import decided_gate
+from pytest_promptse.run._record_builder import fill_record
+from pytest_promptse.scoring._gate import judge_pass_rate
+from pytest_promptse.store._run_log import (
+    ErrorRow,
+    OutcomeRow,
+    RunLog,
+    ShardRow,
+    ShardSuiteRow,
+    SuiteRow,
+    VariantRow,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_promptse.record._schema import (
+        EntailmentRecord,
+        PromptRecord,
+        Record,
+        RewritingRecord,
+        SuiteRecord,
+        TaskRecord,
+    )
+    from pytest_promptse.store._run_log import GatePlanRow
+    from pytest_promptse.store._store import Store
+
+# Settings that may differ between shards because no score depends on them.
+_FREE_SETTINGS = frozenset(
+    {"base_url", "concurrency", "dry_run", "max_cost", "max_requests", "price", "report", "store"}
+)
+_RUN = "merge"
+
+
+def merge_shards(records: Iterable[tuple[str, Record]], store: Store) -> Record:
+    """Return the record of a whole run from the records of all of its shards.
+
+    Scores, intervals and gates are computed from the samples of all shards by the same code as in
+    a single run.
+
+    Parameters
+    ----------
+    records
+        The records with their file names for errors. Only one of them is in memory at a time.
+    store
+        An empty store for the samples.
+
+    Raises
+    ------
+    RecordError
+        If a record is not a shard, a shard is missing or occurs twice, or the shards belong to
+        different runs.
+    """
+    run_log = RunLog(store, _RUN)
+    merge = _Merge(run_log)
+    for name, record in records:
+        with store.transaction():
+            merge.add(name, record)
+    return merge.finish()
+
+
+def run_failures(record: Record) -> list[str]:
+    """Return why a single run with this record would fail, one line per reason."""
+    lines = [f"{error.where}: {error.message}" for error in record.errors]
+    for suite in record.suites:
+        for gate in suite.gates:
+            undecided = gate.value is None and gate.threshold is not None
+            open_fails = gate.verdict == "inconclusive" and suite.settings["inconclusive"] == "fail"
+            if gate.verdict == "fail" or undecided or open_fails:
+                lines.append(f"{suite.id}[{gate.name}]: {gate.message}")
+        tasks = [task for task in record.tasks if _suite_of(task) == _identity(suite)]
+        lines += _below_floor(suite, tasks)
+    return lines
+
+
+def _below_floor(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> Iterator[str]:
+    """Yield the prompts of a suite whose items fail for their pass rates."""
+    floor = suite.settings["min_pass_rate"]
+    if floor is None:
+        return
+    prompts = [(task, *prompt) for task in tasks for prompt in _prompts(task)]
+    for task, name, prompt in prompts:
+        gate = judge_pass_rate(
+            round(prompt.pass_rate * prompt.n),
+            prompt.n,
+            floor,
+            kind=suite.settings["gate"],
+            comparisons=len(prompts),
+        )
+        is_open = gate.verdict == "inconclusive"
+        if gate.verdict == "fail" or (is_open and suite.settings["inconclusive"] == "fail"):
+            yield f"{prompt.node or f'{task.suite} {task.id} {name}'}: {gate.message}"
+
+
+def _identity(suite: SuiteRecord) -> tuple[str, str, str | None]:
+    return suite.id, suite.model, suite.template
+
+
+def _suite_of(task: TaskRecord) -> tuple[str, str, str | None]:
+    return task.suite, task.model, task.template
+
+
+class _Merge:
+    """Collect shards in a run log."""
+
+    def __init__(self, run_log: RunLog) -> None:
+        self._run_log = run_log
+        self._files: dict[int, str] = {}
+        self._plan: ShardRow | None = None
+        self._head: Record | None = None
+        self._measured: dict[tuple[str, str, str | None, str], str] = {}
+
+    def add(self, name: str, record: Record) -> None:
+        shard = record.shard
+        if shard is msgspec.UNSET:
+            raise RecordError(
+                f"{name}: not the record of a shard; run pytest with --promptse-shard INDEX/COUNT"
+            )
+        if record.tool.get("version") != __version__:
+            raise RecordError(
+                f"{name}: made by version {record.tool.get('version')}, this is {__version__}; "
+                "merge with the version that ran the shards"
+            )
+        if shard.index in self._files:
+            raise RecordError(
+                f"{name}: shard {shard.index}/{shard.count} is also in {self._files[shard.index]}; "
+                "name each shard once"
+            )
+        head = replace(record, tasks=[], suites=[], subgroups=[], rankings=[])
+        if self._plan is None or self._head is None:
+            self._plan, self._head = shard, head
+            for planned in shard.suites:
+                self._run_log.add(planned.suite)
+        else:
+            first = next(iter(self._files.values()))
+            _require_same_plan(self._plan, shard, name=name, first=first)
+            _require_same_models(self._head, head, name=name, first=first)
+            self._head = _joined(self._head, head)
+        self._files[shard.index] = name
+        for error in record.errors:
+            self._run_log.add(ErrorRow(where=error.where, message=error.message))
+        for task in record.tasks:
+            self._add_task(name, task)
+
+    def _add_task(self, name: str, task: TaskRecord) -> None:
+        key = (task.suite, task.model, task.template, task.id)
+        if key in self._measured:
+            raise RecordError(
+                f"{name}: task {task.id!r} of {task.suite} is also in {self._measured[key]}; "
+                "the files do not belong to one run"
+            )
+        self._measured[key] = name
+        for row in _rows_of(task):
+            self._run_log.add(row)
+
+    def finish(self) -> Record:
+        plan, head = self._plan, self._head
+        if plan is None or head is None:
+            raise RecordError("merge: there is no record; name the records of all shards")
+        missing = [index for index in range(1, plan.count + 1) if index not in self._files]
+        if missing:
+            shards = ", ".join(f"{index}/{plan.count}" for index in missing)
+            raise RecordError(f"merge: missing shards: {shards}; name the records of all shards")
+        scores = Scores(self._run_log)
+        for planned in plan.suites:
+            for gate in planned.gates:
+                self._decide(planned, gate, scores)
+        return fill_record(replace(head, shard=msgspec.UNSET), self._run_log, scores)
+
+    def _decide(self, planned: ShardSuiteRow, gate: GatePlanRow, scores: Scores) -> None:
+        suite = planned.suite
+        try:
+            self._require_measured(planned, gate)
+            found = scores.decide_measured(suite, gate)
+        except NotScoredError as error:
+            self._run_log.add(ErrorRow(where=f"{suite.id}[{gate.name}]", message=str(error)))
+            return
+        self._run_log.add(decided_gate(suite, gate, found))
+
+    def _require_measured(self, planned: ShardSuiteRow, gate: GatePlanRow) -> None:
+        """Raise NotScoredError if a variant that the gate needs was not measured."""
+        suite = planned.suite
+        tasks = [gate.task] if gate.task is not None else suite.tasks
+        needed = {"original", *(f"d{distance:g}" for distance in gate.distances)}
+        for task in tasks:
+            for variant in planned.tasks.get(task, ()):
+                if variant.partition("-")[0] not in needed:
+                    continue
+                if self._run_log.variant(suite.key, task, variant, OutcomeRow) is None:
+                    raise NotScoredError(f"{task} {variant} was not measured in any shard")
+
+
+def _require_same_plan(first_plan: ShardRow, plan: ShardRow, *, name: str, first: str) -> None:
+    if plan.count != first_plan.count:
+        raise RecordError(
+            f"{name}: one of {plan.count} shards, but {first} is one of {first_plan.count}"
+        )
+    for ours, theirs in zip(_sorted(first_plan), _sorted(plan), strict=False):
+        differences = _differing_settings(ours.suite, theirs.suite)
+        if differences:
+            raise RecordError(
+                f"{name}: the settings of {theirs.suite.id} differ from those in {first}: "
+                f"{', '.join(differences)}; run all shards with the same settings"
+            )
+    if _comparable(first_plan) != _comparable(plan):
+        raise RecordError(
+            f"{name}: its plan differs from that of {first}; run all shards on the same tests and "
+            "tasks"
+        )
+
+
+def _differing_settings(ours: SuiteRow, theirs: SuiteRow) -> list[str]:
+    return [
+        f"{name} {theirs.settings.get(name)!r} instead of {value!r}"
+        for name, value in ours.settings.items()
+        if name not in _FREE_SETTINGS and theirs.settings.get(name) != value
+    ]
+
+
+def _comparable(plan: ShardRow) -> list[ShardSuiteRow]:
+    """Return the parts of a plan that must be equal in all shards, in a fixed order.
+
+    Another plugin may shuffle the tests of each shard differently.
+    """
+    return [
+        replace(
+            planned,
+            suite=replace(planned.suite, settings=_fixed(planned.suite.settings)),
+            tasks={task: sorted(variants) for task, variants in sorted(planned.tasks.items())},
+            gates=sorted(planned.gates, key=lambda gate: (gate.place, gate.name)),
+        )
+        for planned in _sorted(plan)
+    ]
+
+
+def _sorted(plan: ShardRow) -> list[ShardSuiteRow]:
+    def key(planned: ShardSuiteRow) -> tuple[str, str, str]:
+        return planned.suite.id, planned.suite.model, planned.suite.template or ""
+
+    return sorted(plan.suites, key=key)
+
+
+def _fixed(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in _FREE_SETTINGS}
+
+
+def _require_same_models(ours: Record, theirs: Record, *, name: str, first: str) -> None:
+    for model, other in zip(ours.models, theirs.models, strict=False):
+        if model.identity != other.identity:
+            raise RecordError(
+                f"{name}: {other.spec} is another model than in {first}: {other.identity} instead "
+                f"of {model.identity}"
+            )
+
+
+def _joined(ours: Record, theirs: Record) -> Record:
+    """Return the head of the merged record: first start, last end and the usage of both records."""
+    models = [
+        other if model.capabilities is None else model
+        for model, other in zip(ours.models, theirs.models, strict=True)
+    ]
+    return replace(
+        ours,
+        started=min(ours.started, theirs.started),
+        finished=max(ours.finished, theirs.finished),
+        models=models,
+        psychometrics=ours.psychometrics or theirs.psychometrics,
+        usage=_sum(ours.usage, theirs.usage),
+        rewriting=_joined_rewriting(ours.rewriting, theirs.rewriting),
+        entailment=_joined_entailment(ours.entailment, theirs.entailment),
+    )
+
+
+def _joined_rewriting(
+    ours: list[RewritingRecord], theirs: list[RewritingRecord]
+) -> list[RewritingRecord]:
+    """Return the texts that each rewriter wrote in both runs, counted together."""
+    joined = {each.rewriter: each for each in ours}
+    for other in theirs:
+        own = joined.get(other.rewriter)
+        joined[other.rewriter] = (
+            other
+            if own is None
+            else replace(
+                own,
+                variants=own.variants + other.variants,
+                texts=own.texts + other.texts,
+                accepted=own.accepted + other.accepted,
+                rules=dict(sorted((Counter(own.rules) + Counter(other.rules)).items())),
+            )
+        )
+    return list(joined.values())
+
+
+def _joined_entailment(
+    ours: list[EntailmentRecord], theirs: list[EntailmentRecord]
+) -> list[EntailmentRecord]:
+    """Return the requests to each judge model in both runs, counted together."""
+    joined = {(each.model, each.instruction): each for each in ours}
+    for other in theirs:
+        key = (other.model, other.instruction)
+        own = joined.get(key)
+        joined[key] = (
+            other
+            if own is None
+            else replace(
+                own,
+                texts=own.texts + other.texts,
+                questions=own.questions + other.questions,
+                cleared=own.cleared + other.cleared,
+            )
+        )
+    return list(joined.values())
+
+
+def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
+    costs = [cost for cost in (ours.cost, theirs.cost) if cost is not None]
+    times = [each.oldest for each in (ours, theirs) if each.oldest is not msgspec.UNSET]
+    batches = [each.batch_cost for each in (ours, theirs) if each.batch_cost is not msgspec.UNSET]
+    return UsageRecord(
+        requests=ours.requests + theirs.requests,
+        prompt_tokens=ours.prompt_tokens + theirs.prompt_tokens,
+        completion_tokens=ours.completion_tokens + theirs.completion_tokens,
+        cost=sum(costs) if costs else None,
+        cached=ours.cached + theirs.cached,
+        oldest=min(times) if times else msgspec.UNSET,
+        batch_cost=sum(batches) if batches else msgspec.UNSET,
+    )
+
+
+def _prompts(task: TaskRecord) -> Sequence[tuple[str, PromptRecord]]:
+    original = [("original", task.original)] if task.original is not None else []
+    return [*original, *((variant.id, variant) for variant in task.variants)]
+
+
+def _rows_of(task: TaskRecord) -> Iterator[VariantRow]:
+    """Yield the rows of the run log that a task was recorded from."""
+    for name, prompt in _prompts(task):
+        yield _row(task, name, prompt, control=False)
+    for control in task.controls:
+        yield _row(task, control.id, control, control=True)
+
+
+def _row(task: TaskRecord, name: str, prompt: PromptRecord, *, control: bool) -> VariantRow:
+    tokens = None
+    if prompt.prompt_tokens is not None and prompt.completion_tokens is not None:
+        tokens = (prompt.prompt_tokens, prompt.completion_tokens)
+    return VariantRow(
+        suite=task.suite,
+        model=task.model,
+        template=task.template,
+        task=task.id,
+        variant=name,
+        distance=getattr(prompt, "distance", 0.0),
+        # The id of a variant ends with its index.
+        index=0 if name == "original" else int(name.rpartition("-")[2]),
+        emotion=getattr(prompt, "emotion", None),
+        personality=getattr(prompt, "personality", None),
+        causes=[draw.cause or "" for draw in prompt.draws],
+        logprobs=[draw.logprob for draw in prompt.draws],
+        n_tokens=[draw.n_tokens for draw in prompt.draws],
+        answers=[d.answer for d in prompt.draws if d.answer is not msgspec.UNSET],
+        control=control,
+        node=prompt.node,
+        text=prompt.prompt,
+        measured_distance=getattr(prompt, "measured_distance", 0.0),
+        added_share=getattr(prompt, "added_share", 0.0),
+        replaced_share=getattr(prompt, "replaced_share", 0.0),
+        moved_share=getattr(prompt, "moved_share", 0.0),
+        length_ratio=getattr(prompt, "length_ratio", 1.0),
+        operations=getattr(prompt, "operations", []),
+        cues=getattr(prompt, "cues", {}),
+        rewriter=getattr(prompt, "rewriter", ""),
+        details=prompt.details,
+        samples=prompt.samples,
+        texts={one.text: task.texts[one.text] for one in prompt.samples},
+        tokens=tokens,
+    )

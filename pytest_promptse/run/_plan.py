@@ -1,0 +1,477 @@
+"""The plan of a run: the variants of each task, the model for each, and the gates."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import TaskError, VariantError
+from pytest_promptse.models._base import Decoding, completion_key, derive_seed
+from pytest_promptse.sampling._job import Job
+from pytest_promptse.scoring._sequential import planned_looks
+from pytest_promptse.store._run_log import GatePlanRow, GateRow, SuiteKey, SuiteRow
+from pytest_promptse.variants._variant import text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pytest_promptse.config._settings import Settings
+    from pytest_promptse.run._variant_making import PendingTexts, PlannedPrompt, VariantPrompt
+    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.tasks._task import Task
+    from pytest_promptse.tasks._template import Template
+    from pytest_promptse.variants._variant import Variant
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedVariant:
+    """The original or a variant of a task, with the job that samples it.
+
+    The text is made when it is first needed. So variants that no selected item needs are never
+    made.
+
+    Attributes
+    ----------
+    task
+        The task of the variant.
+    outline
+        The variant without its text. Its distance is 0 for the original.
+    n
+        Number of samples to draw, at least 1.
+    make
+        Returns the prompt.
+    job_for
+        Returns the job that samples the prompt.
+    control
+        True for a control variant, which is measured beside the variants and is part of no gate.
+    """
+
+    task: Task
+    outline: Variant
+    n: int
+    make: Callable[[], VariantPrompt]
+    job_for: Callable[[VariantPrompt], Job]
+    control: bool = False
+
+    @cached_property
+    def _made(self) -> VariantPrompt:
+        return self.make()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The task's id and the variant's id, which identify it in its suite."""
+        return (self.task.id, self.outline.id)
+
+    @property
+    def variant(self) -> Variant:
+        """The variant of the task or template.
+
+        Raises
+        ------
+        VariantError, TaskError
+            If the text cannot be made. `job`, `task_text` and `pending` raise the same errors.
+        """
+        return self._made.variant
+
+    @cached_property
+    def job(self) -> Job:
+        """The samples to draw."""
+        return self.job_for(self._made)
+
+    @property
+    def task_text(self) -> str:
+        """The text of the task in the prompt, without the template around it."""
+        return self._made.task_text
+
+    @property
+    def pending(self) -> PendingTexts | None:
+        """The texts that a model must still write, or None if the variant has its text.
+
+        Until they are written, `job` has the original's prompt and a key that no stored completion
+        has.
+        """
+        return self._made.pending
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedGate:
+    """A gate of a suite.
+
+    Attributes
+    ----------
+    name
+        ``auc-e``, ``elasticity-d0.3``, ``excess``, ``loss``, ``squared-sensitivity``,
+        ``robust-pass``, ``shortfall``, ``flips`` or ``odds-ratio``.
+    threshold
+        None if the gate only reports its figure.
+    distances
+        The distances whose variants the figure needs.
+    task
+        The task that the gate decides, or None for the whole suite.
+    """
+
+    name: str
+    threshold: float | None
+    distances: tuple[float, ...]
+    task: Task | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedComparison:
+    """The comparison of a suite with a baseline.
+
+    Attributes
+    ----------
+    baseline
+        The name or path of the baseline.
+    """
+
+    baseline: str
+    task: None = None
+
+    @property
+    def name(self) -> str:
+        """``compare-`` and the name of the baseline, or of its file without the suffix."""
+        return f"compare-{PurePath(self.baseline).stem}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """One test function or suite file for one model and at most one prompt template.
+
+    Gates decide at this level.
+
+    Attributes
+    ----------
+    id
+        The node id of the test function or suite file.
+    model
+        The model as ``BACKEND:NAME``.
+    settings
+        The settings of the run with those of the mark or file on top.
+    tasks
+        The tasks in the order of the mark or file.
+    variants
+        The originals and variants of all tasks, in the order in which they are judged.
+    controls
+        The control variants of all tasks, which no gate needs.
+    template
+        The prompt template around the task, or None.
+    line
+        The line in which the suite begins in its file.
+    """
+
+    id: str
+    model: str
+    settings: Settings
+    tasks: tuple[Task, ...]
+    variants: tuple[PlannedVariant, ...]
+    controls: tuple[PlannedVariant, ...] = ()
+    template: Template | None = None
+    line: int | None = None
+
+    @property
+    def key(self) -> SuiteKey:
+        """Model, template name and id, which identify the suite in its run."""
+        return SuiteKey(self.model, self.template.name if self.template else None, self.id)
+
+    @cached_property
+    def row(self) -> SuiteRow:
+        """The entry that describes the suite in the run log."""
+        chosen = self.settings
+        source = (self.template.place, self.template.source) if self.template else None
+        return SuiteRow(
+            id=self.id,
+            model=self.model,
+            template=self.key.template,
+            template_source=source,
+            tasks=[task.id for task in self.tasks],
+            n_variants=len(self.variants),
+            n_controls=len(self.controls),
+            distances=list(chosen.distances),
+            mode=chosen.mode,
+            weighting=chosen.weighting,
+            seed=chosen.seed,
+            settings=chosen.as_json_values(),
+            line=self.line,
+            looks=list(self.looks),
+        )
+
+    def gate_row(self, gate: PlannedGate) -> GatePlanRow:
+        """Return the row of one of the gates of the suite."""
+        return GatePlanRow(
+            place=self.gates.index(gate),
+            name=gate.name,
+            threshold=gate.threshold,
+            distances=list(gate.distances),
+            task=gate.task.id if gate.task else None,
+        )
+
+    @cached_property
+    def gates(self) -> tuple[PlannedGate, ...]:
+        """The gates of single tasks, then those of the whole suite."""
+        chosen = self.settings
+        per_task = (
+            PlannedGate(
+                name="auc-e",
+                threshold=chosen.min_task_auc_e,
+                distances=chosen.distances,
+                task=task,
+            )
+            for task in self.tasks
+            if chosen.min_task_auc_e is not None
+        )
+        per_distance = (
+            PlannedGate(
+                name=f"elasticity-d{distance:g}",
+                threshold=chosen.floor(distance),
+                distances=(distance,),
+            )
+            for distance in chosen.distances
+        )
+        whole = [PlannedGate(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
+        further = {
+            "excess": chosen.max_excess,
+            "loss": chosen.max_loss,
+            "squared-sensitivity": chosen.max_squared_sensitivity,
+            "robust-pass": chosen.min_robust_pass,
+            "shortfall": chosen.max_shortfall,
+            "flips": chosen.max_flips,
+            "odds-ratio": chosen.min_odds_ratio,
+        }
+        whole += [
+            PlannedGate(name=name, threshold=threshold, distances=chosen.distances)
+            for name, threshold in further.items()
+            if threshold is not None
+        ]
+        return (*per_task, *per_distance, *whole)
+
+    @cached_property
+    def looks(self) -> tuple[int, ...]:
+        """Number of variants per distance at each interim analysis ("look").
+
+        A suite whose samples are not ``auto`` has one look at all variants.
+        """
+        chosen = self.settings
+        if chosen.adaptive and any(gate.threshold is not None for gate in self.gates):
+            return planned_looks(chosen.variants)
+        return (chosen.variants,)
+
+    @property
+    def in_rounds(self) -> bool:
+        """True if the variants are sampled in rounds, with a look after each."""
+        return len(self.looks) > 1
+
+    def round_of(self, planned: PlannedVariant) -> int:
+        """Return the round that samples a variant, counted from 0; originals are in round 0."""
+        if not planned.outline.distance:
+            return 0
+        return bisect(self.looks, planned.outline.index)
+
+    def sampled_by(self, look: int) -> tuple[PlannedVariant, ...]:
+        """Return the variants of all rounds up to and including that of `look`."""
+        return tuple(planned for planned in self.variants if self.round_of(planned) <= look)
+
+    @property
+    def comparison(self) -> PlannedComparison | None:
+        """The comparison with a baseline, or None.
+
+        In a shard it is None, since the merge compares.
+        """
+        if self.settings.compare is None or self.settings.shard is not None:
+            return None
+        return PlannedComparison(baseline=self.settings.compare)
+
+    def needed_by(self, gate: PlannedGate | PlannedComparison) -> tuple[PlannedVariant, ...]:
+        """Return the variants that a gate or comparison needs, including originals.
+
+        A suite in rounds stops as a whole, so each of its gates needs all variants.
+        """
+        if self.in_rounds or isinstance(gate, PlannedComparison):
+            return self.variants
+        distances = {0.0, *gate.distances}
+        return tuple(
+            planned
+            for planned in self.variants
+            if planned.outline.distance in distances
+            and (gate.task is None or planned.task.id == gate.task.id)
+        )
+
+
+def decided_gate(suite: SuiteRow, plan: GatePlanRow, found: Gate) -> GateRow:
+    """Return the row of a gate of `suite` that was decided as `found`."""
+    return GateRow(
+        place=plan.place,
+        suite=suite.id,
+        model=suite.model,
+        template=suite.template,
+        task=plan.task,
+        name=plan.name,
+        threshold=found.threshold,
+        value=found.value,
+        verdict=found.verdict,
+        message=found.message,
+    )
+
+
+def check_ids(tasks: Sequence[Task], where: str) -> None:
+    """Check that no two tasks share an id.
+
+    Parameters
+    ----------
+    tasks
+        The tasks of one suite.
+    where
+        The place of the suite, for the error.
+
+    Raises
+    ------
+    TaskError
+        If an id occurs twice.
+    """
+    seen: set[str] = set()
+    for task in tasks:
+        if task.id in seen:
+            raise TaskError(f"{where}: two tasks have the id {task.id!r}; give each its own")
+        seen.add(task.id)
+
+
+def _identity_for(task: Task, identity: Mapping[str, str]) -> Mapping[str, str]:
+    """Return what identifies completions for a task, besides prompt, decoding and seed."""
+    if identity.get("backend") == "reference":
+        # The reference backend returns the task's solution, so its completions depend on it.
+        return {**identity, "reference": text_hash(task.reference or "")}
+    return identity
+
+
+def plan_suite(
+    suite_id: str,
+    tasks: Iterable[Task],
+    settings: Settings,
+    *,
+    model: str,
+    identity: Mapping[str, str],
+    prompts: Mapping[str, Sequence[PlannedPrompt]],
+    template: Template | None = None,
+    line: int | None = None,
+    since: Callable[[], float] = lambda: 0.0,
+) -> Suite:
+    """Plan all variants of all tasks for one model and template.
+
+    The seed of a variant depends only on the task, the distance and the index. So all models and
+    templates are sampled with the same seeds.
+
+    Parameters
+    ----------
+    suite_id
+        The node id of the test function or suite file.
+    tasks, settings, model, template, line
+        As in `Suite`.
+    identity
+        The values with which the backend identifies the model in the store.
+    prompts
+        For each task id, the prompts of the original and of the variants.
+    since
+        Returns the value of `Job.since` for all jobs.
+
+    Raises
+    ------
+    TaskError
+        If two tasks share an id.
+    VariantError
+        If a control variant has the id of a variant.
+    """
+    decoding = Decoding(
+        temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens
+    )
+    tasks = tuple(tasks)
+    check_ids(tasks, suite_id)
+    variants = []
+    for task in tasks:
+        identity_for_task = _identity_for(task, identity)
+        for own in prompts[task.id]:
+            outline = own.outline
+            n = settings.samples if outline.distance else settings.original_samples
+            # A control variant has a seed of its own, so its samples are independent.
+            kind = (settings.control,) if own.control else ()
+            job_for = partial(
+                _job,
+                task=task,
+                identity=identity_for_task,
+                model=model,
+                decoding=decoding,
+                n=n,
+                seed=derive_seed(settings.seed, task.id, outline.distance, outline.index, *kind),
+                template=template.name if template else None,
+                since=since,
+            )
+            variants.append(
+                PlannedVariant(
+                    task=task,
+                    outline=outline,
+                    n=n,
+                    make=own.make,
+                    job_for=job_for,
+                    control=own.control,
+                )
+            )
+    _check_variant_ids(suite_id, variants)
+    suite = Suite(
+        id=suite_id,
+        model=model,
+        settings=settings,
+        tasks=tasks,
+        variants=tuple(planned for planned in variants if not planned.control),
+        controls=tuple(planned for planned in variants if planned.control),
+        template=template,
+        line=line,
+    )
+    # Judge each round before the next one is requested.
+    return replace(
+        suite,
+        variants=tuple(sorted(suite.variants, key=suite.round_of)),
+        controls=tuple(sorted(suite.controls, key=suite.round_of)),
+    )
+
+
+def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> None:
+    """Raise VariantError if a control variant has the id of a variant, as frozen ones may."""
+    known = {planned.key for planned in variants if not planned.control}
+    for planned in variants:
+        if planned.control and planned.key in known:
+            raise VariantError(
+                f"{suite_id}: task {planned.task.id!r} has a variant {planned.outline.id}, which "
+                "is what a control variant is called; give control none, since the variants have "
+                "no emotion or persona"
+            )
+
+
+def _job(
+    made: VariantPrompt,
+    *,
+    task: Task,
+    identity: Mapping[str, str],
+    model: str,
+    decoding: Decoding,
+    n: int,
+    seed: int,
+    template: str | None,
+    since: Callable[[], float],
+) -> Job:
+    key = completion_key(identity, made.prompt, decoding, seed)
+    return Job(
+        key=key if made.pending is None else f"pending-{key}",
+        model=model,
+        prompt=made.prompt,
+        decoding=decoding,
+        n=n,
+        seed=seed,
+        task_id=task.id,
+        variant_id=made.variant.id,
+        reference=task.reference,
+        template=template,
+        since=since(),
+    )

@@ -1,0 +1,709 @@
+"""Build the record of a run from the entries of its run log."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+from scipy.stats import false_discovery_control
+
+from pytest_promptse import __version__
+from pytest_promptse.errors import NotScoredError
+from pytest_promptse.models._base import token_cost
+from pytest_promptse.record._files import CompressedTasks
+from pytest_promptse.record._queries import worst_verdict
+from pytest_promptse.record._ranking import rank_templates
+from pytest_promptse.record._schema import (
+    SCHEMA,
+    AnswersRecord,
+    ControlLevelRecord,
+    ControlRecord,
+    DrawRecord,
+    EmotionRecord,
+    EntailmentRecord,
+    ErrorRecord,
+    EstimateRecord,
+    GateRecord,
+    LightRecord,
+    LossRecord,
+    ModelRecord,
+    PromptRecord,
+    Record,
+    RewritingRecord,
+    RobustnessRecord,
+    RoundsRecord,
+    SuiteRecord,
+    TaskRecord,
+    TemplateRecord,
+    UsageRecord,
+    VariantRecord,
+)
+from pytest_promptse.run._gates import to_samples
+from pytest_promptse.run._provenance import environment, git_state
+from pytest_promptse.run._subgroups import (
+    MeasuredPrompt,
+    calibrations,
+    compare_subgroups,
+    confidences_of,
+)
+from pytest_promptse.scoring._copies import PromptAnswers, count_answers
+from pytest_promptse.scoring._robustness import task_robustness
+from pytest_promptse.scoring._scores import Estimate
+from pytest_promptse.store._run_log import (
+    CachedRow,
+    EntailmentRow,
+    ErrorRow,
+    GateRow,
+    LookRow,
+    RewriteRow,
+    ShardRow,
+    SuiteKey,
+    SuiteRow,
+    VariantRow,
+)
+from pytest_promptse.variants._distance import added_words
+from pytest_promptse.variants._library import quadrant
+from pytest_promptse.variants._variant import text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.config._settings import Settings
+    from pytest_promptse.models._base import Backend, Usage
+    from pytest_promptse.record._schema import InvocationRecord, Losses, SubgroupsRecord
+    from pytest_promptse.run._gates import Scores
+    from pytest_promptse.scoring._causes import CauseShare
+    from pytest_promptse.scoring._samples import Floats
+    from pytest_promptse.scoring._scores import (
+        Figures,
+        PromptScore,
+        SuiteFigures,
+        SuiteScore,
+        TaskScore,
+    )
+    from pytest_promptse.store._run_log import RunLog
+    from pytest_promptse.store._store import Store
+    from pytest_promptse.variants._library import Emotion
+
+# Length of a hash prefix that keys a text: unique within a task, and short to repeat.
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFacts:
+    """The facts of a run that are in the record and not in the run log.
+
+    Attributes
+    ----------
+    started
+        When the run began.
+    root
+        The root directory of the pytest session.
+    The isolation level of the programs.
+        The isolation level that programs ran under.
+    settings
+        Settings of the run.
+    The command line of pytest.
+        How pytest was called.
+    backends
+        The backends of the models of the run, by ``BACKEND:NAME``.
+    emotions
+        The emotions that variants may have, by name.
+    usage
+        Requests and tokens spent.
+    """
+
+    started: datetime
+    root: Path
+    sandbox: str
+    settings: Settings
+    invocation: InvocationRecord
+    backends: Mapping[str, Backend]
+    emotions: Mapping[str, Emotion]
+    usage: Usage
+
+
+def build_record(
+    run_log: RunLog, scores: Scores, store: Store, facts: RunFacts, *, suite_id: str | None = None
+) -> Record:
+    """Return the record of everything that all processes of a run have measured so far.
+
+    Parameters
+    ----------
+    run_log, scores, store
+        The log, scores and store of the run.
+    facts
+        The facts that the run log does not have.
+    suite_id
+        The only suite to include, or None for all.
+    """
+    # The count of the first process is the lowest one, since this run adds samples later.
+    cached = min((row.cached for row in run_log.rows(CachedRow)), default=0)
+    cached += sum(row.cached for row in run_log.rows(LookRow))
+    times = [row.oldest for row in run_log.rows(CachedRow) if row.oldest is not None]
+    oldest: str | msgspec.UnsetType = msgspec.UNSET
+    if cached and times:
+        oldest = datetime.fromtimestamp(min(times), UTC).isoformat(timespec="seconds")
+    costs = [row.batch_cost for row in run_log.rows(CachedRow) if row.batch_cost is not None]
+    batch_cost = max(costs) if cached and costs else msgspec.UNSET
+    price = facts.settings.price
+    head = Record(
+        schema=SCHEMA,
+        tool={"name": "pytest-promptse", "version": __version__},
+        started=facts.started.isoformat(timespec="seconds"),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment={**environment(), "sandbox": facts.sandbox},
+        git=git_state(facts.root),
+        invocation=facts.invocation,
+        settings=facts.settings.as_json_values(),
+        models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
+        suites=[],
+        tasks=[],
+        usage=replace(
+            _usage(facts.usage, cached=cached, price=price), oldest=oldest, batch_cost=batch_cost
+        ),
+        rewriting=_rewriting(run_log),
+        entailment=_entailment(run_log),
+        errors=[],
+        emotions={
+            name: EmotionRecord(valence=emotion.valence, arousal=emotion.arousal)
+            for name, emotion in facts.emotions.items()
+        },
+        shard=next(run_log.rows(ShardRow), msgspec.UNSET),
+    )
+    return fill_record(head, run_log, scores, suite_id=suite_id)
+
+
+def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
+    """Return the texts that each rewriter wrote, counted."""
+    by_rewriter: dict[str, list[RewriteRow]] = {}
+    for row in run_log.rows(RewriteRow):
+        by_rewriter.setdefault(row.rewriter, []).append(row)
+    return [
+        RewritingRecord(
+            rewriter=rewriter,
+            model=rows[0].model,
+            instruction=rows[0].instruction,
+            variants=len(rows),
+            texts=sum(row.texts for row in rows),
+            accepted=sum(row.accepted for row in rows),
+            rules=dict(sorted(sum((Counter(row.rules) for row in rows), Counter()).items())),
+        )
+        for rewriter, rows in by_rewriter.items()
+    ]
+
+
+def _entailment(run_log: RunLog) -> list[EntailmentRecord]:
+    """Return the requests to each judge model about doubtful texts, counted."""
+    by_model: dict[tuple[str, str], list[EntailmentRow]] = {}
+    for row in run_log.rows(EntailmentRow):
+        by_model.setdefault((row.model, row.instruction), []).append(row)
+    return [
+        EntailmentRecord(
+            model=model,
+            instruction=instruction,
+            texts=sum(row.texts for row in rows),
+            questions=sum(row.questions for row in rows),
+            cleared=sum(row.cleared for row in rows),
+        )
+        for (model, instruction), rows in by_model.items()
+    ]
+
+
+def fill_record(
+    head: Record, run_log: RunLog, scores: Scores, *, suite_id: str | None = None
+) -> Record:
+    """Return `head` with suites, tasks, subgroups, errors and rankings from a run log.
+
+    Parameters
+    ----------
+    head
+        A record without these fields.
+    run_log, scores
+        The log of the run and the scores of its suites.
+    suite_id
+        The only suite to include, or None for all.
+    """
+    quadrants = {
+        name: quadrant(emotion.valence, emotion.arousal) for name, emotion in head.emotions.items()
+    }
+    suites, tasks, subgroups = _suites(
+        run_log, scores, quadrants, all_draws=head.shard is not msgspec.UNSET, suite_id=suite_id
+    )
+    record = replace(
+        head,
+        templates=_templates(run_log),
+        suites=suites,
+        tasks=tasks,
+        subgroups=subgroups,
+        errors=[
+            ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
+        ],
+    )
+    return replace(record, rankings=rank_templates(record))
+
+
+def _usage(usage: Usage, *, cached: int, price: tuple[float, float] | None) -> UsageRecord:
+    return UsageRecord(
+        requests=usage.requests,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost=price and token_cost(price, usage.prompt_tokens, usage.completion_tokens),
+        cached=cached,
+    )
+
+
+def _model(spec: str, backend: Backend, store: Store) -> ModelRecord:
+    identity = dict(backend.identity)
+    capabilities = store.capabilities(identity)
+    return ModelRecord(
+        spec=spec,
+        identity=identity,
+        capabilities=asdict(capabilities) if capabilities else None,
+    )
+
+
+def _suites(
+    run_log: RunLog,
+    scores: Scores,
+    quadrants: Mapping[str, str],
+    *,
+    all_draws: bool,
+    suite_id: str | None,
+) -> tuple[list[SuiteRecord], CompressedTasks, list[SubgroupsRecord]]:
+    """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
+
+    Only one task is in memory at a time, so memory does not grow with the number of tasks.
+    """
+    gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
+    for gate in run_log.rows(GateRow):
+        gates[gate.key].append(gate)
+    ends = {row.key: row for row in run_log.rows(LookRow) if row.ended}
+    suites: list[SuiteRecord] = []
+    tasks = CompressedTasks()
+    by_model: dict[tuple[str, str | None], list[MeasuredPrompt]] = defaultdict(list)
+    for suite in run_log.rows(SuiteRow):
+        if suite_id not in (None, suite.id):
+            continue
+        try:
+            scored = scores.of(suite)
+        except NotScoredError:
+            # The items of the gates have already reported the error.
+            scored = None
+        by_id = {task.task_id: task for task in scored.tasks} if scored else {}
+        measured: list[MeasuredPrompt] = []
+        answered: list[PromptAnswers] = []
+        added = _AddedWords()
+        draws = all_draws or suite.settings["record_samples"] == "all"
+        for every in run_log.measured(suite, VariantRow):
+            rows = [row for row in every if not row.control]
+            controls = [row for row in every if row.control]
+            added.count(rows, controls)
+            own = [
+                MeasuredPrompt.of(
+                    to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens),
+                    suite=row.suite,
+                    task=row.task,
+                    distance=row.distance,
+                    emotion=row.emotion,
+                    personality=row.personality,
+                    cues=row.cues,
+                )
+                for row in rows
+            ]
+            measured += own
+            answered += [
+                PromptAnswers(labels=row.answers, logprobs=row.logprobs, n_tokens=row.n_tokens)
+                for row in rows
+                if row.answers
+            ]
+            score = by_id.get(every[0].task)
+            tasks.append(_task(suite, score, rows, own, controls=controls, all_draws=draws))
+        decided, end = gates[suite.key], ends.get(suite.key)
+        made = _suite(suite, scored, decided, measured, quadrants, end=end)
+        made = _with_control(made, suite, scored, added)
+        suites.append(_with_answers(made, answered))
+        by_model[suite.model, suite.template] += measured
+    subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
+    return _adjust_p_values(suites), tasks, subgroups
+
+
+class _AddedWords:
+    """Count the words that variants and control variants add to their originals."""
+
+    def __init__(self) -> None:
+        self.n_controls = 0
+        self._words: dict[tuple[float, bool], list[int]] = defaultdict(list)
+
+    def count(self, rows: Sequence[VariantRow], controls: Sequence[VariantRow]) -> None:
+        """Count the words of one task, if its original and a control variant were measured."""
+        self.n_controls += len(controls)
+        if not controls or not rows or rows[0].distance:
+            return
+        for row in (*rows[1:], *controls):
+            words = added_words(rows[0].text, row.text)
+            self._words[row.distance, row.control].append(words)
+
+    def mean(self, distance: float, *, control: bool) -> float:
+        return fmean(self._words[distance, control])
+
+
+def _with_control(
+    made: SuiteRecord, suite: SuiteRow, score: SuiteScore | None, added: _AddedWords
+) -> SuiteRecord:
+    """Add the loss that remains after subtracting the effect of length, if there is a control."""
+    if not suite.n_controls:
+        return made
+    found = score.length_control if score else None
+    levels = {
+        f"{distance:g}": ControlLevelRecord(
+            n_tasks=level.n_tasks,
+            loss=level.loss,
+            control_loss=level.control_loss,
+            left=EstimateRecord(**vars(level.left)),
+            added=added.mean(distance, control=False),
+            control_added=added.mean(distance, control=True),
+        )
+        for distance, level in (found.levels if found else {}).items()
+    }
+    control = ControlRecord(
+        name=suite.settings["control"],
+        n_planned=suite.n_controls,
+        n_measured=added.n_controls,
+        loss=found.loss if found else None,
+        control_loss=found.control_loss if found else None,
+        left=EstimateRecord(**vars(found.left if found else Estimate())),
+        levels=levels,
+    )
+    return replace(made, control=control)
+
+
+def _with_answers(suite: SuiteRecord, answered: list[PromptAnswers]) -> SuiteRecord:
+    """Add the number of distinct completions; warn if more are equal than chance explains."""
+    if not answered:
+        return suite
+    temperature = float(suite.settings["temperature"])
+    found = count_answers(answered, temperature=temperature)
+    warnings = list(suite.warnings)
+    if found.copied:
+        warnings.append(
+            f"only {found.distinct} of {found.n} answers differ within their prompts: "
+            f"{found.equal_pairs} pairs are equal, and independent samples at temperature "
+            f"{temperature:g} explain about {found.expected_pairs:.0f}; the server may cache "
+            "answers or ignore the seed, and p-values are then too small"
+        )
+    return replace(
+        suite,
+        answers=AnswersRecord(
+            n=found.n,
+            distinct=found.distinct,
+            equal_pairs=found.equal_pairs,
+            expected_pairs=found.expected_pairs,
+        ),
+        warnings=warnings,
+    )
+
+
+def _adjust_p_values(suites: list[SuiteRecord]) -> list[SuiteRecord]:
+    """Fill in the p-values adjusted over all suites of the run (Benjamini and Hochberg)."""
+    known = [suite.p_value for suite in suites if suite.p_value is not None]
+    adjusted = iter(false_discovery_control(known) if known else ())
+    return [
+        suite if suite.p_value is None else replace(suite, p_adjusted=float(next(adjusted)))
+        for suite in suites
+    ]
+
+
+def _templates(run_log: RunLog) -> list[TemplateRecord]:
+    """Return each prompt template of a run once."""
+    found = {
+        (suite.template, place): TemplateRecord(
+            name=suite.template, place=place, sha256=text_hash(source), source=source
+        )
+        for suite in run_log.rows(SuiteRow)
+        if suite.template is not None and suite.template_source is not None
+        for place, source in [suite.template_source]
+    }
+    return list(found.values())
+
+
+def _suite(
+    suite: SuiteRow,
+    score: SuiteScore | None,
+    gates: Iterable[GateRow],
+    measured: list[MeasuredPrompt],
+    quadrants: Mapping[str, str],
+    *,
+    end: LookRow | None,
+) -> SuiteRecord:
+    decided = [
+        GateRecord(
+            name=gate.name,
+            threshold=gate.threshold,
+            value=gate.value,
+            verdict=gate.verdict,
+            message=gate.message,
+            task=gate.task,
+        )
+        # In planned order, not in the order in which processes decided them.
+        for gate in sorted(gates, key=lambda gate: gate.place)
+    ]
+    return SuiteRecord(
+        id=suite.id,
+        model=suite.model,
+        template=suite.template,
+        mode=score.mode if score else None,
+        weighting=suite.weighting,
+        n_tasks=len(suite.tasks),
+        n_variants=suite.n_variants,
+        n_measured=len(measured),
+        pass_at_1=score.pass_at_1 if score else None,
+        pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
+        pass_at_1_exact=score.pass_at_1_exact if score else None,
+        **_curve_fields(suite, score),
+        elasticity_ci95=_by_distance(score.elasticity_ci95) if score else _no_values(suite),
+        elasticity_exact=_by_distance(score.elasticity_exact) if score else _no_values(suite),
+        auc_e=score.auc_e if score else None,
+        ci95=score.ci95 if score else None,
+        exact=score.exact if score else None,
+        auc_e_null=score.auc_e_null if score else None,
+        excess=score.excess if score else None,
+        excess_ci95=score.excess_ci95 if score else None,
+        excess_exact=score.excess_exact if score else None,
+        **(_estimates(score) if score else {}),
+        p_value=score.p_value if score else None,
+        p_adjusted=None,
+        ess_median=score.ess_median if score else None,
+        light=_light(score.light) if score else None,
+        losses=_losses(score.causes) if score else {},
+        robustness=_robustness(score) if score else None,
+        calibration=calibrations(measured, quadrants),
+        rounds=_rounds(suite, end) if end else None,
+        gates=decided,
+        verdict=_verdict(decided),
+        warnings=list(score.warnings) if score else [],
+        settings=suite.settings,
+        line=suite.line,
+        template_sha256=text_hash(suite.template_source[1]) if suite.template_source else None,
+    )
+
+
+def _estimates(score: SuiteScore) -> dict[str, Any]:
+    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio")
+    found = {name: getattr(score, name) for name in names}
+    return {
+        "robust_of": score.robust_of,
+        "speaks_for": score.speaks_for,
+        **{
+            name: EstimateRecord(value=one.value, ci95=one.ci95, exact=one.exact)
+            for name, one in found.items()
+            if one.value is not None
+        },
+    }
+
+
+def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
+    return RoundsRecord(
+        look=end.look + 1,
+        looks=len(suite.looks),
+        decided=end.decided,
+        n_variants=end.variants,
+        completions=end.completions,
+        most=end.most,
+    )
+
+
+def _curve_fields(suite: SuiteRow, score: Figures | None) -> dict[str, Any]:
+    names = ("elasticity", "elasticity_null", "elasticity_excess", "elasticity_p_value")
+    return {
+        name: _by_distance(getattr(score, name)) if score else _no_values(suite) for name in names
+    }
+
+
+def _losses(causes: Mapping[float, Mapping[str, CauseShare]]) -> Losses:
+    return {
+        f"{distance:g}": {
+            cause: LossRecord(loss=share.loss, drop=share.drop) for cause, share in split.items()
+        }
+        for distance, split in causes.items()
+    }
+
+
+def _robustness(score: SuiteScore) -> RobustnessRecord | None:
+    found = task_robustness(score.tasks)
+    return RobustnessRecord(**vars(found)) if found else None
+
+
+def _no_values(suite: SuiteRow) -> dict[str, Any]:
+    return {f"{distance:g}": None for distance in suite.distances}
+
+
+def _verdict(gates: list[GateRecord]) -> str | None:
+    return worst_verdict(gate.verdict for gate in gates)
+
+
+def _light(figures: SuiteFigures) -> LightRecord:
+    return LightRecord(
+        elasticity=_by_distance(figures.elasticity),
+        auc_e=figures.auc_e,
+        ci95=figures.ci95,
+        auc_e_null=figures.auc_e_null,
+        excess=figures.excess,
+    )
+
+
+def _task(
+    suite: SuiteRow,
+    score: TaskScore | None,
+    rows: list[VariantRow],
+    measured: list[MeasuredPrompt],
+    *,
+    controls: list[VariantRow],
+    all_draws: bool,
+) -> TaskRecord:
+    original: PromptRecord | None = None
+    variants = []
+    places: Counter[float] = Counter()
+    for row, outcome in zip(rows, measured, strict=True):
+        if row.distance == 0.0:
+            plain = score.original if score else None
+            fields = _prompt_fields(row, outcome.confidence, plain, all_draws=all_draws)
+            original = PromptRecord(**fields)
+            continue
+        own = score.variants[row.distance][places[row.distance]] if score else None
+        places[row.distance] += 1
+        variants.append(
+            VariantRecord(
+                **_prompt_fields(row, outcome.confidence, own, all_draws=all_draws),
+                **_variant_fields(row),
+                delta=own.delta if own else None,
+                excess=own.excess if own else None,
+                p_value=own.p_value if own else None,
+                p_adjusted=own.p_adjusted if own else None,
+            )
+        )
+    everything = [*rows, *controls]
+    return TaskRecord(
+        id=everything[0].task,
+        suite=suite.id,
+        model=suite.model,
+        template=suite.template,
+        **_curve_fields(suite, score),
+        auc_e=score.auc_e if score else None,
+        auc_e_null=score.auc_e_null if score else None,
+        excess=score.excess if score else None,
+        p_value=score.p_value if score else None,
+        p_adjusted=score.p_adjusted if score else None,
+        losses=_losses(score.causes) if score else {},
+        original=original,
+        variants=variants,
+        controls=_controls(controls, score, all_draws=all_draws),
+        texts={key: text for row in everything for key, text in row.texts.items()},
+    )
+
+
+def _controls(
+    rows: Sequence[VariantRow], score: TaskScore | None, *, all_draws: bool
+) -> list[VariantRecord]:
+    """Return the control variants of a task."""
+    places: Counter[float] = Counter()
+    found = []
+    for row in rows:
+        scored = score.controls.get(row.distance, ()) if score else ()
+        own = scored[places[row.distance]] if len(scored) > places[row.distance] else None
+        places[row.distance] += 1
+        samples = to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
+        original = score.original if score else None
+        found.append(
+            VariantRecord(
+                **_prompt_fields(row, confidences_of(samples), own, all_draws=all_draws),
+                **_variant_fields(row),
+                delta=own.score - original.score if own and original else None,
+                excess=None,
+                p_value=None,
+            )
+        )
+    return found
+
+
+def _variant_fields(row: VariantRow) -> dict[str, Any]:
+    return {
+        "id": row.variant,
+        "distance": row.distance,
+        "measured_distance": row.measured_distance,
+        "added_share": row.added_share,
+        "replaced_share": row.replaced_share,
+        "moved_share": row.moved_share,
+        "length_ratio": row.length_ratio,
+        "operations": row.operations,
+        "cues": row.cues,
+        "emotion": row.emotion,
+        "personality": row.personality,
+        "rewriter": row.rewriter,
+    }
+
+
+def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
+    """Return one measured prompt without scores, and the texts that its samples refer to."""
+    found = PromptRecord(
+        node=row.node,
+        prompt=row.text,
+        n=row.n,
+        pass_rate=row.passes / row.n,
+        soft_exec=None,
+        score=None,
+        ess=None,
+        causes=_count_causes(row),
+        details=row.details,
+        samples=row.samples,
+    )
+    return found, row.texts
+
+
+def _count_causes(row: VariantRow) -> dict[str, int]:
+    return dict(sorted(Counter(cause for cause in row.causes if cause).items()))
+
+
+def _prompt_fields(
+    row: VariantRow,
+    confidences: Floats | None,
+    score: PromptScore | None,
+    *,
+    all_draws: bool,
+) -> dict[str, Any]:
+    """Return the fields that the original and the variants of a task have in common."""
+    prompt, _ = prompt_record(row)
+    return {
+        "node": prompt.node,
+        "prompt": prompt.prompt,
+        "n": prompt.n,
+        "pass_rate": prompt.pass_rate,
+        "soft_exec": score.soft_exec if score else None,
+        "score": score.score if score else None,
+        "ess": score.ess if score else None,
+        "confidence": None if confidences is None else float(confidences.mean()),
+        "causes": prompt.causes,
+        "details": prompt.details,
+        "prompt_tokens": row.tokens and row.tokens[0],
+        "completion_tokens": row.tokens and row.tokens[1],
+        "samples": prompt.samples,
+        "draws": _draws(row) if all_draws else [],
+    }
+
+
+def _draws(row: VariantRow) -> list[DrawRecord]:
+    answers: list[int | msgspec.UnsetType] = [*row.answers] or [msgspec.UNSET] * row.n
+    draws = zip(row.causes, row.logprobs, row.n_tokens, answers, strict=True)
+    return [
+        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens, answer=answer)
+        for cause, logprob, n_tokens, answer in draws
+    ]
+
+
+def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:
+    return {f"{distance:g}": value for distance, value in curve.items()}

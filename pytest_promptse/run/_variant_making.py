@@ -1,0 +1,614 @@
+"""Make the variants of a run's tasks and the prompts that contain them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+import msgspec
+
+from pytest_promptse import variants as variants_package
+from pytest_promptse.config._data_files import templates_dir
+from pytest_promptse.errors import PromptseError, VariantError
+from pytest_promptse.models._base import Prompt
+from pytest_promptse.run._model_variants import DoubtedText, PendingText, rewrites
+from pytest_promptse.tasks._template import render
+from pytest_promptse.variants._audit import check_frozen, frozen
+from pytest_promptse.variants._entailment import SOFT_RULES, EntailmentJudge
+from pytest_promptse.variants._files import folder_of, template_folder
+from pytest_promptse.variants._generate import generate, measured, outlines
+from pytest_promptse.variants._length_control import length_matched
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._llm import LlmRewriter
+from pytest_promptse.variants._registry import REWRITERS
+from pytest_promptse.variants._rewriter import label
+from pytest_promptse.variants._templated import View, change_of_all
+from pytest_promptse.variants._variant import Variant, original, text_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pytest_promptse.config._settings import Settings
+    from pytest_promptse.models._base import Backend
+    from pytest_promptse.store._store import Store
+    from pytest_promptse.tasks._task import Task
+    from pytest_promptse.tasks._template import Template
+    from pytest_promptse.variants._generate import Rewriter
+    from pytest_promptse.variants.invariance._finding import Finding
+
+
+_WITHOUT_EMOTION = frozenset(REWRITERS) - {"rules"}
+"""The built-in rewriters whose variants have no emotion and no persona."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantPrompt:
+    """A variant with the prompt that is sent for it.
+
+    Attributes
+    ----------
+    variant
+        The variant. Its text is the part that was reworded: the task, or the whole prompt if the
+        template is reworded too.
+    prompt
+        The messages to send.
+    task_text
+        The text of the task in the prompt.
+    pending
+        The texts that a model must still write or judge, or None if there are none. Until then,
+        variant and prompt have the original's text.
+    """
+
+    variant: Variant
+    prompt: Prompt
+    task_text: str
+    pending: PendingTexts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PendingTexts:
+    """The texts that a prompt needs before it can be sent.
+
+    Attributes
+    ----------
+    rewrites
+        The texts.
+    finish
+        Returns the prompt, given the variants with their texts in the order of `rewrites`.
+    """
+
+    rewrites: tuple[PendingText, ...]
+    finish: Callable[[Sequence[Variant]], VariantPrompt]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedPrompt:
+    """A prompt whose text is made when it is first needed.
+
+    Attributes
+    ----------
+    outline
+        The variant without its text.
+    make
+        Returns the prompt. Raises VariantError if its variant cannot be made, and TaskError if its
+        template cannot be rendered.
+    control
+        True for the prompt of a length-matched control variant.
+    """
+
+    outline: Variant
+    make: Callable[[], VariantPrompt]
+    control: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _PendingControl:
+    """A control variant that is made after the text of its variant is written.
+
+    ``variant`` is the control variant without its text. ``match`` makes it from the written
+    variant.
+    """
+
+    rewrite: PendingText
+    variant: Variant
+    match: Callable[[Variant], Variant]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskVariants:
+    """The variants of a task or a template. Their texts are made together.
+
+    Attributes
+    ----------
+    outlines
+        The variants without their texts.
+    make
+        Returns the variants with their texts, in the same order.
+    """
+
+    outlines: tuple[Variant, ...]
+    make: Callable[[], Sequence[_MadeVariant]]
+
+    @cached_property
+    def made(self) -> Sequence[_MadeVariant]:
+        """The variants with their texts.
+
+        Raises
+        ------
+        VariantError
+            If one of them cannot be made.
+        """
+        return self.make()
+
+
+_MadeVariant: TypeAlias = Variant | PendingText | _PendingControl
+"""A variant, or a pending variant whose text a model must still write."""
+
+
+class _Drawn(TypedDict):
+    """The inputs that determine the variants of a task; they are hashed as a key."""
+
+    distances: Sequence[float]
+    per_distance: int
+    emotions: Sequence[str] | None
+    personalities: Sequence[str] | None
+    seed: int
+    library: Library
+    within: str
+
+
+class VariantMaker:
+    """Make variants of tasks according to the settings of their suite.
+
+    Parameters
+    ----------
+    root
+        Folder that relative paths in settings start from.
+    settings
+        Settings of the run. They name the folder of frozen variants and the user's own library.
+    create_rewriter
+        Returns the rewriter of a name, given the library.
+    create_backend
+        Returns the backend of a ``BACKEND:NAME``.
+    store
+        Returns the store, which keeps the variants of the package's own rewriters.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        settings: Settings,
+        *,
+        create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
+        create_backend: Callable[[str], Backend],
+        store: Callable[[], Store],
+    ) -> None:
+        self._root = root
+        self._settings = settings
+        self._create_rewriter = create_rewriter
+        self._create_backend = create_backend
+        self._store = store
+        self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
+
+    @cached_property
+    def library(self) -> Library:
+        """The library of emotions and personalities, with the user's own entries."""
+        own = self._settings.library_dir
+        return Library.load(self._root / own if own else None)
+
+    @cached_property
+    def entailment(self) -> EntailmentJudge | None:
+        """The model that judges doubtful texts, or None if the settings name none."""
+        spec = self._settings.judge
+        if spec is None:
+            return None
+        return EntailmentJudge(self._create_backend(spec), library=self.library)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that write or judge variants, as ``BACKEND:NAME``."""
+        written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
+        judges = [self._settings.judge] if self._settings.judge else []
+        return (*(each.spec for each in written), *judges)
+
+    def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
+        """Plan the variants of a task, without the original.
+
+        A variant that a model writes or judges is a `PendingText`, since its text is known only
+        during sampling.
+
+        Parameters
+        ----------
+        task
+            The task to reword.
+        settings
+            Settings of the task's suite.
+
+        Raises
+        ------
+        VariantError
+            If a setting cannot be used, or a frozen variant is missing or out of date.
+        """
+        if settings.variants_dir and not settings.aa:
+            return self._read_frozen(self._root / settings.variants_dir, task, settings)
+        if settings.control != "none" and settings.rewriter in _WITHOUT_EMOTION:
+            raise VariantError(
+                f"control {settings.control}: variants by {settings.rewriter!r} have no emotion or "
+                "persona to tell from their length; take rewriter rules or llm:BACKEND:NAME, or "
+                "give control none"
+            )
+        rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
+        return self._plan(rewriter, task, settings)
+
+    def prompts_of(
+        self,
+        task: Task,
+        settings: Settings,
+        variants: TaskVariants,
+        template: Template | None,
+    ) -> tuple[PlannedPrompt, ...]:
+        """Plan the prompts of the original and of the variants of a task.
+
+        Parameters
+        ----------
+        task, settings
+            As in `variants_of`.
+        variants
+            The variants of the task.
+        template
+            The prompt template around the task, or None. Variants of the template are made if
+            `settings.perturb` is ``template`` or ``both``.
+
+        Raises
+        ------
+        VariantError
+            If variants of the template are required and it has no sentence to reword.
+        """
+        plain = original(task.id, task.prompt)
+        view = None
+        if template is not None and settings.perturb != "task" and not settings.aa:
+            view = View.of(template)
+            if view is None and settings.perturb == "template":
+                raise VariantError(
+                    f"{template.path}: there is no sentence in this template to reword; have the "
+                    "task reworded (perturb 'task' or 'both'), or say something around it"
+                )
+        if view is None:
+            controls = self._controls(task, variants, settings)
+            return (
+                PlannedPrompt(outline=plain, make=partial(_with_task, task, plain, template)),
+                *_around_task(task, variants, template),
+                *map(_as_control, _around_task(task, controls, template)),
+            )
+        if settings.variants_dir:
+            folder = template_folder(self._root / settings.variants_dir, task.id)
+            reworded = self._read_frozen(folder, view.task, settings, view=view)
+        else:
+            rewriter = self._rewriter(settings.rewriter)
+            reworded = self._plan(rewriter, view.task, settings, view=view, within=task.prompt)
+        controls = self._controls(view.task, reworded, settings, view=view)
+        of_task, control_of_task = None, None
+        if settings.perturb == "both":
+            of_task, control_of_task = variants, self._controls(task, variants, settings)
+        return (
+            PlannedPrompt(
+                outline=plain, make=partial(_prompt_of_template_variant, task, plain, view, None)
+            ),
+            *_around_view(task, of_task, view, reworded),
+            *map(_as_control, _around_view(task, control_of_task, view, controls)),
+        )
+
+    def _rewriter(self, name: str) -> Rewriter | LlmRewriter:
+        if name not in self._rewriters:
+            self._rewriters[name] = self._create_rewriter(name, self.library)
+        return self._rewriters[name]
+
+    def _controls(
+        self, task: Task, variants: TaskVariants, settings: Settings, *, view: View | None = None
+    ) -> TaskVariants:
+        """Plan a control variant for each of `variants` of a task, or of a template's `view`."""
+        if settings.control == "none":
+            return TaskVariants(outlines=(), make=tuple)
+        return TaskVariants(
+            outlines=tuple(_control_outline(each, settings) for each in variants.outlines),
+            make=partial(self._make_controls, task, variants, settings, view),
+        )
+
+    def _make_controls(
+        self, task: Task, variants: TaskVariants, settings: Settings, view: View | None
+    ) -> Sequence[_MadeVariant]:
+        """Make the control variants, or read them from the store."""
+        match = partial(
+            length_matched,
+            task,
+            library=self.library,
+            also=view.findings if view else _no_findings,
+        )
+        known = [each for each in variants.made if isinstance(each, Variant)]
+        if len(known) < len(variants.made):
+            matched = iter(match(known))
+            return [
+                _PendingControl(
+                    rewrite=each,
+                    variant=_control_outline(each.variant, settings),
+                    match=lambda written: match([written])[0],
+                )
+                if isinstance(each, PendingText)
+                else next(matched)
+                for each in variants.made
+            ]
+        identity = [
+            settings.control,
+            task.id,
+            task.entry_point,
+            task.prompt,
+            [(each.id, each.seed, each.rewriter, text_hash(each.text)) for each in known],
+            view.template.digest if view else "",
+            self._code_digest,
+        ]
+        return self._kept_or_made(identity, lambda: match(known))
+
+    def _read_frozen(
+        self, folder: Path, task: Task, settings: Settings, *, view: View | None = None
+    ) -> TaskVariants:
+        found = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
+
+        def checked() -> Sequence[Variant | PendingText]:
+            for variant in found:
+                for finding in view.findings(variant.text) if view else ():
+                    raise VariantError(
+                        f"{folder_of(folder, task.id)}: {variant.id} changes the code of the "
+                        f"template: {finding}"
+                    )
+            judge = self.entailment
+            soft = SOFT_RULES if judge else frozenset()
+            doubts = check_frozen(folder, task, found, self.library, soft=soft)
+            return tuple(
+                DoubtedText(
+                    task=task,
+                    variant=variant,
+                    entailment=judge,
+                    findings=doubts[variant.id],
+                    place=str(folder_of(folder, task.id)),
+                )
+                if variant.id in doubts
+                else variant
+                for variant in found
+            )
+
+        return TaskVariants(outlines=found, make=checked)
+
+    def _plan(
+        self,
+        rewriter: Rewriter | LlmRewriter,
+        task: Task,
+        settings: Settings,
+        *,
+        view: View | None = None,
+        within: str = "",
+    ) -> TaskVariants:
+        """Plan variants. Their ids exist now; their texts are made when one of them is needed."""
+        drawn: _Drawn = {
+            "distances": settings.distances,
+            "per_distance": settings.variants,
+            "emotions": settings.emotions,
+            "personalities": settings.personalities,
+            "seed": settings.seed,
+            "library": self.library,
+            "within": within,
+        }
+        return TaskVariants(
+            outlines=outlines(task, rewriter=rewriter, **drawn),
+            make=partial(self._make, rewriter, task, settings, view, drawn),
+        )
+
+    def _make(
+        self,
+        rewriter: Rewriter | LlmRewriter,
+        task: Task,
+        settings: Settings,
+        view: View | None,
+        drawn: _Drawn,
+    ) -> Sequence[Variant | PendingText]:
+        """Make variants, or read them from the store if the package's own rewriters made them.
+
+        The variants are made again if the code of the package or the library has changed.
+        """
+        also = view.findings if view else _no_findings
+        if isinstance(rewriter, LlmRewriter):
+            return rewrites(task, rewriter, **drawn, also=also, entailment=self.entailment)
+        if rewriter.name not in REWRITERS:
+            # The code of other packages' rewriters may change unnoticed, so their variants are not
+            # stored.
+            try:
+                return generate(task, rewriter=rewriter, **drawn, also=also).variants
+            except PromptseError:
+                raise
+            except Exception as error:
+                raise VariantError(
+                    f"task {task.id!r}: the rewriter {label(rewriter)} raised {error!r}; "
+                    "--full-trace shows where"
+                ) from error
+        identity = [
+            task.id,
+            task.entry_point,
+            label(rewriter),
+            settings.distances,
+            settings.variants,
+            settings.emotions,
+            settings.personalities,
+            settings.seed,
+            drawn["within"],
+            task.prompt,
+            view.template.digest if view else "",
+            self._code_digest,
+        ]
+        return self._kept_or_made(
+            identity, lambda: generate(task, rewriter=rewriter, **drawn, also=also).variants
+        )
+
+    def _kept_or_made(
+        self, identity: Sequence[object], make: Callable[[], tuple[Variant, ...]]
+    ) -> tuple[Variant, ...]:
+        """Return the variants with this `identity` from the store, or make and store them."""
+        key = text_hash(json.dumps(identity))
+        kept = self._store().made_variants(key)
+        if kept is not None:
+            return msgspec.json.decode(kept, type=tuple[Variant, ...])
+        made = make()
+        self._store().keep_variants(key, msgspec.json.encode(made))
+        return made
+
+    @cached_property
+    def _code_digest(self) -> str:
+        """A hash of all files that the variants of the package's own rewriters depend on."""
+        own = self._settings.library_dir
+        folders = [Path(variants_package.__file__).parent, templates_dir()]
+        folders += [self._root / own] if own else []
+        digest = hashlib.sha256()
+        for folder in folders:
+            for path in sorted(folder.rglob("*")):
+                if path.suffix in (".py", ".yaml", ".yml", ".txt", ".json"):
+                    text = path.read_bytes().replace(b"\r\n", b"\n")
+                    digest.update(f"{path.relative_to(folder)}\0".encode() + text)
+        return digest.hexdigest()
+
+
+def _no_findings(_text: str) -> Iterable[Finding]:
+    return ()
+
+
+def _control_outline(variant: Variant, settings: Settings) -> Variant:
+    """Return the control variant of `variant`, without its text."""
+    return replace(
+        variant, emotion=None, personality=None, cues={}, text="", rewriter=settings.control
+    )
+
+
+def _as_control(planned: PlannedPrompt) -> PlannedPrompt:
+    return replace(planned, control=True)
+
+
+def _around_task(
+    task: Task, variants: TaskVariants, template: Template | None
+) -> Iterator[PlannedPrompt]:
+    """Plan the prompts of variants of a task whose template is not reworded."""
+    for place, outline in enumerate(variants.outlines):
+        make = partial(_with_task_variant, task, variants, place, template)
+        yield PlannedPrompt(outline=outline, make=make)
+
+
+def _around_view(
+    task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants
+) -> Iterator[PlannedPrompt]:
+    """Plan the prompts of variants of a template, with variants of the task in them if given."""
+    for place, outline in enumerate(reworded.outlines):
+        yield PlannedPrompt(
+            outline=replace(outline, task_id=task.id),
+            make=partial(_with_template_variant, task, of_task, view, reworded, place),
+        )
+
+
+def _with_task_variant(
+    task: Task, variants: TaskVariants, place: int, template: Template | None
+) -> VariantPrompt:
+    return _with_task(task, variants.made[place], template)
+
+
+def _with_template_variant(
+    task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants, place: int
+) -> VariantPrompt:
+    inner = of_task.made[place] if of_task else original(task.id, task.prompt)
+    return _with_template(task, inner, view, reworded.made[place])
+
+
+def _rewrite_of(pending: PendingText | _PendingControl) -> PendingText:
+    """Return the pending text of a variant. For a control variant, it is that of its variant."""
+    return pending.rewrite if isinstance(pending, _PendingControl) else pending
+
+
+def _written(pending: PendingText | _PendingControl, text: Variant) -> Variant:
+    return pending.match(text) if isinstance(pending, _PendingControl) else text
+
+
+def _with_task(task: Task, variant: _MadeVariant, template: Template | None) -> VariantPrompt:
+    """Return the prompt of a variant of the task in `template`."""
+    if isinstance(variant, Variant):
+        return _prompt(task, variant, template)
+
+    def finish(texts: Sequence[Variant]) -> VariantPrompt:
+        return _prompt(task, _written(variant, texts[0]), template)
+
+    sketch = _prompt(task, replace(variant.variant, text=task.prompt), template)
+    pending = PendingTexts(rewrites=(_rewrite_of(variant),), finish=finish)
+    return replace(sketch, pending=pending)
+
+
+def _with_template(
+    task: Task, of_task: _MadeVariant, view: View, of_template: _MadeVariant
+) -> VariantPrompt:
+    """Return the prompt of a variant of the template around a variant of the task."""
+
+    def with_texts(inner: Variant, outer: Variant) -> VariantPrompt:
+        return _prompt_of_template_variant(task, inner, view, outer)
+
+    def finish(written: Sequence[Variant]) -> VariantPrompt:
+        texts = iter(written)
+        return with_texts(
+            of_task if isinstance(of_task, Variant) else _written(of_task, next(texts)),
+            of_template if isinstance(of_template, Variant) else _written(of_template, next(texts)),
+        )
+
+    def unwritten(each: _MadeVariant) -> Variant:
+        if isinstance(each, Variant):
+            return each
+        return replace(each.variant, text=_rewrite_of(each).task.prompt)
+
+    pending = tuple(
+        _rewrite_of(each) for each in (of_task, of_template) if not isinstance(each, Variant)
+    )
+    if not pending:
+        return finish([])
+    sketch = with_texts(unwritten(of_task), unwritten(of_template))
+    return replace(sketch, pending=PendingTexts(rewrites=pending, finish=finish))
+
+
+def _prompt(task: Task, variant: Variant, template: Template | None) -> VariantPrompt:
+    if template is None:
+        prompt = Prompt(user=variant.text)
+    else:
+        system, user = render(template, task, variant.text)
+        prompt = Prompt(user=user, system=system)
+    return VariantPrompt(variant=variant, prompt=prompt, task_text=variant.text)
+
+
+def _prompt_of_template_variant(
+    task: Task, of_task: Variant, view: View, of_template: Variant | None
+) -> VariantPrompt:
+    """Return the prompt of a reworded template with a variant of the task in it.
+
+    `of_template` is the variant of the view, or None for the template as it is. The returned
+    variant has the text of the whole prompt. Its distance is that between the whole original prompt
+    and the whole prompt.
+    """
+    unchanged = _whole_text(_prompt(task, replace(of_task, text=task.prompt), view.template))
+    template = view.template if of_template is None else view.reworded(of_template.text)
+    made = _prompt(task, of_task, template)
+    if of_template is None:
+        variant = of_task
+    else:
+        texts = [(view.text, of_template.text), (task.prompt, of_task.text)]
+        variant = replace(of_template, task_id=task.id)
+        if of_task.text != task.prompt:
+            variant = replace(variant, **measured(change_of_all(texts)))
+    variant = replace(variant, text=_whole_text(made), original=text_hash(unchanged))
+    return replace(made, variant=variant)
+
+
+def _whole_text(made: VariantPrompt) -> str:
+    system, user = made.prompt.system, made.prompt.user
+    return user if system is None else f"{system}\n\n{user}"

@@ -1,0 +1,729 @@
+"""The candidate that a check calls: a proxy for a program that runs in the jail."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import sys
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pytest_promptse.sandbox._causes import (
+    Cause,
+    Failure,
+    ProgramError,
+    ProgramInterrupt,
+    ProgramStopped,
+)
+from pytest_promptse.sandbox._changes import Originals, apply_changes, may_change
+from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects
+from pytest_promptse.sandbox._handle import (
+    BoundMethod,
+    Handle,
+    HandleType,
+    fill,
+    link_of,
+    make_class,
+    make_handle,
+    signature,
+)
+from pytest_promptse.sandbox._raised import build_exception, interrupt, without_stop
+from pytest_promptse.sandbox.guest import objects, standard, wire
+from pytest_promptse.sandbox.guest.decode import decode
+from pytest_promptse.sandbox.guest.encode import encode
+from pytest_promptse.sandbox.guest.merge import merge
+
+if TYPE_CHECKING:
+    import inspect
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pytest_promptse.errors import SandboxError
+    from pytest_promptse.sandbox._execution import Execution
+
+__all__ = [
+    "Candidate",
+    "CannotCrossError",
+    "Cause",
+    "Failure",
+    "Handle",
+    "ProgramError",
+    "ProgramStopped",
+]
+_MAX_CLASSES = 2_000
+_MAX_REMARKS = 3
+_OWN_REFERENCES = 2
+"""Number of references, as ``sys`` counts them, to a shared container that only its `_Shared`
+refers to.
+"""
+
+_RAISE = dis.opmap["RAISE_VARARGS"]
+_STOPS = (StopIteration, StopAsyncIteration)
+# Errors in a check's own code that a wrong answer of the program can cause.
+_OF_ANSWERS = (TypeError, AttributeError, NameError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptResult:
+    """The streams (bounded, undecodable bytes replaced) and the status of a run as a script.
+
+    ``returncode`` is that of the process, negative for the signal that ended it.
+    """
+
+    stdout: str
+    stderr: str
+    returncode: int
+
+
+class _ObjectReference(weakref.ref[Any]):
+    """A weak reference with the number of its object."""
+
+    __slots__ = ("number",)
+    number: int
+
+
+class _Shared:
+    """A container of the program of which the check has a copy.
+
+    ``known`` is its content as last sent to or received from the program.
+    """
+
+    __slots__ = ("known", "number", "value")
+
+    def __init__(self, number: int, value: Any) -> None:
+        self.number = number
+        self.value = value
+        self.known = b""
+
+
+class _Argument:
+    """The result of a call that returned one of its arguments."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+class Candidate:
+    # The program's entry point, used in the jail; made by ``SandboxPool.load``.
+    #
+    # Calling a candidate calls the entry point. Any attribute that is not defined here is the entry
+    # point's, or else a name of the program's module: ``candidate.cache_info()``,
+    # ``candidate.MyError``. ``docs/explanation/sandbox.md`` lists the values that can be passed and
+    # returned. This text is no docstring, since ``candidate.__doc__`` is the entry point's.
+
+    def __init__(
+        self,
+        program: str,
+        *,
+        entry_point: str,
+        start: Callable[..., Execution],
+    ) -> None:
+        self._program = program
+        self._entry_point = entry_point
+        self._start = start
+        self._execution: Execution | None = None
+        self._failure: Failure | None = None
+        self._raised: list[BaseException] = []
+        self._check_objects = CheckObjects()
+        self._originals = Originals()
+        self._objects: dict[int, Any] = {}
+        self._classes: dict[int, HandleType] = {}
+        self._counts: dict[int, int] = {}
+        self._released: list[list[int]] = []
+        self._shared: dict[int, _Shared] = {}
+        self._lock = threading.RLock()
+        self._was_run = False
+        self._answers = 0
+        self._remarks: list[str] = []
+        self._broken: SandboxError | None = None
+        self._failed_assertion: BaseException | None = None
+        self._script_output = ""
+        self._script_seconds = 0.0
+        self._script_cpu = 0.0
+        self.requests = 0
+
+    # -- what checks use ------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call_object(None, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        is_private = name.startswith("_") and name not in ENTRY_NAMES
+        if is_private or "_lock" not in self.__dict__:
+            raise AttributeError(f"a candidate has no {name!r}")
+        return self.ask("find", name)
+
+    @property
+    def module(self) -> Any:
+        """The program as a module: ``candidate.module.helper(3)``, ``candidate.module.Stack()``."""
+        self._need_execution()
+        return _Module(self)
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return self.ask("find", "__doc__")
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return signature(self, self)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._entry_object())
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._entry_object())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._entry_object())
+
+    def __len__(self) -> int:
+        return len(self._entry_object())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._entry_object()[key]
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._entry_object()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Candidate):
+            return self is other
+        return isinstance(other, HandleType | Handle) and other is self._entry_object()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self._entry_object(),)
+
+    def _entry_object(self) -> Any:
+        """Return the entry point as an object: a mirrored class, or the handle of a function."""
+        return self.ask("entry")
+
+    def run(self, stdin: str = "", args: Sequence[str] = ()) -> ScriptResult:
+        """Run the program as ``python program.py ARGS`` in a process of its own.
+
+        Raises
+        ------
+        ProgramStopped
+            If the program does not compile, or uses up its limits.
+        """
+        if self._failure is not None:
+            self._stop(self._failure)
+        self._was_run = True
+        execution = self._start(stdin=stdin.encode("utf-8", "surrogateescape"), separate=True)
+        try:
+            execution.send(self._encode_program("script", list(args)))
+            problem = execution.receive_to_end()
+            if problem is not None:
+                self._fail(*read_problem(decode(problem)))
+            code = execution.returncode()
+        except ProgramStopped as stop:
+            self._stop(stop.failure)
+        except wire.WireError as broken:
+            self._fail("exception", f"the program broke the protocol: {broken}")
+        finally:
+            self._broken = self._broken or execution.broken
+            execution.close()
+            self._script_output += execution.output.text() + execution.errors.text()
+            self._script_seconds += execution.seconds
+            self._script_cpu += execution.cpu
+        return ScriptResult(
+            stdout=execution.output.text(), stderr=execution.errors.text(), returncode=code
+        )
+
+    @property
+    def failure(self) -> Failure | None:
+        """The first failure that stopped the program, even if the check caught the exception.
+
+        A program that the check never used is loaded to find out whether it fails.
+        """
+        self.finish()
+        return self._failure
+
+    def raised(self, exc: BaseException) -> bool:
+        """Return whether `exc`, which ended the check, came from the program.
+
+        If `exc` is the `TypeError` of a call that does not fit the program's signature, the failure
+        is final. The program's interface is then not the one that the check expects.
+        """
+        found = any(exc is known for known in self._raised)
+        interface = getattr(exc, "promptse_interface", None)
+        if found and isinstance(interface, Failure):
+            self._failure = self._failure or interface
+        return found
+
+    @property
+    def used(self) -> bool:
+        """True if the check has received an answer of the program."""
+        return self._answers > 0
+
+    @property
+    def remarks(self) -> list[str]:
+        """Notes for the message of a failed assertion, without duplicates.
+
+        Example: an object of the program equals no value of the check.
+        """
+        return self._remarks
+
+    @property
+    def output(self) -> str:
+        """The standard output and error of the program so far, up to the limit."""
+        if self._execution is None:
+            return self._script_output
+        self._execution.drain_output()
+        return self._execution.output.text() + self._script_output
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock seconds that the program itself used, without the time of the check."""
+        return (self._execution.seconds if self._execution else 0.0) + self._script_seconds
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU seconds of the program and its child processes; known after the execution."""
+        return (self._execution.cpu if self._execution else 0.0) + self._script_cpu
+
+    # -- the life of the execution --------------------------------------------------------------
+
+    def _need_execution(self) -> Execution:
+        """Return the execution in which the program is loaded. It is loaded on first use."""
+        if self._failure is not None:
+            self._stop(self._failure)
+        if self._execution is None:
+            self._execution = self._start()
+            self._execution.send(self._encode_program("load", self._entry_point))
+            problem = self._await_result(self._execution, (), {}, stops=False)
+            if problem is not None:
+                self._fail(*read_problem(("result", problem, None)))
+        return self._execution
+
+    def _encode_program(self, verb: str, detail: Any) -> bytes:
+        try:
+            return encode((verb, self._program, detail))
+        except wire.WireError as error:
+            self._fail("resource", f"the program cannot be sent: {error}")
+
+    def finish(self) -> None:
+        """Load the program if the check never used it, so that a broken program is detected.
+
+        Raises
+        ------
+        SandboxError
+            If the jail failed, even if the check caught the failure as an exception of the program.
+        """
+        broken = self._broken
+        if broken is None and self._execution is not None:
+            broken = self._execution.broken
+        if broken is not None:
+            raise broken
+        if self._execution is None and not self._was_run and self._failure is None:
+            with contextlib.suppress(ProgramStopped):
+                self._need_execution()
+        if self._execution is not None and self._failure is None:
+            # The program may have been stopped while the check ran, without a later request.
+            self._failure = self._execution.exceeded
+
+    def close(self) -> None:
+        """End the program and all its processes. Restore the arguments that it changed."""
+        self._originals.restore()
+        if self._execution is not None:
+            self._execution.close()
+
+    # -- requests -------------------------------------------------------------------------------
+
+    def ask(self, verb: str, *operands: Any) -> Any:
+        """Send a request to the program and return its result."""
+        stops = verb in ("next", "step")
+        with self._lock:
+            execution = self._need_execution()
+            self._send(execution, (verb, *operands))
+            result = self._await_result(execution, (), {}, stops=stops)
+            if type(result) is _Shared:
+                return self._share(result) if verb in ("get", "find") else result.value
+            return result
+
+    def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an object of the program, None for the entry point."""
+        with self._lock:
+            execution = self._need_execution()
+            track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
+            self._send(execution, ("call", target, args, kwargs, track))
+            return self._await_result(execution, args, kwargs, stops=False)
+
+    def call_method(
+        self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Call a method of an object of the program."""
+        with self._lock:
+            execution = self._need_execution()
+            track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
+            self._send(execution, ("method", target, name, args, kwargs, track))
+            stops = name in ("send", "throw") and hasattr(type(target), "__next__")
+            return self._await_result(execution, args, kwargs, stops=stops)
+
+    def may_suppress(self, error: BaseException, since: int) -> bool:
+        """Return whether the program's ``__exit__`` may end `error`, raised in the check.
+
+        Parameters
+        ----------
+        error : BaseException
+            The exception that the block raised.
+        since : int
+            ``requests`` when the block was entered.
+        """
+        if isinstance(error, AssertionError) or not isinstance(error, Exception):
+            return False
+        if any(error is known for known in self._raised):
+            return False
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace is not None and trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE:
+            return True
+        return since == self.requests and not isinstance(error, _OF_ANSWERS)
+
+    def remark(self, text: str) -> None:
+        """Keep a remark that explains a failed assertion."""
+        if text not in self._remarks and len(self._remarks) < _MAX_REMARKS:
+            self._remarks.append(text)
+
+    def _stop(self, failure: Failure) -> NoReturn:
+        self._failure = self._failure or failure
+        stop = ProgramStopped(self._failure)
+        self._raised.append(stop)
+        raise stop
+
+    def _fail(self, cause: Cause, detail: str, traceback: str = "") -> NoReturn:
+        self._stop(Failure(cause=cause, detail=detail, traceback=traceback))
+
+    def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
+        message = self._encode(request)
+        self.requests += 1
+        self._send_shared(execution)
+        if self._released:
+            released, self._released = self._released, []
+            execution.send(encode(("release", released)))
+        execution.send(message)
+
+    def _share(self, shared: _Shared) -> Any:
+        """Return a container of the program.
+
+        If the check has a copy already, update and return that.
+        """
+        known = self._shared.get(shared.number)
+        self._count(shared.number)
+        if known is None or merge(known.value, shared.value) is not known.value:
+            known = self._shared[shared.number] = shared
+        known.known = self._encode_shared(known)
+        return known.value
+
+    def _send_shared(self, execution: Execution) -> None:
+        """Send the program the check's changes to shared containers, and drop unused containers."""
+        for number, shared in list(self._shared.items()):
+            message = self._encode_shared(shared)
+            if message != shared.known:
+                execution.send(message)
+                # The message is not repeated, since it already described values that were new to
+                # the program.
+                shared.known = self._encode_shared(shared)
+            if sys.getrefcount(shared.value) <= _OWN_REFERENCES:
+                del self._shared[number]
+                self._released.append([number, self._counts.pop(number, 0)])
+
+    def _update_shared(self, changed: dict[Any, Any]) -> None:
+        """Update shared containers to the content that the program reported."""
+        for number, value in changed.items():
+            shared = self._shared.get(number)
+            if shared is None or type(value) is not type(shared.value):
+                continue
+            if merge(shared.value, value) is shared.value:
+                shared.known = self._encode_shared(shared)
+            else:
+                del self._shared[number]
+
+    def _encode_shared(self, shared: _Shared) -> bytes:
+        """Return the message that sends the content of a shared container to the program."""
+        return self._encode(("update", shared.number, shared.value))
+
+    def _encode(self, request: Any) -> bytes:
+        try:
+            return encode(request, self._send_value)
+        except wire.TooLargeError as error:
+            raise ValueError(f"an argument cannot be sent to the program: {error}") from None
+        except wire.WireError as error:
+            raise CannotCrossError(f"an argument cannot be sent to the program: {error}") from None
+
+    def _send_value(self, value: Any) -> wire.Built:
+        if isinstance(value, HandleType) and value.promptse_info.number >= 0:
+            if value.promptse_owner is self:
+                return wire.Built(wire.REFERENCE, (value.promptse_info.number,))
+        elif isinstance(type(value), HandleType) and "promptse_link" in _dict_of(value):
+            link = link_of(value)
+            if link.owner is self:
+                return wire.Built(wire.REFERENCE, (link.number,))
+        elif type(value) is BoundMethod:
+            return wire.Built(wire.REFERENCE, self._method_reference(value))
+        elif type(value) is _Module:
+            return wire.Built(wire.REFERENCE, (wire.MODULE_NUMBER,))
+        elif value is self or getattr(type(value), "promptse_candidate", None):
+            return wire.Built(wire.REFERENCE, (wire.ENTRY_NUMBER,))
+        if isinstance(value, HandleType) or isinstance(type(value), HandleType):
+            raise CannotCrossError("an object of another program cannot be sent to this one")
+        return self._check_objects.describe(value)
+
+    def _method_reference(self, method: BoundMethod) -> tuple[int, str]:
+        target = method.promptse_target
+        if isinstance(target, HandleType):
+            return target.promptse_info.number, method.promptse_name
+        return link_of(target).number, method.promptse_name
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: C901, PLR0911 - one for each
+        if operation == wire.REFERENCE:
+            return self._build_reference(parts)
+        if operation == wire.PROXY:
+            return self._check_objects.build(parts)
+        if operation == wire.STANDARD:
+            return standard.build_standard(parts, from_program=True)
+        if operation == wire.NAMED:
+            return standard.named(parts)
+        if operation == wire.CLASS:
+            return self._build_class(parts)
+        if operation == wire.EXCEPTION:
+            self._count(parts[1])
+            return build_exception(self, parts)
+        if operation == wire.ARRAY:
+            return objects.build_array(parts)
+        if operation == wire.SHARED:
+            number, value = parts
+            if type(number) is not int or number < 0:
+                raise wire.WireError("a shared container is malformed")
+            return _Shared(number, value)
+        if operation == wire.ARGUMENT:
+            return _Argument(*parts)
+        raise wire.WireError("an operation is unknown")
+
+    def _build_reference(self, parts: list[Any]) -> Any:
+        number, cls, *content = parts
+        if type(number) is not int or number < 0 or not isinstance(cls, HandleType):
+            raise wire.WireError("a reference is malformed")
+        self._count(number)
+        known: Any = self._objects.get(number)
+        if type(known) is _ObjectReference:
+            known = known()
+        kind: Any = type(known)
+        if kind is cls:
+            return self._update(known, content)
+        handle = make_handle(self, number, cls, content)
+        try:
+            reference = _ObjectReference(handle, self._forget)
+            reference.number = number
+            self._objects[number] = reference
+        except TypeError:  # no weak reference to an int or a tuple is possible
+            self._objects[number] = handle
+        return handle
+
+    def _update(self, handle: Any, content: list[Any]) -> Any:
+        info = type(handle).promptse_info
+        if info.mutable and len(content) == 1 and isinstance(content[0], info.base):
+            fill(info.base, handle, content[0])
+            link_of(handle).fetched = self.requests
+        return handle
+
+    def _count(self, number: Any) -> None:
+        if type(number) is int and number >= 0:
+            self._counts[number] = self._counts.get(number, 0) + 1
+
+    def _forget(self, reference: _ObjectReference) -> None:
+        """Note that the check no longer uses an object, so that the program can release it."""
+        number = reference.number
+        if self._objects.get(number) is reference:
+            del self._objects[number]
+            self._released.append([number, self._counts.pop(number, 0)])
+
+    def _build_class(self, parts: list[Any]) -> HandleType:
+        number, *description = parts
+        if type(number) is not int or number < 0:
+            raise wire.WireError("a class is malformed")
+        if number not in self._classes:
+            if len(self._classes) >= _MAX_CLASSES:
+                raise wire.WireError("the program has too many classes")
+            self._classes[number] = make_class(self, number, description)
+        return self._classes[number]
+
+    def _await_result(
+        self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
+    ) -> Any:
+        """Return the program's answer. If `stops` is True, ``StopIteration`` is raised as it is."""
+        updated = False
+        while True:
+            try:
+                match decode(execution.receive(), self._build):
+                    case ("update", dict(changed)) if not updated:
+                        updated = True
+                        self._update_shared(changed)
+                        continue
+                    case ("callback", number, operation, callback_args, callback_kwargs):
+                        self._call_back(
+                            execution, number, operation, callback_args, callback_kwargs
+                        )
+                        updated = False
+                        continue
+                    case ("result", value, changed):
+                        self._apply(args, kwargs, changed)
+                        self._answers += 1
+                        self._raise_failed_assertion()
+                        return args[value.place] if type(value) is _Argument else value
+                    case (str(kind), BaseException() as error, str(text), changed):
+                        self._apply(args, kwargs, changed)
+                        self._answers += 1
+                    case _:
+                        self._fail("exception", "the program broke the protocol")
+            except ProgramStopped as stop:
+                if any(stop is known for known in self._raised):
+                    raise
+                self._stop(stop.failure)
+            except (
+                wire.WireError, ValueError, TypeError, LookupError, RecursionError, AttributeError
+            ) as broken:  # fmt: skip
+                self._fail("exception", f"the program's answer is no plain data: {broken}")
+            self._raise_failed_assertion()
+            raise self._as_raised(kind, error, text, stops=stops)
+
+    def _apply(self, args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -> None:
+        if changed is not None:
+            self._originals.save((args, *kwargs.values()))
+            apply_changes(args, kwargs, changed)
+
+    def _as_raised(
+        self, kind: str, error: BaseException, text: str, *, stops: bool
+    ) -> BaseException:
+        """Return the exception to raise for one of the program's that a check may catch."""
+        words = safe_text(error)
+        name = type(error).__name__
+        if kind == "unsendable":
+            self._fail("resource", f"the answer cannot be sent: {words}", text)
+        if isinstance(error, MemoryError):
+            self._fail("resource", "MemoryError: over the memory allowed", text)
+        if isinstance(error, _STOPS) and not stops:
+            error = without_stop(error)
+        elif not isinstance(error, Exception):
+            error = interrupt(error)
+        if isinstance(error, ProgramError):
+            error.__dict__["traceback_text"] = text
+            error.__dict__.setdefault("type_name", name)
+        if kind == "interface":
+            failure = Failure(
+                cause="interface", detail=f"{self._entry_point}: {words}", traceback=text
+            )
+            error.__dict__["promptse_interface"] = failure
+        if text not in getattr(error, "__notes__", ()):
+            error.add_note(text)
+        self._raised.append(error)
+        return error
+
+    def _raise_failed_assertion(self) -> None:
+        """Raise an assertion error of a callback again, since the program may have caught it."""
+        error, self._failed_assertion = self._failed_assertion, None
+        if error is not None:
+            raise error
+
+    def _call_back(
+        self, execution: Execution, number: Any, operation: Any, args: Any, kwargs: dict[str, Any]
+    ) -> None:
+        """Perform the program's operation on an object of the check, and send back the result."""
+        if operation in ("set", "merge") and type(args) is tuple and args:
+            owner = self._check_objects.get(number)
+            self._originals.save_attribute(owner, str(args[0]))
+            self._originals.save(getattr(owner, "__dict__", {}).get(args[0]))
+        try:
+            with execution.callback():
+                result = self._check_objects.use(number, operation, args, kwargs)
+            message = self._encode(("return", result))
+        except wire.WireError:
+            raise
+        except (
+            BaseException
+        ) as error:  # an exception of the check's object, which is sent to the program
+            is_stop = isinstance(error, ProgramStopped) and not isinstance(error, ProgramInterrupt)
+            if is_stop or isinstance(error, KeyboardInterrupt):
+                raise
+            is_mistake = isinstance(error, CannotCrossError) and operation == "call"
+            is_failure = isinstance(error, AssertionError) or not isinstance(
+                error, Exception | ProgramInterrupt
+            )
+            if is_mistake or is_failure:
+                self._failed_assertion = error
+                error = RuntimeError("the check has failed")
+            elif isinstance(error, CannotCrossError):
+                error = TypeError(str(error))
+            message = self._encode(("raise", error))
+        self._send_shared(execution)
+        execution.send(message)
+
+
+class _Module:
+    """The names of the program's module."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.__dict__["_candidate"] = candidate
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in ENTRY_NAMES:
+            raise AttributeError(name)
+        return self.__dict__["_candidate"].ask("get", self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__["_candidate"].ask("set", self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self.__dict__["_candidate"].ask("delete", self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*self.__dict__["_candidate"].ask("names", self)]
+
+    def __repr__(self) -> str:
+        return "<the program's module>"
+
+
+ENTRY_NAMES = wire.words(
+    "__name__ __doc__ __qualname__ __annotations__ __defaults__ __kwdefaults__ __wrapped__"
+    " __members__ __all__ __version__ __author__"
+)
+
+
+def safe_text(error: BaseException) -> str:
+    """Return ``str(error)``, or an empty string if that raises."""
+    try:
+        return str(error)
+    except (Exception, ProgramStopped):  # noqa: BLE001 - what a program forged, a handle's text
+        return ""
+
+
+def _dict_of(value: Any) -> dict[str, Any]:
+    try:
+        object.__getattribute__(value, "promptse_link")
+    except AttributeError:
+        return {}
+    return {"promptse_link": True}
+
+
+_LOAD_CAUSES: tuple[Cause, ...] = ("syntax", "exception", "resource", "interface")
+
+
+def read_problem(answer: Any) -> tuple[Cause, str, str]:
+    """Return cause, detail and traceback of the guest's answer to a request to load the program."""
+    match answer:
+        case ("result", (str(cause), str(detail), str(text)), _):
+            for known in _LOAD_CAUSES:
+                if cause == known:
+                    return known, detail, text
+    return "exception", "the program broke the protocol", ""

@@ -1,0 +1,183 @@
+"""Open a sandbox at an isolation level, or at the strongest one that works here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SandboxError
+from pytest_promptse.sandbox._bubblewrap import bubblewrap_command, python_command
+from pytest_promptse.sandbox._container import container_command, default_image, find_engine
+from pytest_promptse.sandbox._mounts import PACKAGES, build_mounts
+from pytest_promptse.sandbox._pool import SandboxPool
+from pytest_promptse.sandbox._seccomp import Filters, compile_filters
+from pytest_promptse.sandbox._worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ISOLATION_LEVELS = ("auto", "bwrap", "docker", "podman", "none")
+
+
+def open_sandbox(
+    level: str = "auto",
+    *,
+    workers: int | None = None,
+    packages: tuple[str, ...] = ("numpy",),
+    image: str | None = None,
+) -> SandboxPool:
+    """Open the sandbox that programs run in.
+
+    Parameters
+    ----------
+    level : {"auto", "bwrap", "docker", "podman", "none"}
+        How programs are isolated from this machine. ``auto`` takes the strongest level that works
+        here, but never ``none``. ``none`` runs programs in a separate process without isolation.
+    workers : int, optional
+        Number of programs that run at the same time. The default is twice the usable cores, since
+        some programs sleep.
+    packages : tuple of str
+        Packages beyond the standard library that programs may import, if installed. In a container,
+        programs can import the packages of its image instead.
+    image : str, optional
+        Image of the container levels, with a ``python3``. The default is the official slim image of
+        this Python's version. The image must have been pulled already.
+
+    Raises
+    ------
+    SandboxError
+        If the level, or every level under ``auto``, does not work here.
+    """
+    if level not in ISOLATION_LEVELS:
+        raise SandboxError(
+            f"unknown sandbox {level!r}: one of {', '.join(ISOLATION_LEVELS)}"
+            f"{nearest(level, ISOLATION_LEVELS)}"
+        )
+    count = workers or 2 * len(os.sched_getaffinity(0))
+    if count < 1:
+        raise SandboxError(f"workers must be at least 1, not {workers}")
+    if level != "auto":
+        return _OPENERS[level](count, packages, image)
+    reasons = []
+    for name in ("bwrap", "podman", "docker"):
+        try:
+            return _OPENERS[name](count, packages, image)
+        except SandboxError as error:
+            reasons.append(f"{name}: {error}")
+    raise SandboxError(
+        "no sandbox works here (" + "; ".join(reasons) + "): apt-get install bubblewrap, or run "
+        "generated programs without protection by --promptse-sandbox none"
+    )
+
+
+def _open(sandbox: SandboxPool) -> SandboxPool:
+    """Run a trial program in `sandbox` and return it, so that errors occur at the start."""
+    try:
+        with sandbox.load("def probe(): return 7", entry_point="probe") as candidate:
+            answer = candidate()
+    except SandboxError:
+        sandbox.close()
+        raise
+    if answer != 7:  # noqa: PLR2004
+        sandbox.close()
+        raise SandboxError(f"a trial program answered {answer!r} instead of 7")
+    return sandbox
+
+
+def _open_bwrap(workers: int, packages: tuple[str, ...], _: str | None) -> SandboxPool:
+    program = shutil.which("bwrap")
+    if sys.platform != "linux" or program is None:
+        raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap")
+    filters = compile_filters()
+    mounts = build_mounts(packages)
+    spawner = ThreadPoolExecutor(1, thread_name_prefix="promptse-spawner")
+
+    def make_worker(number: int) -> Worker:
+        return Worker(
+            command=lambda: bubblewrap_command(program, mounts, worker=number),
+            spawn=lambda function: spawner.submit(function).result(),
+            isolation="namespaces",
+            filters=filters,
+            packages=PACKAGES,
+        )
+
+    return _open(
+        SandboxPool(
+            isolation_level="bwrap",
+            description="bubblewrap: programs see no network, no home, no project, no secrets",
+            make_worker=make_worker,
+            release=spawner.shutdown,
+            workers=workers,
+            folder="/tmp",  # noqa: S108 - the private one
+            ahead=True,
+        )
+    )
+
+
+def _open_none(workers: int, packages: tuple[str, ...], _: str | None) -> SandboxPool:
+    folder = tempfile.mkdtemp(prefix="promptse-")
+    mounts = build_mounts(packages)
+    found = [Path(source).parent for source, target in mounts.binds if target.startswith(PACKAGES)]
+
+    def make_worker(_: int) -> Worker:
+        return Worker(
+            command=lambda: python_command(mounts.python),
+            spawn=lambda function: function(),
+            isolation="none",
+            filters=Filters(),
+            packages=str(found[0]) if found else "",
+        )
+
+    return _open(
+        SandboxPool(
+            isolation_level="none",
+            description="none: programs run with your rights, only limits of time and memory hold",
+            make_worker=make_worker,
+            release=lambda: shutil.rmtree(folder, ignore_errors=True),
+            workers=workers,
+            folder=folder,
+        )
+    )
+
+
+def _open_container(
+    name: str, workers: int, _: tuple[str, ...], image: str | None = None
+) -> SandboxPool:
+    chosen = image or default_image()
+    engine = find_engine(name, chosen)
+    filters = compile_filters() if sys.platform == "linux" else Filters()
+
+    def make_worker(_: int) -> Worker:
+        return Worker(
+            command=lambda: container_command(engine, chosen),
+            spawn=lambda function: function(),
+            isolation="user",
+            filters=filters,
+            packages="",
+        )
+
+    return _open(
+        SandboxPool(
+            isolation_level=name,
+            description=f"{name} ({chosen}): programs see no network and none of your files",
+            make_worker=make_worker,
+            release=lambda: None,
+            workers=workers,
+            folder="/tmp",  # noqa: S108 - the container's
+        )
+    )
+
+
+_OPENERS: dict[str, Callable[[int, tuple[str, ...], str | None], SandboxPool]] = {
+    "bwrap": _open_bwrap,
+    "docker": partial(_open_container, "docker"),
+    "podman": partial(_open_container, "podman"),
+    "none": _open_none,
+}

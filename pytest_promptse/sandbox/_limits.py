@@ -1,0 +1,80 @@
+"""Limits of one program, and how they are fitted to a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_promptse.sandbox._causes import Failure
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits of one program, from its load until the end of its execution.
+
+    Parameters
+    ----------
+    wall : float
+        Seconds from a load or call to its answer, summed over the execution. The time that the
+        check takes between two calls does not count. Seconds in which processes of the machine
+        waited for a processor do not count either, up to four times the limit.
+    cpu : float
+        CPU seconds of the program's whole process tree.
+    memory : int
+        Bytes of memory of the whole tree, and bytes of address space of each of its processes.
+    output : int
+        Bytes of standard output and of standard error that are kept. Further output is read and
+        dropped.
+    processes : int
+        Number of processes and threads at the same time.
+    file_size : int
+        Bytes of one file, and of all files in the program's private ``/tmp`` together.
+    open_files : int
+        Number of descriptors of one process.
+    """
+
+    wall: float = 3.0
+    cpu: float = 3.0
+    memory: int = 512 * MIB
+    output: int = MIB // 4
+    processes: int = 64
+    file_size: int = 64 * MIB
+    open_files: int = 256
+
+    def __post_init__(self) -> None:
+        for name in ("wall", "cpu", "memory", "output", "processes", "file_size", "open_files"):
+            value = getattr(self, name)
+            if not value > 0:
+                raise ValueError(f"Limits.{name} must be above 0, not {value!r}")
+
+
+def fit(limits: Limits, *, reference_seconds: float | None) -> Limits:
+    """Tighten the time limits to a task, given the time of its reference solution.
+
+    Both time limits become 20 times the reference's time, but at least 1 s and at most those in
+    `limits`. Endless loops cost the most time. If the reference needs a millisecond, a program with
+    an endless loop is then stopped after one second instead of three.
+
+    Parameters
+    ----------
+    limits : Limits
+        The largest limits.
+    reference_seconds : float or None
+        Seconds that the reference solution used in the same check, or None if unknown.
+    """
+    if reference_seconds is None:
+        return limits
+    fitted = max(1.0, 20.0 * reference_seconds)
+    return replace(limits, wall=min(limits.wall, fitted), cpu=min(limits.cpu, fitted))
+
+
+def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: Limits) -> bool:
+    """Return whether a failure must be confirmed with no other program running.
+
+    Only a time-out of the wall clock must be confirmed, since other programs can cause it. Other
+    programs cannot use up a program's CPU time.
+    """
+    return failure is not None and failure.cause == "timeout" and cpu_seconds < limits.cpu

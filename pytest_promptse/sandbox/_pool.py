@@ -1,0 +1,193 @@
+"""The sandbox pool: workers that run programs, and processes started in advance."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Self
+
+from pytest_promptse.errors import SandboxError
+from pytest_promptse.sandbox._candidate import Candidate
+from pytest_promptse.sandbox._execution import Execution
+from pytest_promptse.sandbox._limits import Limits
+from pytest_promptse.sandbox._prefork import PreforkPool
+from pytest_promptse.sandbox._watch import Watchdog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_promptse.sandbox._worker import Worker
+
+_DEFAULT_LIMITS = Limits()
+# Opening another jail takes as long as prefork saves over this number of programs.
+_WORTH_ANOTHER_JAIL = 100
+
+
+class SandboxPool:
+    """Workers that run programs. `open_sandbox` creates the pool. Close it or use ``with``.
+
+    Attributes
+    ----------
+    isolation_level : str
+        ``bwrap``, ``docker``, ``podman`` or ``none``.
+    description : str
+        One line that tells users what this isolation level protects.
+
+    If ``ahead`` is True, an idle worker starts a process for the next program while one runs.
+    """
+
+    def __init__(
+        self,
+        *,
+        isolation_level: str,
+        description: str,
+        make_worker: Callable[[int], Worker],
+        release: Callable[[], None],
+        workers: int,
+        folder: str,
+        ahead: bool = False,
+    ) -> None:
+        self.isolation_level = isolation_level
+        self.description = description
+        self.workers = workers
+        self._make_worker = make_worker
+        self._release = release
+        self._folder = folder
+        self._ahead = ahead
+        self._prefork = PreforkPool()
+        self._watchdog = Watchdog()
+        self._started = 0
+        self._all: list[Worker] = []
+        self._free: list[Worker] = []
+        self._busy = 0
+        self._alone = False
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def load(
+        self,
+        program: str,
+        *,
+        entry_point: str,
+        limits: Limits = _DEFAULT_LIMITS,
+        alone: bool = False,
+    ) -> Iterator[Candidate]:
+        """Load `program` and run it until the end of the ``with``.
+
+        At most one program per worker can be loaded at the same time; further threads wait.
+
+        Parameters
+        ----------
+        program : str
+            Source text of a module.
+        entry_point : str
+            Name of the function or class that calling the candidate calls.
+        limits : Limits
+            The limits of the program in this execution.
+        alone : bool
+            Wait until no other program runs, and let none start meanwhile. Used to confirm a
+            time-out that occurred while other programs were running.
+
+        Raises
+        ------
+        SandboxError
+            If the jail fails. Failures of the program are not raised here.
+        """
+        with self._worker(alone=alone) as worker:
+
+            def start(*, stdin: bytes | None = None, separate: bool = False) -> Execution:
+                is_script = stdin is not None or separate
+                execution = None if is_script else self._prefork.take(worker, limits)
+                if execution is None:
+                    self._prefork.drop(worker)
+                    execution = Execution(
+                        worker, limits, folder=self._folder, stdin=stdin, separate=separate
+                    )
+                self._started += 1
+                self._prefork_next(limits)
+                executions.append(execution)
+                self._watchdog.add(execution)
+                return execution
+
+            executions: list[Execution] = []
+            candidate = Candidate(program, entry_point=entry_point, start=start)
+            try:
+                yield candidate
+                candidate.finish()
+            finally:
+                for execution in executions:
+                    self._watchdog.remove(execution)
+                candidate.close()
+
+    @contextlib.contextmanager
+    def _worker(self, *, alone: bool) -> Iterator[Worker]:
+        worker = self._acquire(alone=alone)
+        try:
+            yield worker
+        finally:
+            self._release_worker(worker, alone=alone)
+
+    def _release_worker(self, worker: Worker, *, alone: bool = False) -> None:
+        with self._changed:
+            self._busy -= 1
+            self._alone = False if alone else self._alone
+            self._free.append(worker)
+            self._changed.notify_all()
+
+    def _acquire(self, *, alone: bool) -> Worker:
+        with self._changed:
+            if alone:
+                self._changed.wait_for(lambda: not self._alone)
+                self._alone = True
+                self._changed.wait_for(lambda: self._busy == 0)
+            else:
+                self._changed.wait_for(lambda: not self._alone and self._busy < self.workers)
+            if self._closed:
+                raise SandboxError("the sandbox is closed")
+            self._busy += 1
+            if self._free:
+                # The worker that was used last, since its memory is still in the processor's
+                # caches.
+                worker = self._prefork.among(self._free) or self._free[-1]
+                self._free.remove(worker)
+                return worker
+            worker = self._make_worker(len(self._all))
+            self._all.append(worker)
+            return worker
+
+    def _prefork_next(self, limits: Limits) -> None:
+        """Start a process for the next program, if a worker is idle."""
+        with self._changed:
+            if not self._ahead or self._alone or self._prefork.among(self._free):
+                return
+            if self._free:
+                worker = self._free.pop()
+            elif len(self._all) < self.workers and self._started > _WORTH_ANOTHER_JAIL:
+                worker = self._make_worker(len(self._all))
+                self._all.append(worker)
+            else:
+                return
+            self._busy += 1
+        try:
+            self._prefork.make(worker, limits, folder=self._folder)
+        finally:
+            self._release_worker(worker)
+
+    def close(self) -> None:
+        """End every jail. It may be called twice."""
+        with self._changed:
+            if self._closed:
+                return
+            self._closed = True
+        self._watchdog.close()
+        for worker in self._all:
+            worker.stop()
+        self._prefork.close()
+        self._release()

@@ -1,0 +1,121 @@
+"""Build exceptions of the program from the descriptions that the guest sends."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.sandbox._causes import Failure, ProgramError, ProgramInterrupt, ProgramStopped
+from pytest_promptse.sandbox._handle import HandleType, Link
+from pytest_promptse.sandbox.guest.decode import take
+from pytest_promptse.sandbox.guest.standard import name_of
+from pytest_promptse.sandbox.guest.wire import WireError
+
+if TYPE_CHECKING:
+    from pytest_promptse.sandbox._handle import ProgramOperations
+
+_ERROR = (type(None), BaseException)
+
+
+def build_exception(owner: ProgramOperations, parts: list[Any]) -> BaseException:
+    """Return the exception that a message describes, without running a constructor of the program.
+
+    Raises
+    ------
+    WireError
+        If the description is malformed.
+    """
+    cls, *rest, cause, context, suppressed = parts
+    number, args, message, attributes = take(rest, int, tuple, str, dict)
+    if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+        raise WireError("an exception of a class that is none")
+    if not (isinstance(cause, _ERROR) and isinstance(context, _ERROR)):
+        raise WireError("the cause of an exception is none")
+    notes = attributes.pop("__notes__", [])
+    if any(type(name) is not str or name.startswith("__") for name in attributes):
+        raise WireError("an exception has a malformed attribute")
+    error = _mirrored(cls, parts) if isinstance(cls, HandleType) else _known(cls, args)
+    _set_attributes(error, attributes)
+    for note in take([notes], list)[0]:
+        error.add_note(*take([note], str))
+    if isinstance(error, ProgramError) and not {"message", "type_name"} <= attributes.keys():
+        error.__dict__.setdefault("message", message)
+        error.__dict__.setdefault("type_name", cls.__name__)
+    if number >= 0:
+        object.__setattr__(error, "promptse_link", Link(owner, number))
+    error.__cause__ = cause
+    error.__context__ = context
+    error.__suppress_context__ = bool(suppressed)
+    return error
+
+
+def _mirrored(cls: Any, parts: list[Any]) -> BaseException:
+    args, message = parts[2], parts[3]
+    base = next(kind for kind in cls.__mro__ if kind.__module__ == "builtins")
+    error: BaseException = base.__new__(cls, *args)
+    error.args = args
+    error.__dict__["promptse_message"] = message
+    if isinstance(error, ProgramStopped):
+        error.failure = Failure(
+            cause="exception", detail=f"the program raised {cls.__name__}: {message}"
+        )
+    return error
+
+
+def _known(cls: type[BaseException], args: tuple[Any, ...]) -> BaseException:
+    """Return an exception of the standard library, or of the check."""
+    try:
+        if cls.__module__ == "builtins" or name_of(cls) is None:
+            return cls(*args)
+        error = cls.__new__(cls, *args)
+    except (TypeError, ValueError):
+        error = Exception.__new__(cls)
+    error.args = args
+    return error
+
+
+def _set_attributes(error: BaseException, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        try:
+            if name not in ("filename", "filename2", "name", "path"):
+                error.__dict__[name] = value
+            elif value is not None:
+                setattr(error, name, value)
+        except (AttributeError, TypeError):
+            continue  # a read-only attribute
+
+
+def interrupt(error: BaseException) -> ProgramInterrupt:
+    """Return the exception to raise for a program's exception that is no `Exception`."""
+    if isinstance(error, ProgramInterrupt):
+        return error
+    kind: Any = type(error)
+    made = _derived_interrupt(kind)(*error.args)
+    made.failure = Failure(
+        cause="exception", detail=f"the program raised {type(error).__name__}: {error}"
+    )
+    return made
+
+
+def without_stop(error: Exception) -> ProgramError:
+    """Return the exception to raise for a ``StopIteration`` of a call.
+
+    ``StopIteration`` itself would silently end a ``for`` loop, ``zip`` or ``all(map(...))`` of the
+    check. The assertions after that point would not run (https://peps.python.org/pep-0479/).
+    """
+    name = type(error).__name__
+    made = _derived_error(RuntimeError)(f"the program raised {name}")
+    made.type_name = name
+    made.message = f"the program raised {name}"
+    return made
+
+
+@cache
+def _derived_interrupt(base: type[BaseException]) -> type[ProgramInterrupt]:
+    names = {"__init__": base.__init__, "__module__": base.__module__}
+    return type(base.__name__, (ProgramInterrupt, base), names)
+
+
+@cache
+def _derived_error(base: type[Exception]) -> type[ProgramError]:
+    return type("ProgramError", (ProgramError, base), {"__str__": Exception.__str__})

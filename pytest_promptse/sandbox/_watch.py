@@ -1,0 +1,245 @@
+"""Measure memory and CPU time of a process tree, and the time in which processors were short.
+
+All are measured from outside the tree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+INTERVAL_SECONDS = 0.025
+_SHORTEST_INTERVAL_SECONDS = 0.005
+_IDLE_INTERVALS = 40
+FREE_DESCRIPTORS = 256
+DESCRIPTOR_BYTES = 256 * 1024
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PRESSURE_FILE = "/proc/pressure/cpu"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceUsage:
+    """The resources of a process tree: present memory in bytes, CPU seconds so far."""
+
+    memory: int = 0
+    cpu: float = 0.0
+
+
+def descendants(pid: int) -> list[int]:
+    """Return `pid` and all running processes that it started.
+
+    Other systems than Linux: `pid` only.
+    """
+    found = []
+    waiting = [pid]
+    while waiting:
+        parent = waiting.pop()
+        found.append(parent)
+        try:
+            for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - a hot path
+                with open(f"/proc/{parent}/task/{thread}/children") as file:  # noqa: PTH123
+                    waiting += map(int, file.read().split())
+        except OSError:
+            continue
+    return found
+
+
+def kill_descendants(pid: int) -> None:
+    """Kill all processes that `pid` started, but not `pid` itself."""
+    for process in descendants(pid)[1:]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+
+
+def stalled() -> float:
+    """Return the seconds since the machine started in which a process waited for a processor.
+
+    The kernel counts them for all processes (https://docs.kernel.org/accounting/psi.html). The
+    result is 0 if the kernel does not count them, as on macOS.
+    """
+    try:
+        with open(_PRESSURE_FILE) as file:  # noqa: PTH123 - a hot path
+            total = file.readline().rpartition("total=")[2]
+    except OSError:
+        return 0.0
+    return int(total) / 1e6 if total.strip().isdigit() else 0.0
+
+
+class Watched(Protocol):
+    """An execution that a `Watchdog` checks."""
+
+    def watch(self) -> float:
+        """Enforce the limits. Return the CPU seconds that are left."""
+
+
+class Watchdog:
+    """A thread in which every `Watched` enforces its limits while the checker is busy.
+
+    An execution that is removed within `INTERVAL_SECONDS` is never watched.
+    """
+
+    def __init__(self) -> None:
+        self._watched: dict[Watched, float] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._asleep = self._closed = False
+
+    def add(self, watched: Watched) -> None:
+        """Watch an execution. The first call starts the thread."""
+        with self._changed:
+            self._watched[watched] = time.monotonic() + INTERVAL_SECONDS
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="promptse-watchdog", daemon=True
+                )
+                self._thread.start()
+            elif self._asleep:
+                self._changed.notify()
+
+    def remove(self, watched: Watched) -> None:
+        """Stop watching."""
+        with self._changed:
+            self._watched.pop(watched, None)
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._changed:
+            self._closed = True
+            self._watched.clear()
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        idle = 0
+        while True:
+            with self._changed:
+                idle = 0 if self._watched else idle + 1
+                # Waking the thread for each short execution would cost more than an unnecessary
+                # check.
+                self._asleep = idle > _IDLE_INTERVALS
+                self._changed.wait(None if self._asleep else self._pause())
+                self._asleep = False
+                if self._closed:
+                    return
+                now = time.monotonic()
+                due = [watched for watched, when in self._watched.items() if when <= now]
+            for watched in due:
+                pause = min(INTERVAL_SECONDS, watched.watch())
+                with self._changed:
+                    if watched in self._watched:
+                        self._watched[watched] = time.monotonic() + pause
+
+    def _pause(self) -> float:
+        first = min(self._watched.values(), default=time.monotonic() + INTERVAL_SECONDS)
+        return max(first - time.monotonic(), _SHORTEST_INTERVAL_SECONDS)
+
+
+class Meter:
+    """Measure the resources of the descendants of one process, without the process itself.
+
+    Memory is the proportional set size, which counts pages shared by forked processes once
+    (https://docs.kernel.org/filesystems/proc.html). If it cannot be read, the resident pages that
+    are not shared are counted. Kernel memory of sockets and pipes is not counted for any process.
+    So each open descriptor beyond `FREE_DESCRIPTORS` counts as `DESCRIPTOR_BYTES`.
+
+    CPU time includes that of processes that have ended since the last measurement. The kernel adds
+    the time of a process to its parent's only if the parent waits for it
+    (https://man7.org/linux/man-pages/man2/wait.2.html). A program can avoid that.
+
+    Parameters
+    ----------
+    pid : int
+        Process id of the root of the tree, which is not measured itself.
+    exact_above : int
+        Bytes of resident memory above which the proportional share is read. The kernel walks all
+        pages of a process for that share. Below this bound, the resident size is used, which is
+        never smaller.
+    """
+
+    def __init__(self, pid: int, *, exact_above: int = 0) -> None:
+        self._pid = pid
+        self._exact_above = exact_above
+        self._seen: dict[_Identity, _Times] = {}
+        self._gone: dict[_Identity, float] = {}
+        self._waited_for = 0.0
+
+    def measure(self) -> ResourceUsage:
+        """Return the present usage of the tree."""
+        resident, descriptors = 0, 0
+        processes = descendants(self._pid)[1:]
+        seen: dict[_Identity, _Times] = {}
+        for process in processes:
+            try:
+                with open(f"/proc/{process}/statm") as file:  # noqa: PTH123
+                    pages = int(file.read().split()[1])
+                with open(f"/proc/{process}/stat") as file:  # noqa: PTH123
+                    fields = file.read().rpartition(")")[2].split()
+            except (OSError, ValueError):
+                continue  # the process has ended
+            descriptors += _open_descriptors(process)
+            resident += pages * _PAGE
+            # Process ids are reused, so the start time is part of a process's identity.
+            identity = process, fields[19]
+            own, waited_for = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+            seen[identity] = own / _TICKS, waited_for / _TICKS
+        memory = resident
+        if resident > self._exact_above:
+            memory = sum(map(_proportional, processes))
+        memory += max(0, descriptors - FREE_DESCRIPTORS) * DESCRIPTOR_BYTES
+        cpu = sum(map(sum, seen.values())) + self._lost(seen)
+        return ResourceUsage(memory=memory, cpu=cpu)
+
+    def _lost(self, seen: dict[_Identity, _Times]) -> float:
+        """Return CPU seconds of ended processes for which no parent waited."""
+        for identity, times in self._seen.items():
+            if identity in seen:
+                self._waited_for += max(0.0, seen[identity][1] - times[1])
+            else:
+                self._gone[identity] = sum(times)
+        for identity in seen:
+            # The list of children may lack a living process while other processes end.
+            self._gone.pop(identity, None)
+        self._seen = seen
+        return max(0.0, sum(self._gone.values()) - self._waited_for)
+
+
+_Identity = tuple[int, str]
+_Times = tuple[float, float]
+
+
+def _open_descriptors(pid: int) -> int:
+    try:
+        # The number of descriptors since Linux 6.2, else 0:
+        # https://docs.kernel.org/filesystems/proc.html
+        return os.stat(f"/proc/{pid}/fd").st_size  # noqa: PTH116 - a hot path
+    except OSError:
+        return 0
+
+
+def _proportional(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as file:  # noqa: PTH123
+            for line in file:
+                if line.startswith("Pss:"):
+                    return int(line.split()[1]) * 1024
+    except PermissionError:
+        return _unshared(pid)
+    except OSError:
+        pass  # the process has ended
+    return 0
+
+
+def _unshared(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm") as file:  # noqa: PTH123
+            _, resident, shared = file.read().split()[:3]
+    except (OSError, ValueError):
+        return 0  # the process has ended
+    return (int(resident) - int(shared)) * _PAGE

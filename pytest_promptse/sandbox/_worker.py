@@ -1,0 +1,231 @@
+"""A worker: one jail with a warm interpreter, which forks a process for each program.
+
+A worker whose interpreter does not answer is restarted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_promptse.errors import SandboxError
+from pytest_promptse.sandbox import _bootstrap, _watch
+from pytest_promptse.sandbox._bubblewrap import ENVIRONMENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_promptse.sandbox._limits import Limits
+    from pytest_promptse.sandbox._seccomp import Filters
+
+Isolation = Literal["namespaces", "user", "none"]
+
+_START_SECONDS = 60.0
+_ANSWER_SECONDS = 60.0
+_OWN_PROCESSES = 4
+_CHUNK = 32768
+# Modules that half of the programs import. Loading them once saves each program milliseconds.
+WARM_MODULES = [
+    "typing",
+    "collections",
+    "collections.abc",
+    "re",
+    "math",
+    "itertools",
+    "functools",
+    "heapq",
+    "bisect",
+    "string",
+    "random",
+    "dataclasses",
+    "enum",
+    "copy",
+    "operator",
+    "datetime",
+    "decimal",
+    "fractions",
+    "json",
+    "abc",
+    "contextlib",
+    "time",
+    "numbers",
+    "threading",
+]
+
+
+class Worker:
+    """A zygote and the control socket to it. One thread at a time may use it.
+
+    Parameters
+    ----------
+    command : callable
+        Returns the command line that starts the zygote.
+    spawn : callable
+        Runs a function in a thread that outlives the worker. The jail ends when the thread that
+        started it ends (``PR_SET_PDEATHSIG``).
+    isolation : {"namespaces", "user", "none"}
+        How the zygote isolates each program: in its own namespaces, as another user, or not at all.
+    filters : Filters
+        The system-call filters.
+    packages : str
+        Folder of the packages that programs may import.
+    """
+
+    def __init__(
+        self,
+        *,
+        command: Callable[[], Sequence[str]],
+        spawn: Callable[[Callable[[], None]], None],
+        isolation: Isolation,
+        filters: Filters,
+        packages: str,
+    ) -> None:
+        self._command = command
+        self._spawn = spawn
+        self._config = {
+            "isolation": isolation,
+            "filters": {name: code.hex() for name, code in asdict(filters).items()},
+            "warm": WARM_MODULES,
+            "packages": packages,
+        }
+        self._isolation = isolation
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._executions = 0
+        self.python = ""
+        self.zygote = 0
+
+    def start(self) -> None:
+        """Start the zygote if it is not running.
+
+        Raises
+        ------
+        SandboxError
+            If it does not start. The message ends with the last line that the command printed.
+        """
+        if self._process is None:
+            self._spawn(self._start)
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(  # noqa: S603 - our own command
+                [*self._command()],
+                stdin=theirs.fileno(),
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                env=ENVIRONMENT,
+            )
+            theirs.close()
+            ours.settimeout(_START_SECONDS)
+            try:
+                text = json.dumps(_bootstrap.sources()).encode()
+                ours.send(len(text).to_bytes(8, "big"))
+                for start in range(0, len(text), _CHUNK):
+                    ours.send(text[start : start + _CHUNK])
+                ours.send(json.dumps(self._config).encode())
+                answer = ours.recv(_CHUNK)
+            except OSError:
+                answer = b""
+            if not answer:
+                process.kill()
+                process.wait()
+                ours.close()
+                output.seek(0)
+                lines = output.read().decode(errors="replace").strip().splitlines()
+                raise SandboxError(f"the jail does not start: {lines[-1] if lines else 'no word'}")
+        self.python = json.loads(answer)["python"]
+        ours.settimeout(_ANSWER_SECONDS)
+        self._process, self._control = process, ours
+        # The jail's first process if there is a jail, else the command itself.
+        self.zygote = _watch.descendants(process.pid)[-1]
+
+    def begin(self, limits: Limits, files: Sequence[int], folder: str) -> int:
+        """Fork a process for a program, with `files`: channel, standard input, output and error.
+
+        Returns
+        -------
+        int
+            The number of the execution, for `end`.
+        """
+        self._executions += 1
+        order = {
+            "do": "start",
+            "execution": self._executions,
+            "file_size": limits.file_size,
+            "folder": folder,
+            "limits": self._rlimits(limits),
+        }
+        message = json.dumps(order).encode()
+        for last in (False, True):
+            self.start()
+            if self._control is None:
+                raise SandboxError("the jail ended while it was started")
+            try:
+                socket.send_fds(self._control, [message], files)
+            except OSError as error:
+                self.stop()
+                if last:
+                    raise SandboxError(f"the jail died twice in a row: {error}") from None
+            else:
+                break
+        return self._executions
+
+    def _rlimits(self, limits: Limits) -> dict[str, int]:
+        bounds = {
+            "RLIMIT_CPU": int(limits.cpu) + 2,
+            "RLIMIT_AS": limits.memory + 64 * 2**20,
+            "RLIMIT_FSIZE": limits.file_size,
+            "RLIMIT_NOFILE": limits.open_files,
+            "RLIMIT_STACK": 64 * 2**20,
+            "RLIMIT_CORE": 0,
+        }
+        if self._isolation != "none":
+            # Without namespaces, the limit also counts the user's other processes. These are the
+            # warm interpreter and sometimes a process of the prefork pool.
+            bounds["RLIMIT_NPROC"] = limits.processes + _OWN_PROCESSES
+        return bounds
+
+    def end(self, execution: int) -> dict[str, Any]:
+        """Kill the program and all its processes. Return its wait status and CPU seconds.
+
+        Raises
+        ------
+        SandboxError
+            If the jail does not answer, so that it was restarted, or if it did not start the
+            program.
+        """
+        if self._control is None:
+            raise SandboxError("the jail is gone")
+        try:
+            self._control.send(json.dumps({"do": "end", "execution": execution}).encode())
+            answer = self._control.recv(_CHUNK)
+        except OSError:
+            answer = b""
+        if not answer:
+            self.stop()
+            raise SandboxError("the jail does not answer; it has been replaced")
+        ending: dict[str, Any] = json.loads(answer)
+        if "error" in ending:
+            self.stop()
+            raise SandboxError(f"the jail could not start a program: {ending['error']}")
+        return ending
+
+    def stop(self) -> None:
+        """Kill the zygote and everything in its jail."""
+        control, self._control = self._control, None
+        process, self._process = self._process, None
+        if control is not None:
+            control.close()
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+            process.wait()

@@ -1,0 +1,372 @@
+"""Comparison of two runs by a test of non-inferiority.
+
+The runs are paired by task and by prompt, so variation between tasks and prompts cancels. The
+difference of a figure is a mean over tasks of the tasks' own differences, with an interval
+clustered on tasks.
+
+In small runs, "no significant difference" is no evidence that nothing got worse. A comparison
+therefore passes only if the interval excludes a loss as large as the margin. Source: Piaggio et
+al., CONSORT extension for noninferiority trials, JAMA 308, 2012.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from pytest_promptse.scoring._elasticity import auc_e, elasticity, light_elasticity
+from pytest_promptse.scoring._intervals import (
+    SIGNED,
+    exact_interval,
+    generator,
+    mean_interval,
+    shifted_interval,
+    task_values,
+)
+from pytest_promptse.scoring._metrics import metric_label
+from pytest_promptse.scoring._noise_floor import light_null_gap
+from pytest_promptse.scoring._pairing import Pairs
+from pytest_promptse.scoring._robustness import squared_sensitivity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.scoring._gate import Verdict
+    from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
+    from pytest_promptse.scoring._samples import Floats, Mode
+    from pytest_promptse.scoring._scores import Curve, Interval
+
+# Number of random permutations behind a null mean that has no exact form.
+_DRAWS = 499
+# The key of the original's pass rate in a curve.
+_ORIGINAL = 0.0
+
+Metric: TypeAlias = Literal["auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity"]
+_LESS_IS_BETTER: tuple[Metric, ...] = ("excess", "squared_sensitivity")
+# Figures whose expectation depends on the number of samples per prompt.
+_DEPEND_ON_SAMPLES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One figure of two runs, over the tasks and prompts that both have.
+
+    ``difference`` is `current` - `baseline`. ``ci95`` covers further tasks like the compared ones.
+    ``exact`` covers any further tasks, and is None for a single task. ``verdict`` is ``pass`` if
+    both intervals exclude a loss of ``margin`` or more, and ``fail`` if ``ci95`` excludes any
+    smaller loss. Otherwise it is ``inconclusive``, and None without a margin or without a figure in
+    both runs. A figure that depends on the number of samples is inconclusive if the runs differ in
+    that number. Tasks and prompts that only one run has are listed: tasks by id, prompts as (task
+    id, prompt id).
+    """
+
+    metric: Metric
+    distance: float | None
+    current: float | None
+    baseline: float | None
+    difference: float | None
+    ci95: Interval | None
+    exact: Interval | None
+    margin: float | None
+    verdict: Verdict | None
+    message: str
+    n_tasks: int
+    tasks_only_current: tuple[str, ...]
+    tasks_only_baseline: tuple[str, ...]
+    variants_only_current: tuple[tuple[str, str], ...]
+    variants_only_baseline: tuple[tuple[str, str], ...]
+
+
+def compare_runs(
+    current: Sequence[RecordedTask],
+    baseline: Sequence[RecordedTask],
+    metric: Metric,
+    *,
+    mode: Mode,
+    distances: Sequence[float],
+    distance: float | None = None,
+    margin: float | None = None,
+    relative: bool = False,
+    seed: int = 0,
+    resamples: int = 9999,
+) -> Comparison:
+    """Compare one figure of two runs, paired by task and prompt.
+
+    Parameters
+    ----------
+    current, baseline
+        The two runs. Ids of tasks are unique in each; their order does not matter.
+    metric
+        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"``, ``"excess"`` (of AUC-E) or
+        ``"squared_sensitivity"``. Smaller values of the last two are better, larger values of the
+        others. Of the two figures of sensitivity, only ``"squared_sensitivity"`` is comparable
+        between numbers of samples.
+    mode
+        The metric of both runs: PromptSE's elasticity or PromptSELight's.
+    distances
+        The distances of the current run, ascending.
+    distance
+        The distance of the elasticity to compare, in (0, 1).
+    margin
+        The loss that is not acceptable, > 0: in units of the figure, or as a share of the
+        baseline's figure if `relative`. None shows the difference without a verdict.
+
+    Returns
+    -------
+    Comparison
+        If the runs have one task in common, the interval comes from resampling its prompts' scores.
+        These vary like pass rates of ``ess`` samples, or of ``n`` samples if ``ess`` is None. With
+        more tasks, the interval comes from the tasks.
+
+    Raises
+    ------
+    ValueError
+        If `margin` is not positive. Also if `distance` is missing for ``"elasticity"``, given for
+        another metric, or not among `distances`.
+    """
+    if margin is not None and not margin > 0:
+        raise ValueError(f"the margin is {margin}: a loss to exclude is greater than 0")
+    if (metric == "elasticity") != (distance is not None):
+        raise ValueError("give a distance for 'elasticity' and for no other metric")
+    if distance is not None and distance not in distances:
+        raise ValueError(f"distance {distance:g} is not among {list(distances)}")
+    pairs = Pairs.of(current, baseline)
+    over = tuple(distances)
+    if distance is not None:
+        over = (distance,)
+    elif metric == "pass_at_1":
+        over = (_ORIGINAL,)
+    paired = [
+        _known_in_both(*(task_curve(task, metric, mode, over, seed) for task in pair))
+        for pair in pairs.tasks
+    ]
+    ours = task_values([a for a, _ in paired], over)
+    theirs = task_values([b for _, b in paired], over)
+    now, then, gap, ci95, exact = None, None, None, None, None
+    if ours is not None and theirs is not None:
+        now, then = float(ours.mean()), float(theirs.mean())
+        gap = now - then
+        rng = generator(seed, "compare", metric, f"{distance}")
+        if ours.size == 1:
+            measured = next(
+                pair
+                for pair, (a, _) in zip(pairs.tasks, paired, strict=True)
+                if any(e is not None for e in a.values())
+            )
+            a, b = (
+                _resampled(task, metric, mode, over, resamples=resamples, rng=rng)
+                for task in measured
+            )
+            ci95 = shifted_interval(gap, a - b, bounds=SIGNED)
+        else:
+            gaps = ours - theirs
+            ci95 = mean_interval(gaps, bounds=SIGNED, resamples=resamples, widen=False, rng=rng)
+            rng = generator(seed, "compare", metric, f"{distance}", "exact")
+            exact = exact_interval(
+                np.clip(gaps, *SIGNED), bounds=SIGNED, resamples=resamples, rng=rng
+            )
+    if margin is not None and relative and then is not None:
+        margin *= abs(then)
+    sizes = sample_sizes(pairs) if metric in _DEPEND_ON_SAMPLES else None
+    verdict = _verdict(gap, ci95, exact, margin, less_is_better=metric in _LESS_IS_BETTER)
+    if verdict is not None and sizes is not None:
+        verdict = "inconclusive"
+    label = metric_label(metric, distance if metric == "elasticity" else None)
+    return Comparison(
+        metric=metric,
+        distance=distance,
+        current=now,
+        baseline=then,
+        difference=gap,
+        ci95=ci95,
+        exact=exact,
+        margin=margin,
+        verdict=verdict,
+        message=(
+            f"{label}: the runs have nothing in common that could be compared"
+            if now is None or then is None
+            else _message(
+                label,
+                (now, then),
+                intervals=(ci95, exact),
+                margin=margin,
+                verdict=verdict,
+                sizes=sizes,
+            )
+        ),
+        n_tasks=0 if ours is None else ours.size,
+        tasks_only_current=pairs.tasks_only_current,
+        tasks_only_baseline=pairs.tasks_only_baseline,
+        variants_only_current=pairs.variants_only_current,
+        variants_only_baseline=pairs.variants_only_baseline,
+    )
+
+
+def task_curve(
+    task: RecordedTask, metric: Metric, mode: Mode, over: Sequence[float], seed: int
+) -> Curve:
+    """Return one task's figure at each distance in `over`, None where it was not measured."""
+    curve: Curve = dict.fromkeys(over)
+    if task.original is None:
+        return curve
+    if metric == "pass_at_1":
+        return {_ORIGINAL: task.original.pass_rate}
+    for d in over:
+        variants = [w for w in task.variants.values() if w.distance == d]
+        if not variants:
+            continue
+        if metric == "squared_sensitivity":
+            if task.original.n > 1 and min(w.n for w in variants) > 1:
+                curve[d] = float(
+                    squared_sensitivity(
+                        task.original.pass_rate,
+                        [w.pass_rate for w in variants],
+                        m_p=task.original.n,
+                        m_v=[w.n for w in variants],
+                    )
+                )
+        elif metric == "excess":
+            curve[d] = _excess(task, task.original, variants, mode, seed)
+        elif mode == "light":
+            rates = [w.pass_rate for w in variants]
+            curve[d] = float(light_elasticity(task.original.pass_rate, rates))
+        else:
+            curve[d] = float(elasticity(task.original.score, [w.score for w in variants]))
+    return curve
+
+
+def _excess(
+    task: RecordedTask,
+    original: RecordedPrompt,
+    variants: Sequence[RecordedPrompt],
+    mode: Mode,
+    seed: int,
+) -> float | None:
+    if mode == "promptse":
+        known = [w.excess for w in variants if w.excess is not None]
+        return float(np.mean(known)) if len(known) == len(variants) else None
+    sizes = [original.n, *(w.n for w in variants)]
+    passed = sum(round(w.n * w.pass_rate) for w in (original, *variants))
+    rng = generator(seed, "compare", task.task_id, f"d{variants[0].distance:g}")
+    null = light_null_gap(sizes, passed, draws=_DRAWS, rng=rng)
+    return abs(original.pass_rate - float(np.mean([w.pass_rate for w in variants]))) - null
+
+
+def _known_in_both(a: Curve, b: Curve) -> tuple[Curve, Curve]:
+    known = [d for d in a if a[d] is not None and b[d] is not None]
+    return (
+        {d: a[d] if d in known else None for d in a},
+        {d: b[d] if d in known else None for d in b},
+    )
+
+
+def _resampled(
+    task: RecordedTask,
+    metric: Metric,
+    mode: Mode,
+    over: Sequence[float],
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the figure of one task, up to a constant, with its scores resampled: shape (R,)."""
+    if task.original is None:
+        raise ValueError(f"task {task.task_id!r} has no original, so it has no figure")
+    if metric == "pass_at_1":
+        return _beta([task.original], "light", resamples, rng)[:, 0]
+    prompts = [task.original, *task.variants.values()]
+    scores = _beta(prompts, "light" if metric == "squared_sensitivity" else mode, resamples, rng)
+    curve = []
+    for d in over:
+        columns = [i for i, w in enumerate(prompts) if i > 0 and w.distance == d]
+        if metric == "squared_sensitivity":
+            sizes = np.array([prompts[i].n for i in columns])
+            curve.append(
+                squared_sensitivity(
+                    scores[:, 0], scores[:, columns], m_p=task.original.n, m_v=sizes
+                )
+            )
+            continue
+        metric_of = light_elasticity if mode == "light" else elasticity
+        curve.append(metric_of(scores[:, 0], scores[:, columns]))
+    area = auc_e(np.stack(curve, axis=1), over)
+    # The noise ceiling varies far less than the elasticity and is not resampled.
+    return -area if metric == "excess" else area
+
+
+def _beta(
+    prompts: Sequence[RecordedPrompt], mode: Mode, resamples: int, rng: np.random.Generator
+) -> Floats:
+    """Draw scores that vary like pass rates of as many samples (Jeffreys' posterior)."""
+    score = np.array([w.pass_rate if mode == "light" else w.score for w in prompts])
+    size = np.array([w.n if mode == "light" or w.ess is None else w.ess for w in prompts])
+    shape = (resamples, len(prompts))
+    return rng.beta(score * size + 0.5, (1.0 - score) * size + 0.5, size=shape)
+
+
+def sample_sizes(pairs: Pairs) -> tuple[int, int] | None:
+    """Return the two sample counts of the first prompt on which the runs differ.
+
+    Only prompts that both runs have are compared. None means that all counts are equal.
+    """
+    for ours, theirs in pairs.tasks:
+        prompts = [(ours.original, theirs.original)]
+        prompts += [(one, theirs.variants[name]) for name, one in ours.variants.items()]
+        for one, other in prompts:
+            if one is not None and other is not None and one.n != other.n:
+                return (one.n, other.n)
+    return None
+
+
+def _verdict(
+    gap: float | None,
+    ci95: Interval | None,
+    exact: Interval | None,
+    margin: float | None,
+    *,
+    less_is_better: bool,
+) -> Verdict | None:
+    if gap is None or margin is None:
+        return None
+    if ci95 is None:
+        return "inconclusive"
+    sign = -1.0 if less_is_better else 1.0
+    low, high = sorted(sign * end for end in ci95)
+    # A pass means that nothing got worse for tasks outside the suite either.
+    surely = low if exact is None else min(low, *(sign * end for end in exact))
+    if surely > -margin:
+        return "pass"
+    return "fail" if high <= -margin else "inconclusive"
+
+
+def _message(
+    label: str,
+    values: tuple[float, float],
+    *,
+    intervals: tuple[Interval | None, Interval | None],
+    margin: float | None,
+    verdict: Verdict | None,
+    sizes: tuple[int, int] | None,
+) -> str:
+    now, then = values
+    ci95, exact = intervals
+    text = f"{label} {now:.3f}, baseline {then:.3f}: {now - then:+.3f}"
+    if ci95 is not None:
+        text += f" [{ci95[0]:+.3f}, {ci95[1]:+.3f}]"
+    if margin is None:
+        return text
+    if sizes is not None:
+        return (
+            f"{text}, not comparable between {sizes[0]} and {sizes[1]} samples; compare squared "
+            "sensitivity"
+        )
+    if verdict == "pass":
+        return f"{text}, no worse by {margin:.3f}"
+    if verdict == "fail":
+        return f"{text}, worse by {margin:.3f} or more"
+    text += f", does not decide whether it is worse by {margin:.3f}"
+    if exact is not None:
+        text += f"; tasks not seen leave [{exact[0]:+.3f}, {exact[1]:+.3f}]"
+    return text

@@ -1,0 +1,334 @@
+"""Figures of a suite as estimates: the mean over tasks with its intervals.
+
+An interval over *tasks* treats tasks as a random sample and emotions as fixed. It covers other
+tasks with the same emotions. All tasks share the emotions, so an emotion that breaks a model
+affects every task. An interval over tasks does not include that variation. An interval over
+*tasks+emotions* treats both as random samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import stdtrit
+
+from pytest_promptse.scoring._elasticity import area_weights
+from pytest_promptse.scoring._intervals import (
+    SIGNED,
+    UNIT,
+    crossed,
+    exact_interval,
+    generator,
+    mean_interval,
+    share_interval,
+    shortfall,
+    shortfall_interval,
+    task_values,
+)
+from pytest_promptse.scoring._odds_ratio import odds_ratio
+from pytest_promptse.scoring._robustness import (
+    null_gap_of,
+    one_sided_loss,
+    squared_sensitivity,
+    subset_size,
+    task_figures,
+)
+from pytest_promptse.scoring._scores import Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_promptse.scoring._samples import Floats
+    from pytest_promptse.scoring._scores import Curve, Figures, Interval, TaskScore
+
+ByVariant: TypeAlias = "Callable[[TaskScore, float], Floats]"
+"""Function that returns a figure for each variant of a task at a distance.
+
+Their mean is the task's figure.
+"""
+Emotions: TypeAlias = "Mapping[str, Mapping[float, Sequence[str]]]"
+"""The emotion of each variant, by task id and distance."""
+Name: TypeAlias = Literal[
+    "pass_at_1", "loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio"
+]
+
+# The range of a difference of two values in [0, 1], or of a rate and its square.
+_QUARTER = 0.25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """How intervals are computed.
+
+    ``resamples`` is 0 for no intervals. ``emotions`` is None for intervals over tasks alone.
+    """
+
+    resamples: int
+    seed: int
+    looks: int
+    emotions: Emotions | None
+
+    def estimate(
+        self,
+        purpose: tuple[str, ...],
+        curves: Sequence[Curve],
+        distances: Sequence[float],
+        *,
+        bounds: tuple[float, float] = UNIT,
+        by_variant: tuple[Sequence[TaskScore], ByVariant] | None = None,
+        widen: bool = True,
+    ) -> Estimate:
+        """Return the area under the mean curve of the tasks with its intervals.
+
+        Parameters
+        ----------
+        purpose
+            Names of the figure, which seed its random numbers, so that no two figures share them.
+        curves
+            For each task its value at each distance, None where not measured.
+        distances
+            The distances of the area, ascending.
+        bounds
+            The smallest and the largest possible value of a task.
+        by_variant
+            The tasks and the figure by variant, for intervals that also cover emotions. None if
+            emotions do not affect the figure.
+        widen
+            As in `intervals.mean_interval`; False for a difference that is paired by task.
+        """
+        values = task_values(curves, distances)
+        if values is None:
+            return Estimate()
+        value = float(values.mean())
+        if not self.resamples:
+            return Estimate(value=value)
+        # If some tasks lack a distance, the values are linearised and may be outside the bounds.
+        inside = np.clip(values, *bounds)
+        ci95 = mean_interval(
+            values,
+            bounds=bounds,
+            resamples=self.resamples,
+            looks=self.looks,
+            widen=widen,
+            rng=generator(self.seed, *purpose),
+        )
+        exact = exact_interval(
+            inside,
+            bounds=bounds,
+            resamples=self.resamples,
+            looks=self.looks,
+            rng=generator(self.seed, *purpose, "exact"),
+        )
+        if self.emotions is not None and by_variant is not None and ci95 and exact:
+            table = _by_emotion(*by_variant, self.emotions, distances)
+            rng = generator(self.seed, *purpose, "emotions")
+            over = emotion_intervals(table, value, bounds=bounds, looks=self.looks, rng=rng)
+            if over is None:
+                return Estimate(value=value)
+            ci95 = crossed(value, ci95, over[0], bounds=bounds)
+            exact = crossed(value, exact, over[1], bounds=bounds)
+        return Estimate(value=value, ci95=ci95, exact=exact)
+
+    def mean(self, purpose: str, values: Floats, *, bounds: tuple[float, float] = UNIT) -> Estimate:
+        """Return the mean of one value per task, shape (n,), with its intervals over tasks."""
+        if not values.size:
+            return Estimate()
+        curves: list[Curve] = [{0.0: float(value)} for value in values]
+        return self.estimate((purpose,), curves, (0.0,), bounds=bounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmotionTable:
+    """A figure by emotion, shape (E,) each: its mean, and its influence on the suite's figure.
+
+    The influences are values whose mean is the suite's figure.
+    """
+
+    means: Floats
+    influences: Floats
+
+
+def emotion_intervals(
+    table: EmotionTable,
+    value: float,
+    *,
+    bounds: tuple[float, float],
+    looks: int,
+    rng: np.random.Generator,
+) -> tuple[Interval, Interval] | None:
+    """Return the intervals of `value` over emotions: Student's t and the exact one.
+
+    The result is None for fewer than two emotions. The variance is that of the emotions' cluster
+    sums, with E - 1 degrees of freedom (Cameron, Gelbach and Miller, Journal of Business and
+    Economic Statistics 29, 2011).
+    """
+    n = table.influences.size
+    if n < 2:  # noqa: PLR2004 - one emotion does not vary
+        return None
+    quantile = float(stdtrit(n - 1, 1.0 - 0.025 / looks))
+    half = quantile * float(table.influences.std(ddof=1)) / math.sqrt(n)
+    exact = exact_interval(np.clip(table.means, *bounds), bounds=bounds, looks=looks, rng=rng)
+    if exact is None:
+        return None
+    plain = (max(bounds[0], value - half), min(bounds[1], value + half))
+    return plain, (min(plain[0], exact[0]), max(plain[1], exact[1]))
+
+
+def _by_emotion(
+    scores: Sequence[TaskScore],
+    figure: ByVariant,
+    emotions: Emotions,
+    distances: Sequence[float],
+) -> EmotionTable:
+    sums: dict[str, float] = defaultdict(float)
+    totals: dict[str, float] = defaultdict(float)
+    shares: dict[str, float] = defaultdict(float)
+    value = 0.0
+    for weight, d in zip(area_weights(distances), distances, strict=True):
+        known = [(s, figure(s, d)) for s in scores if s.original is not None and s.variants.get(d)]
+        mean = float(np.mean([values.mean() for _, values in known]))
+        value += weight * mean
+        for score, values in known:
+            share = weight / (len(known) * values.size)
+            for emotion, one in zip(emotions[score.task_id][d], values, strict=True):
+                sums[emotion] += share * (float(one) - mean)
+                totals[emotion] += share * float(one)
+                shares[emotion] += share
+    names = sorted(name for name in sums if shares[name] > 0.0)
+    return EmotionTable(
+        means=np.array([totals[name] / shares[name] for name in names]),
+        influences=value + len(names) * np.array([sums[name] for name in names]),
+    )
+
+
+def variant_elasticity(score: TaskScore, d: float) -> Floats:
+    """Return 1 - |S(p) - S(v)| of each variant, the full metric's elasticity."""
+    return 1.0 - np.abs([one.delta or 0.0 for one in score.variants[d]])
+
+
+def variant_excess(score: TaskScore, d: float) -> Floats:
+    """Return the excess sensitivity of each variant."""
+    return np.array([one.excess or 0.0 for one in score.variants[d]])
+
+
+def variant_light_elasticity(score: TaskScore, d: float) -> Floats:
+    """Return each variant's part in PromptSELight's elasticity, in [0, 2].
+
+    The light metric averages the pass rates before it takes the difference. With s the sign of
+    that difference, the mean of 1 - s (p - v) over the variants is the task's elasticity.
+    """
+    p = score.original.pass_rate if score.original is not None else math.nan
+    gaps = p - np.array([one.pass_rate for one in score.variants[d]])
+    return np.asarray(1.0 - np.sign(gaps.mean()) * gaps)
+
+
+def variant_light_excess(score: TaskScore, d: float) -> Floats:
+    """Return each variant's part in PromptSELight's excess sensitivity."""
+    null = score.light.elasticity_null[d]
+    return (math.nan if null is None else null) - variant_light_elasticity(score, d)
+
+
+def _variant_loss(score: TaskScore, d: float) -> Floats:
+    original = score.original.score if score.original is not None else math.nan
+    group = score.variants[d]
+    losses = one_sided_loss(original, np.array([one.score for one in group])[:, None])
+    return np.asarray(losses - np.array([null_gap_of(one) for one in group]) / 2.0)
+
+
+def _variant_squared(score: TaskScore, d: float) -> Floats:
+    group = score.variants[d]
+    p, m_p = (score.original.pass_rate, score.original.n) if score.original else (math.nan, 2)
+    rates = np.array([one.pass_rate for one in group])[:, None]
+    sizes = np.array([one.n for one in group])[:, None]
+    return squared_sensitivity(p, rates, m_p=m_p, m_v=sizes)
+
+
+def noisiest(tasks: Sequence[Figures]) -> float:
+    """Return the largest difference that sampling alone produces in any task, in [0, 1].
+
+    Excess sensitivity is at least minus this value, since it subtracts at most the expected
+    difference. Tasks outside the suite are assumed to be no noisier than the noisiest task in it.
+    """
+    nulls = [e for task in tasks for e in task.elasticity_null.values() if e is not None]
+    return 1.0 - min(nulls, default=1.0)
+
+
+def suite_estimates(
+    scores: Sequence[TaskScore], distances: Sequence[float], over: Resampling
+) -> dict[Name, Estimate]:
+    """Return pass@1 and the figures of `robustness` with their intervals.
+
+    Intervals of `pass_at_1`, `robust_pass`, `flips` and `shortfall` are over tasks, even where
+    those of the others cover emotions too.
+    """
+    s = subset_size(scores)
+    found = [task_figures(score, distances, s=s) for score in scores]
+    losses = [one.loss for one in found]
+    squares = [one.squared_sensitivity for one in found]
+    noise = max((one.noise for one in found), default=0.0)
+    by_task = task_values(losses, distances)
+    worst = Estimate()
+    if by_task is not None:
+        ci95 = None
+        if over.resamples:
+            rng = generator(over.seed, "shortfall")
+            ci95 = shortfall_interval(
+                np.clip(by_task, -noise / 2.0, 1.0),
+                bounds=(-noise / 2.0, 1.0),
+                resamples=over.resamples,
+                looks=over.looks,
+                rng=rng,
+            )
+        worst = Estimate(value=shortfall(by_task), ci95=ci95, exact=ci95)
+    flips = [one.flips for one in found if one.flips is not None]
+    flipped = Estimate()
+    if flips:
+        count = round(sum(flips))
+        ci95 = None
+        if over.resamples and len(flips) > 1:
+            ci95 = share_interval(count, len(flips), looks=over.looks)
+        flipped = Estimate(value=count / len(flips), ci95=ci95, exact=ci95)
+    robust = [one.robust_pass for one in found if one.robust_pass is not None]
+    rates = [score.original.pass_rate for score in scores if score.original is not None]
+    return {
+        "pass_at_1": over.mean("pass_at_1", np.array(rates)),
+        "loss": over.estimate(
+            ("loss",),
+            losses,
+            distances,
+            bounds=(-noise / 2.0, 1.0),
+            by_variant=(scores, _variant_loss),
+        ),
+        "squared_sensitivity": over.estimate(
+            ("squared_sensitivity",),
+            squares,
+            distances,
+            bounds=(-_largest_noise(scores), 1.0),
+            by_variant=(scores, _variant_squared),
+        ),
+        "robust_pass": over.mean("robust_pass", np.array(robust)),
+        "shortfall": worst,
+        "flips": flipped,
+        "odds_ratio": odds_ratio(
+            scores, emotions=over.emotions, interval=over.resamples > 0, looks=over.looks
+        ),
+    }
+
+
+def _largest_noise(scores: Sequence[TaskScore]) -> float:
+    """Return the largest sampling variance that squared sensitivity can subtract."""
+    sizes = [
+        (score.original.n, one.n)
+        for score in scores
+        if score.original is not None
+        for group in score.variants.values()
+        for one in group
+    ]
+    return max(
+        (_QUARTER / (m_p - 1) + _QUARTER / (m_v - 1) for m_p, m_v in sizes if min(m_p, m_v) > 1),
+        default=-SIGNED[0],
+    )

@@ -1,0 +1,223 @@
+r"""The noise floor: the differences that sampling alone produces if variants have no effect.
+
+Two prompts that a model solves equally well still get different pass rates. Suppose that the
+samples of p and v come from the same distribution. Given the total number of passes, the number
+among the :math:`m_p` samples of p is then hypergeometric, for any distribution. So the expected
+difference and the p-value of the observed one are known exactly. This is Fisher's exact test with
+:math:`|\hat q_p - \hat q_v|` as its statistic (Fisher, Statistical Methods for Research Workers,
+5th ed. 1934, §21.02; Agresti, Categorical Data Analysis, 2002, §3.5).
+
+These exact tables cover one pair of pass rates. Two kinds of figures need permutations instead:
+SoftExec, whose weights depend on the other samples of a prompt, and figures over many prompts that
+share one original. The samples, each with its log-probability and verdict, are shuffled among the
+prompts (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed. 2005, ch. 3).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import hypergeom
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.scoring._samples import Bools, Floats, Ints
+
+# Differences that are equal in exact arithmetic count as equal despite rounding.
+TIE = 1e-9
+# Terms of a softmax below exp(-600) of its largest one do not change a result. And exp(-600) itself
+# is still far from where doubles lose precision (exp(-708)).
+_SPAN = 600.0
+# Number of shuffled samples in memory at once.
+_CELLS = 2_000_000
+
+
+def null_gap(m_p: int, m_v: int, passed: int) -> float:
+    """Return the expected absolute difference of two pass rates if variants have no effect.
+
+    Parameters
+    ----------
+    m_p, m_v
+        Numbers of samples of the two prompts, each >= 1.
+    passed
+        Number of the ``m_p + m_v`` samples that passed.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 if none or all passed. With ``m_p = m_v = 1`` and one pass it is 1, since a
+        single sample shows nothing. Its mean over data without an effect of variants is the mean
+        observed difference. Excess sensitivity therefore has no bias under the null.
+
+    Raises
+    ------
+    ValueError
+        If a prompt has no sample, or `passed` is out of range.
+    """
+    gaps, probabilities = _null(m_p, m_v, passed)
+    return float(gaps @ probabilities)
+
+
+def gap_p_value(m_p: int, passed_p: int, m_v: int, passed_v: int) -> float:
+    """Return the probability of a difference at least as large if variants have no effect.
+
+    The p-value is two-sided and exact, in (0, 1]. It is 1 if none or all passed, and that of
+    Fisher's exact test if ``m_p = m_v``.
+
+    Raises
+    ------
+    ValueError
+        If a prompt has no sample, or a count is out of range.
+    """
+    if not (0 <= passed_p <= m_p and 0 <= passed_v <= m_v):
+        raise ValueError("the number of passing samples must lie between 0 and m")
+    gaps, probabilities = _null(m_p, m_v, passed_p + passed_v)
+    observed = abs(passed_p / m_p - passed_v / m_v)
+    return float(min(1.0, probabilities[gaps >= observed - TIE].sum()))
+
+
+@lru_cache(maxsize=65536)
+def _null(m_p: int, m_v: int, passed: int) -> tuple[Floats, Floats]:
+    if m_p < 1 or m_v < 1:
+        raise ValueError(f"m_p is {m_p} and m_v is {m_v}: both prompts need a sample")
+    if not 0 <= passed <= m_p + m_v:
+        raise ValueError(f"{passed} of {m_p + m_v} samples cannot have passed")
+    first = np.arange(max(0, passed - m_v), min(m_p, passed) + 1)
+    gaps = np.abs(first / m_p - (passed - first) / m_v)
+    probabilities = hypergeom.pmf(first, m_p + m_v, passed, m_p)
+    return gaps, probabilities / probabilities.sum()
+
+
+def p_value(observed: float, draws: Floats) -> float:
+    """Return the permutation p-value of a statistic whose large values contradict the null.
+
+    The p-value is ``(1 + #{draws >= observed}) / (1 + R)`` for `draws` of shape (R,). It is in (0,
+    1] and valid for any R (Phipson and Smyth, Statistical Applications in Genetics and Molecular
+    Biology 9, 2010).
+    """
+    return float((1 + np.count_nonzero(draws >= observed - TIE)) / (1 + draws.size))
+
+
+def pass_rate_draws(
+    sizes: Sequence[int], passed: int, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Return pass rates of G prompts after assigning `passed` passes to samples at random.
+
+    `sizes` has each prompt's number of samples. The result has shape (draws, G). All rates are
+    equal if none or all passed.
+    """
+    counts = rng.multivariate_hypergeometric(list(sizes), passed, size=draws)
+    return np.asarray(counts / np.asarray(sizes), dtype=np.float64)
+
+
+def light_null_gap(
+    sizes: Sequence[int], passed: int, *, draws: int, rng: np.random.Generator
+) -> float:
+    """Return the expected PromptSELight loss 1 - E if variants have no effect, in [0, 1].
+
+    `sizes` has the numbers of samples of the original and of its K variants. `passed` is the number
+    of these samples that passed. The result is exact if the variants have equal numbers of samples,
+    since the mean of their rates is then one pass rate. Otherwise it is the mean over `draws`
+    random assignments.
+    """
+    if len(set(sizes[1:])) == 1:
+        return null_gap(sizes[0], sum(sizes[1:]), passed)
+    rates = pass_rate_draws(sizes, passed, draws, rng)
+    return float(np.abs(rates[:, 0] - rates[:, 1:].mean(axis=1)).mean())
+
+
+def softexec_draws(
+    z: Floats, passed: Bools, sizes: Sequence[int], draws: int, rng: np.random.Generator
+) -> Floats:
+    """Return SoftExec of G prompts after shuffling their samples.
+
+    Parameters
+    ----------
+    z
+        Shape (n,): the input of the softmax, all prompts one after another. ``-inf`` is as in
+        `softexec.weights`.
+    passed
+        Shape (n,): the verdicts.
+    sizes
+        Number of samples of each of the G prompts; they add up to n.
+    draws
+        Number of shuffles R.
+
+    Returns
+    -------
+    ndarray of shape (R, G)
+    """
+    parts = []
+    step = max(1, _CELLS // z.size)
+    for start in range(0, draws, step):
+        rows = min(step, draws - start)
+        order = rng.permuted(np.tile(np.arange(z.size, dtype=np.int32), (rows, 1)), axis=1)
+        parts.append(grouped_softexec(z[order], passed[order], np.asarray(sizes)))
+    return np.concatenate(parts)
+
+
+def grouped_softexec(z: Floats, passed: Bools, sizes: Ints) -> Floats:
+    """Return SoftExec of G neighbouring groups of the last axis.
+
+    `z` and `passed` have shape (R, n). `sizes` has shape (G,) and adds up to n. The result has
+    shape (R, G).
+    """
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    top = np.maximum.reduceat(z, starts, axis=1)
+    impossible = np.isneginf(top)
+    shifted = z - np.repeat(np.where(impossible, 0.0, top), sizes, axis=1)
+    if impossible.any():
+        shifted[np.repeat(impossible, sizes, axis=1)] = 0.0
+    terms = np.exp(shifted)
+    total = np.add.reduceat(terms, starts, axis=1)
+    good = np.add.reduceat(terms * passed, starts, axis=1)
+    return np.asarray(np.minimum(good / total, 1.0))
+
+
+def pair_gaps(z: Floats, passed: Bools, m_p: int, draws: int, rng: np.random.Generator) -> Floats:
+    """Return absolute SoftExec differences of K pairs of prompts after shuffling each pair.
+
+    Parameters
+    ----------
+    z, passed
+        Shape (K, m_p + m_v): each row has the samples of the original, then those of one variant.
+    m_p
+        Number of samples of the original. Every variant has m_v samples.
+    draws
+        Number of shuffles R; the K pairs share them.
+
+    Returns
+    -------
+    ndarray of shape (R, K)
+    """
+    template = np.arange(z.shape[1]) < m_p
+    to_original = rng.permuted(np.tile(template, (draws, 1)), axis=1)
+    ours = _masked_softexec(z, passed, to_original)
+    theirs = _masked_softexec(z, passed, ~to_original)
+    return np.asarray(np.abs(ours - theirs))
+
+
+def _masked_softexec(z: Floats, passed: Bools, chosen: Bools) -> Floats:
+    """Return SoftExec of R subsets of the samples of K rows, shape (R, K).
+
+    Two matrix products replace one softmax per subset and take a fraction of its time. If the
+    largest term of a subset vanishes beside the row's largest, a further round scales to that
+    subset. Subsets that contain only ``-inf`` are weighted equally.
+    """
+    member = chosen.astype(np.float64)
+    result = member @ passed.T.astype(np.float64) / member.sum(axis=1, keepdims=True)
+    open_ = np.ones(result.shape, dtype=bool)
+    scale = z.max(axis=1, keepdims=True)
+    while open_.any() and not np.isneginf(scale).all():
+        usable = (z <= scale) & ~np.isneginf(scale)
+        terms = np.exp(np.where(usable, z - np.where(np.isneginf(scale), 0.0, scale), -np.inf))
+        total = member @ terms.T
+        good = member @ (terms * passed).T
+        solved = open_ & (total >= np.exp(-_SPAN))
+        result[solved] = np.minimum(good[solved] / total[solved], 1.0)
+        open_ &= ~solved
+        scale = np.where(z < scale - _SPAN, z, -np.inf).max(axis=1, keepdims=True)
+    return np.asarray(result)

@@ -1,0 +1,285 @@
+r"""Figures of robustness that a mean of absolute differences does not show.
+
+*Squared sensitivity* has no bias from sampling, so it can be compared between runs with
+different numbers of samples. With pass rates p of the original and v of a variant,
+
+.. math:: (p - v)^2 - \frac{p (1 - p)}{m_p - 1} - \frac{v (1 - v)}{m_v - 1}
+
+is an unbiased estimate of the squared difference of the true rates, since each subtracted term
+is the unbiased estimate of that rate's sampling variance.
+
+*Loss* is one-sided. It is the amount by which variants score below the original, :math:`\max(0,
+S(p) - S(v))`, minus the amount that sampling alone produces. The latter is half of the noise floor,
+since the difference has mean 0 under the null. A variant that scores better than the original
+counts as 0.
+
+*Robust pass* is the worst case over s variants, from ReCode (see below). *Flips* is the share of
+tasks whose majority verdict changes: the original passes in at least half of its samples and the
+variants of some distance do not, or the reverse. The *shortfall* is the mean loss of the worst
+tenth of the tasks.
+
+ReCode (Wang et al., 2022, arXiv:2212.10264, §3.3) takes the worst case over s perturbed prompts,
+sample by sample. Samples of different prompts are not paired, so the worst case is taken in
+expectation here. The probability that all s variants of a subset are solved is :math:`\prod_v q_v`,
+and the product of the pass rates is an unbiased estimate of it. It is averaged over all subsets of
+s variants, by elementary symmetric polynomials.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from pytest_promptse.scoring._samples import Floats
+    from pytest_promptse.scoring._scores import Curve, TaskScore, VariantScore
+
+WORST_OF = 5
+"""Number of variants in a worst case, for tasks that have at least as many."""
+
+_MAJORITY = 0.5
+# Sums that are 1/2 in exact arithmetic count as 1/2 despite rounding.
+_TIE = 1e-9
+# Below this pass rate of the originals, a relative drop is mostly noise.
+_LEAST_NOMINAL = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robustness:
+    """Worst-case figures over s variants, means over ``n_tasks`` tasks.
+
+    ``rp`` (robust pass, in [0, 1]) is the probability that all s variants are solved. ``rd``
+    (robust drop, at most 1) is ``(nominal - rp) / nominal``, or None if the nominal pass rate is
+    below 0.05. ``rr`` (robust relative, in [0, 2]) adds two probabilities: that the original is
+    solved and some variant is not, and the reverse.
+    """
+
+    s: int
+    n_tasks: int
+    nominal: float
+    rp: float
+    rd: float | None
+    rr: float
+
+
+def robustness(
+    original: ArrayLike, variants: Sequence[ArrayLike], *, s: int = 5
+) -> Robustness | None:
+    """Return RP, RD and RR at s.
+
+    Parameters
+    ----------
+    original
+        Shape (n,): pass rate of each task's original.
+    variants
+        For each of the n tasks the pass rates of its variants, shape (K,).
+    s
+        Number of variants in each subset, >= 1. With s = 1, RP is the variants' mean pass rate.
+
+    Returns
+    -------
+    Robustness or None
+        Over the tasks that have at least s variants, or None if there is none. If all passed, RP is
+        1 and RD and RR are 0. If none passed, RP and RR are 0 and RD is None.
+
+    Raises
+    ------
+    ValueError
+        If s < 1, the lengths differ, or a rate is outside [0, 1].
+    """
+    if s < 1:
+        raise ValueError(f"s is {s}: the worst case is over at least one variant")
+    rates = [np.asarray(v, dtype=np.float64) for v in variants]
+    q = np.asarray(original, dtype=np.float64)
+    if q.shape != (len(rates),):
+        raise ValueError(f"original has shape {q.shape} for {len(rates)} tasks")
+    if not all(((x >= 0) & (x <= 1)).all() for x in (q, *rates)):
+        raise ValueError("pass rates lie in [0, 1] and are never NaN")
+    kept = [(p, v) for p, v in zip(q, rates, strict=True) if v.size >= s]
+    if not kept:
+        return None
+    nominal = float(np.mean([p for p, _ in kept]))
+    all_solved = np.array([worst_case(v, s) for _, v in kept])
+    none_solved = np.array([worst_case(1.0 - v, s) for _, v in kept])
+    p = np.array([p for p, _ in kept])
+    rp = float(all_solved.mean())
+    return Robustness(
+        s=s,
+        n_tasks=len(kept),
+        nominal=nominal,
+        rp=rp,
+        rd=(nominal - rp) / nominal if nominal >= _LEAST_NOMINAL else None,
+        rr=float((p * (1.0 - all_solved) + (1.0 - p) * (1.0 - none_solved)).mean()),
+    )
+
+
+def task_robustness(tasks: Sequence[TaskScore], *, s: int = 5) -> Robustness | None:
+    """Return `robustness` over the variants of all distances of scored tasks."""
+    scored = [
+        (task.original.pass_rate, [v.pass_rate for group in task.variants.values() for v in group])
+        for task in tasks
+        if task.original is not None
+    ]
+    return robustness([p for p, _ in scored], [v for _, v in scored], s=s)
+
+
+def squared_sensitivity(
+    original: ArrayLike, variants: ArrayLike, *, m_p: ArrayLike, m_v: ArrayLike
+) -> Floats:
+    """Return the unbiased squared difference of true pass rates, averaged over variants.
+
+    Parameters
+    ----------
+    original
+        Shape (...): pass rate of the original, in [0, 1].
+    variants
+        Shape (..., K), K >= 1: pass rates of its variants, in [0, 1].
+    m_p, m_v
+        Samples of the original, shape (...), and of the variants, shape (..., K), each >= 2.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        At most 1. Single values may be below 0, since the subtracted noise is an estimate. The
+        expectation is 0 if variants have no effect, for any number of samples.
+
+    Raises
+    ------
+    ValueError
+        If a prompt has fewer than two samples, so that its noise cannot be estimated.
+    """
+    p, v = np.asarray(original, dtype=np.float64)[..., None], np.asarray(variants, dtype=np.float64)
+    n_p, n_v = np.asarray(m_p)[..., None], np.asarray(m_v)
+    if (n_p < 2).any() or (n_v < 2).any():  # noqa: PLR2004 - a variance
+        raise ValueError("squared sensitivity needs at least 2 samples of every prompt")
+    noise = p * (1.0 - p) / (n_p - 1) + v * (1.0 - v) / (n_v - 1)
+    return np.asarray(((p - v) ** 2 - noise).mean(axis=-1))
+
+
+def one_sided_loss(original: ArrayLike, variants: ArrayLike) -> Floats:
+    """Return the mean amount by which the variants score below the original; gains count as 0.
+
+    `original` has shape (...), `variants` (..., K), K >= 1. The result is in [0, 1].
+    """
+    p, v = np.asarray(original, dtype=np.float64), np.asarray(variants, dtype=np.float64)
+    return np.asarray(np.maximum(0.0, p[..., None] - v).mean(axis=-1))
+
+
+def majority_flips(original: ArrayLike, variants: ArrayLike) -> Floats:
+    """Return 1 if the variants' mean pass rate is on the other side of 1/2, else 0.
+
+    `original` has shape (...), `variants` (..., K), K >= 1. A rate of exactly 1/2 counts as
+    solved.
+    """
+    p, v = np.asarray(original, dtype=np.float64), np.asarray(variants, dtype=np.float64)
+    solved, still = p >= _MAJORITY - _TIE, v.mean(axis=-1) >= _MAJORITY - _TIE
+    return np.asarray(solved != still, dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRobustness:
+    """Robustness figures of one task.
+
+    Attributes
+    ----------
+    noise
+        The largest noise floor over the distances. A noise floor is the mean difference that
+        sampling alone produces between a variant and the original.
+    loss, squared_sensitivity
+        Curves over distances, None at a distance that was not measured.
+    robust_pass
+        The probability that all of s variants are solved. None if there are fewer than s variants.
+    flips
+        1 if the majority verdict changes at some distance, else 0. None if nothing was compared.
+    """
+
+    noise: float
+
+    loss: Curve
+    squared_sensitivity: Curve
+    robust_pass: float | None
+    flips: float | None
+
+
+def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> TaskRobustness:
+    """Return a scored task's figures, with `robust_pass` over `s` variants."""
+    loss: Curve = dict.fromkeys(distances)
+    squared: Curve = dict.fromkeys(distances)
+    rates: dict[float, list[float]] = {}
+    noises = [0.0]
+    original = task.original
+    for d in distances:
+        group = task.variants.get(d, ())
+        if original is None or not group:
+            continue
+        rates[d] = [one.pass_rate for one in group]
+        noises.append(float(np.mean([null_gap_of(one) for one in group])))
+        raw = float(one_sided_loss(original.score, [one.score for one in group]))
+        loss[d] = raw - noises[-1] / 2.0
+        if original.n > 1 and min(one.n for one in group) > 1:
+            squared[d] = float(
+                squared_sensitivity(
+                    original.pass_rate, rates[d], m_p=original.n, m_v=[one.n for one in group]
+                )
+            )
+    together = [rate for group in rates.values() for rate in group]
+    flips = None
+    if original is not None and rates:
+        p = original.pass_rate
+        flips = max(float(majority_flips(p, group)) for group in rates.values())
+    return TaskRobustness(
+        noise=max(noises),
+        loss=loss,
+        squared_sensitivity=squared,
+        robust_pass=float(worst_case(together, s)) if len(together) >= s else None,
+        flips=flips,
+    )
+
+
+def null_gap_of(variant: VariantScore) -> float:
+    """Return the expected absolute difference that sampling alone produces for a variant.
+
+    Raises
+    ------
+    ValueError
+        If the original was not measured.
+    """
+    if variant.delta is None or variant.excess is None:
+        raise ValueError("a variant without its original has no noise floor")
+    return abs(variant.delta) - variant.excess
+
+
+def subset_size(tasks: Sequence[TaskScore]) -> int:
+    """Return the number of variants in a worst case: 5, or the number that every task has."""
+    counts = [sum(map(len, task.variants.values())) for task in tasks if task.original is not None]
+    return max(1, min([WORST_OF, *(count for count in counts if count)]))
+
+
+def worst_case(rates: ArrayLike, s: int) -> Floats:
+    """Return the probability that all of s variants are solved, averaged over subsets of s.
+
+    `rates` has shape (..., K), K >= s. The result is the mean, over all subsets of s variants, of
+    the product of their pass rates, by elementary symmetric polynomials. It is unbiased, since
+    samples of different variants are independent.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than s variants.
+    """
+    values = np.asarray(rates, dtype=np.float64)
+    k = values.shape[-1]
+    if k < s:
+        raise ValueError(f"a worst case over {s} variants needs as many, there are {k}")
+    polynomial = np.zeros((*values.shape[:-1], s + 1))
+    polynomial[..., 0] = 1.0
+    for at in range(k):
+        polynomial[..., 1:] += values[..., at : at + 1] * polynomial[..., :-1]
+    return np.asarray(np.minimum(1.0, polynomial[..., s] / comb(k, s)))

@@ -1,0 +1,180 @@
+"""The results of scoring: the figures of a prompt, a task and a suite, as plain values.
+
+``None`` always means "not measured"; it is never replaced by 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_promptse.scoring._causes import CauseShare
+    from pytest_promptse.scoring._samples import Mode, Weighting
+
+Interval: TypeAlias = tuple[float, float]
+Curve: TypeAlias = "dict[float, float | None]"
+SpeaksFor: TypeAlias = Literal["tasks", "tasks+emotions", "reruns"]
+"""The population that an interval covers: further tasks with the same emotions, further tasks and
+emotions, or another run of the same prompts.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptScore:
+    """One prompt with ``n`` samples. ``ess`` is in [1, n], the other figures are in [0, 1].
+
+    ``score`` is the figure that elasticity compares: SoftExec in mode ``promptse``, the pass rate
+    in mode ``light``. ``soft_exec`` and ``ess`` are None without log-probabilities.
+    """
+
+    n: int
+    pass_rate: float
+    soft_exec: float | None
+    score: float
+    ess: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantScore(PromptScore):
+    """One variant compared with the original.
+
+    ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is ``abs(delta)``
+    minus the difference that sampling alone produces. ``p_value`` is the probability of a
+    difference at least as large if variants have no effect. ``p_adjusted`` is this value adjusted
+    by Benjamini and Hochberg over all variants of the suite. All are None if the original is
+    missing.
+    """
+
+    delta: float | None
+    excess: float | None
+    p_value: float | None
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Elasticity of a task or suite, by distance and as the area under the curve.
+
+    Every elasticity has three companions. ``null``, the noise ceiling, is the elasticity that
+    sampling noise alone would leave. ``excess`` is null - elasticity, with expectation 0 if
+    variants have no effect. The p-value is from a permutation test of the hypothesis that all
+    prompts do equally well.
+    """
+
+    elasticity: Curve
+    elasticity_null: Curve
+    elasticity_excess: Curve
+    elasticity_p_value: Curve
+    auc_e: float | None
+    auc_e_null: float | None
+    excess: float | None
+    p_value: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteFigures(Figures):
+    """Figures of a suite with their 95 % intervals; `ci95` is that of AUC-E.
+
+    Intervals named ``exact`` hold for every population of tasks, unseen ones included (see
+    `intervals.exact_interval`). They are None for a suite of one task.
+    """
+
+    elasticity_ci95: Mapping[float, Interval | None]
+    elasticity_exact: Mapping[float, Interval | None]
+    ci95: Interval | None
+    exact: Interval | None
+    excess_ci95: Interval | None
+    excess_exact: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A figure of a suite with its 95 % interval, and an interval that also covers unseen tasks.
+
+    All fields are None if the figure was not measured.
+    """
+
+    value: float | None = None
+    ci95: Interval | None = None
+    exact: Interval | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskScore(Figures):
+    """One task in the suite's mode, and in ``light`` by PromptSELight.
+
+    ``p_adjusted`` is the p-value of AUC-E, adjusted by Benjamini and Hochberg over the suite's
+    tasks. ``causes`` splits 1 minus each elasticity by the causes of failed samples; it is empty if
+    causes are unknown. ``controls`` are the length-matched control variants by distance.
+    """
+
+    task_id: str
+    p_adjusted: float | None
+    original: PromptScore | None
+    variants: dict[float, tuple[VariantScore, ...]]
+    causes: dict[float, dict[str, CauseShare]]
+    light: Figures
+    controls: dict[float, tuple[PromptScore, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthControlLevel:
+    """One distance of `LengthControl`, over the ``n_tasks`` tasks that have both kinds of variants.
+
+    ``loss`` and ``control_loss`` are mean losses in [-1, 1], ``left`` is their difference.
+    """
+
+    n_tasks: int
+    loss: float
+    control_loss: float
+    left: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthControl:
+    """The loss that remains after subtracting the effect of length (see `length_control`).
+
+    The figures over all distances are areas under the curves, or None if a distance is missing.
+    """
+
+    loss: float | None
+    control_loss: float | None
+    left: Estimate
+    levels: Mapping[float, LengthControlLevel]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteScore(SuiteFigures):
+    """A suite: the mean over its tasks. Each distance is averaged over the tasks that have it.
+
+    ``loss``, ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants), ``shortfall``
+    and ``flips`` are defined in `robustness`, and ``odds_ratio`` in the module of that name.
+    ``speaks_for`` is the population that the intervals cover. ``pass_at_1`` is the mean pass rate
+    of the originals. ``ess_median`` is the median effective sample size over all prompts. ``tasks``
+    are in the order of the input.
+    """
+
+    n_tasks: int
+    mode: Mode
+    weighting: Weighting
+    distances: tuple[float, ...]
+    pass_at_1: float | None
+    pass_at_1_ci95: Interval | None
+    pass_at_1_exact: Interval | None
+    loss: Estimate
+    squared_sensitivity: Estimate
+    robust_pass: Estimate
+    robust_of: int
+    shortfall: Estimate
+    flips: Estimate
+    odds_ratio: Estimate
+    speaks_for: SpeaksFor
+    length_control: LengthControl | None
+    ess_median: float | None
+    light: SuiteFigures
+    causes: Mapping[float, Mapping[str, CauseShare]]
+    warnings: tuple[str, ...]
+    tasks: tuple[TaskScore, ...]

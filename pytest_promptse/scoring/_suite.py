@@ -1,0 +1,441 @@
+"""Score a suite: from the samples of its tasks to all figures, intervals and warnings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from pytest_promptse.scoring._causes import mean_split
+from pytest_promptse.scoring._elasticity import area_weights, uses_trapezoid
+from pytest_promptse.scoring._estimates import (
+    Resampling,
+    noisiest,
+    suite_estimates,
+    variant_elasticity,
+    variant_excess,
+    variant_light_elasticity,
+    variant_light_excess,
+)
+from pytest_promptse.scoring._finite_population import finite_population_correction
+from pytest_promptse.scoring._intervals import unseen_share
+from pytest_promptse.scoring._length_control import length_control, single_task_length_control
+from pytest_promptse.scoring._noise_floor import p_value
+from pytest_promptse.scoring._robustness import subset_size
+from pytest_promptse.scoring._scores import (
+    Curve,
+    Figures,
+    PromptScore,
+    SpeaksFor,
+    SuiteFigures,
+    SuiteScore,
+    TaskScore,
+)
+from pytest_promptse.scoring._single_task import single_task_intervals
+from pytest_promptse.scoring._task_score import (
+    NullDraws,
+    Plan,
+    assemble,
+    measure_task,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from pytest_promptse.scoring._estimates import Emotions
+    from pytest_promptse.scoring._samples import Floats, Mode, TaskSamples, Weighting
+
+# Below this number of effective samples per prompt, SoftExec is close to a single sample's verdict.
+_COLLAPSED = 2.0
+# Fewer resamples cannot estimate tails of 2.5 %.
+_LEAST_RESAMPLES = 100
+# With fewer tasks than this, variants that are not measured yet count as uncertain at early looks.
+_FEW_TASKS = 10
+# From this number of tasks on, the share of tasks that may break unnoticed is below 8 %.
+_ENOUGH_TASKS = 50
+# Below this pass@1, nearly all tasks are stable because they are never solved.
+_HARDLY_SOLVED = 0.05
+
+
+def score_suite(
+    tasks: Iterable[TaskSamples],
+    *,
+    distances: Sequence[float],
+    mode: Mode,
+    weighting: Weighting = "sum",
+    seed: int = 0,
+    resamples: int = 9999,
+    permutations: int = 499,
+    interval: bool = True,
+    over_emotions: bool = False,
+    looks: int = 1,
+    planned: int | None = None,
+) -> SuiteScore:
+    """Compute all figures of a suite: elasticities, noise floor, p-values, intervals, warnings.
+
+    Parameters
+    ----------
+    tasks
+        n >= 1 tasks with distinct ids. Each task is released from memory after it is measured.
+        Their order changes no figure.
+    distances
+        The D >= 1 distances of the run, ascending.
+    mode
+        ``"promptse"`` compares SoftExec variant by variant. ``"light"`` compares the original's
+        pass rate with the variants' mean pass rate. `SuiteScore.light` has the latter in both
+        modes.
+    weighting
+        The input of SoftExec's softmax; see `softexec.weights`. Not used in mode ``light``.
+    seed
+        Seed of permutations and bootstrap. The same input gives the same output, bit for bit.
+    resamples
+        Number of bootstrap resamples of each interval, >= 100.
+    permutations
+        Number of shuffles R behind each null and p-value that has no exact form, >= 1. No p-value
+        is below 1 / (R + 1).
+    interval
+        True to compute intervals; otherwise they are None.
+    over_emotions
+        True for intervals that also cover other emotions. Every task must then name the emotion of
+        each variant.
+    looks
+        Number of times that the suite is scored while its samples arrive, including this time. The
+        intervals of all looks together hold with 95 % (see `sequential`).
+    planned
+        Number of variants per distance at the last of these looks. With few tasks, missing variants
+        count as uncertainty (see `finite_population`).
+
+    Returns
+    -------
+    SuiteScore
+        E(d) is the mean over the tasks that have it. AUC-E needs all distances. A figure that was
+        not measured is None. With one task, the intervals come from its samples, with a warning. If
+        all samples passed, or none, every elasticity and every ceiling is 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no task, two tasks have the same id, or the distances do not increase. Also if a
+        task has variants at another distance, a needed log-probability is missing, or there are
+        fewer than 1 permutation, 100 resamples or 1 look.
+    """
+    plan = Plan(
+        distances=tuple(distances),
+        mode=mode,
+        weighting=weighting,
+        permutations=permutations,
+        seed=seed,
+        looks=looks,
+    )
+    area_weights(plan.distances)
+    if permutations < 1 or resamples < _LEAST_RESAMPLES or looks < 1:
+        raise ValueError(
+            f"permutations is {permutations}, resamples is {resamples} and looks is {looks}: "
+            f"give at least 1, {_LEAST_RESAMPLES} and 1"
+        )
+    measured = _measure(tasks, plan)
+    only = measured.only
+    ids = [score.task_id for score in measured.scores]
+    _check_ids(ids)
+    # The order of a float sum changes its last digits, so it is fixed here and not by the caller.
+    scores = _adjusted(sorted(measured.scores, key=lambda score: score.task_id))
+    over = Resampling(
+        resamples=resamples if interval else 0,
+        seed=seed,
+        looks=looks,
+        emotions=_emotions_of(ids, measured.emotions) if over_emotions else None,
+    )
+    light = _figures(
+        [score.light for score in scores],
+        measured.light_draws,
+        scores,
+        plan,
+        over,
+        light=True,
+    )
+    main = light
+    if mode != "light":
+        main = _figures(scores, measured.draws, scores, plan, over, light=False)
+    extra = suite_estimates(scores, plan.distances, over)
+    control = length_control(scores, plan.distances, over)
+    speaks_for: SpeaksFor = "tasks+emotions" if over_emotions else "tasks"
+    if only is not None and only.original is not None:
+        speaks_for = "reruns"
+        if interval:
+            own = single_task_intervals(only, plan, scores[0], resamples=resamples)
+            light = own.light(light)
+            main = light if mode == "light" else own.full(main)
+            extra = own.estimates(extra)
+            if control is not None:
+                control = single_task_length_control(control, only, plan, resamples=resamples)
+    if interval and planned is not None and len(ids) < _FEW_TASKS:
+        light = finite_population_correction(light, scores, planned=planned, light=True)
+        main = (
+            light
+            if mode == "light"
+            else finite_population_correction(main, scores, planned=planned, light=False)
+        )
+    by_id = {s.task_id: s for s in scores}
+    return SuiteScore(
+        **vars(main),
+        n_tasks=len(ids),
+        mode=mode,
+        weighting=weighting,
+        distances=plan.distances,
+        pass_at_1=extra["pass_at_1"].value,
+        pass_at_1_ci95=extra["pass_at_1"].ci95,
+        pass_at_1_exact=extra["pass_at_1"].exact,
+        loss=extra["loss"],
+        squared_sensitivity=extra["squared_sensitivity"],
+        robust_pass=extra["robust_pass"],
+        robust_of=subset_size(scores),
+        shortfall=extra["shortfall"],
+        flips=extra["flips"],
+        odds_ratio=extra["odds_ratio"],
+        speaks_for=speaks_for,
+        length_control=control,
+        ess_median=_ess_median(scores),
+        light=light,
+        causes={
+            d: mean_split(splits)
+            for d in plan.distances
+            if (splits := [s.causes[d] for s in scores if d in s.causes])
+        },
+        warnings=_warnings(scores, plan, extra["pass_at_1"].value, emotions=over.emotions),
+        tasks=tuple(by_id[task_id] for task_id in ids),
+    )
+
+
+class _MeanDraws:
+    """Means over tasks of their null draws, in memory independent of the number of tasks.
+
+    Each draw is rounded to a multiple of 2**-62 and added in two integer parts, since sums of
+    integers do not depend on the order of the tasks. Draws are at most 1 in size, so no sum
+    overflows.
+    """
+
+    _COARSE, _FINE = 2.0**26, 2.0**62
+
+    def __init__(self) -> None:
+        self._sums: dict[float, list[npt.NDArray[np.int64]]] = {}
+        self._counts: Counter[float] = Counter()
+
+    def add(self, draws: Mapping[float, Floats]) -> None:
+        """Add the draws of one task, by distance."""
+        for distance, values in draws.items():
+            coarse = np.rint(values * self._COARSE)
+            fine = np.rint((values - coarse / self._COARSE) * self._FINE)
+            parts = [coarse.astype(np.int64), fine.astype(np.int64)]
+            sums = self._sums.setdefault(distance, [np.zeros_like(part) for part in parts])
+            for total, part in zip(sums, parts, strict=True):
+                np.add(total, part, out=total)
+            self._counts[distance] += 1
+
+    def mean(self, distance: float) -> Floats:
+        """Return the mean draws of the tasks that have this distance."""
+        coarse, fine = self._sums[distance]
+        mean: Floats = (coarse / self._COARSE + fine / self._FINE) / self._counts[distance]
+        return mean
+
+
+class _NullDrawMeans:
+    """The means of `NullDraws` over tasks."""
+
+    def __init__(self) -> None:
+        self.apart = _MeanDraws()
+        self.joint = _MeanDraws()
+
+    def add(self, draws: NullDraws) -> None:
+        """Add the draws of one task."""
+        self.apart.add(draws.apart)
+        self.joint.add(draws.joint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measured:
+    """The arrays that are kept of the measured tasks of a suite.
+
+    ``only`` has the samples of the task if the suite has one task, else None.
+    """
+
+    scores: list[TaskScore]
+    emotions: Emotions
+    draws: _NullDrawMeans
+    light_draws: _NullDrawMeans
+    only: TaskSamples | None
+
+
+def _measure(tasks: Iterable[TaskSamples], plan: Plan) -> _Measured:
+    scores: list[TaskScore] = []
+    emotions: dict[str, Mapping[float, Sequence[str]]] = {}
+    draws, light_draws = _NullDrawMeans(), _NullDrawMeans()
+    only: TaskSamples | None = None
+    for task in tasks:
+        only = None if scores else task
+        measured = measure_task(task, plan)
+        scores.append(measured.score)
+        draws.add(measured.draws)
+        light_draws.add(measured.light_draws)
+        if measured.emotions is not None:
+            emotions[task.task_id] = measured.emotions
+    return _Measured(
+        scores=scores, emotions=emotions, draws=draws, light_draws=light_draws, only=only
+    )
+
+
+def _check_ids(ids: Sequence[str]) -> None:
+    if not ids:
+        raise ValueError("a suite without tasks has no score: give at least one")
+    task_id, times = Counter(ids).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{times} tasks have the id {task_id!r}: ids are unique in a suite")
+
+
+def _adjusted(scores: list[TaskScore]) -> list[TaskScore]:
+    """Fill in the p-values adjusted over all variants, and over all tasks."""
+    variants = [v for s in scores for group in s.variants.values() for v in group]
+    adjusted = iter(_benjamini_hochberg([v.p_value for v in variants]))
+    tasks = _benjamini_hochberg([s.p_value for s in scores])
+    return [
+        replace(
+            score,
+            p_adjusted=p,
+            variants={
+                d: tuple(replace(v, p_adjusted=next(adjusted)) for v in group)
+                for d, group in score.variants.items()
+            },
+        )
+        for score, p in zip(scores, tasks, strict=True)
+    ]
+
+
+def _benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
+    known = [p for p in p_values if p is not None]
+    adjusted = iter(false_discovery_control(known) if known else ())
+    return [None if p is None else float(next(adjusted)) for p in p_values]
+
+
+def _figures(
+    tasks: Sequence[Figures],
+    draws: _NullDrawMeans,
+    scores: Sequence[TaskScore],
+    plan: Plan,
+    over: Resampling,
+    *,
+    light: bool,
+) -> SuiteFigures:
+    distances = plan.distances
+    curve: Curve = dict.fromkeys(distances)
+    null: Curve = dict.fromkeys(distances)
+    p: Curve = dict.fromkeys(distances)
+    joint: dict[float, Floats] = {}
+    for d in distances:
+        values = [e for t in tasks if (e := t.elasticity[d]) is not None]
+        if not values:
+            continue
+        curve[d] = float(np.mean(values))
+        null[d] = float(np.mean([e for t in tasks if (e := t.elasticity_null[d]) is not None]))
+        p[d] = p_value(1.0 - float(np.mean(values)), draws.apart.mean(d))
+        joint[d] = draws.joint.mean(d)
+    figures = assemble(curve, null, p, joint, distances)
+    elasticity = (scores, variant_light_elasticity if light else variant_elasticity)
+    excesses = (scores, variant_light_excess if light else variant_excess)
+    purpose = "light" if light else ""
+    curves = [t.elasticity for t in tasks]
+    area = over.estimate((purpose, "auc_e"), curves, distances, by_variant=elasticity)
+    by_distance = {
+        d: over.estimate((purpose, f"d{d:g}"), curves, (d,), by_variant=elasticity)
+        for d in distances
+    }
+    excess = over.estimate(
+        (purpose, "excess"),
+        [t.elasticity_excess for t in tasks],
+        distances,
+        bounds=(-noisiest(tasks), 1.0),
+        by_variant=excesses,
+    )
+    return SuiteFigures(
+        **vars(figures),
+        elasticity_ci95={d: one.ci95 for d, one in by_distance.items()},
+        elasticity_exact={d: one.exact for d, one in by_distance.items()},
+        ci95=area.ci95,
+        exact=area.exact,
+        excess_ci95=excess.ci95,
+        excess_exact=excess.exact,
+    )
+
+
+def _ess_median(scores: Sequence[TaskScore]) -> float | None:
+    values = [w.ess for s in scores for w in _prompts(s) if w.ess is not None]
+    return float(np.median(values)) if values else None
+
+
+def _prompts(score: TaskScore) -> list[PromptScore]:
+    originals = [] if score.original is None else [score.original]
+    return [*originals, *(v for group in score.variants.values() for v in group)]
+
+
+def _emotions_of(ids: Sequence[str], emotions: Emotions) -> Emotions:
+    missing = sorted(set(ids) - emotions.keys())
+    if missing:
+        raise ValueError(
+            f"task {missing[0]!r} names no emotions: intervals over emotions need that of each "
+            "variant"
+        )
+    return emotions
+
+
+def _warnings(
+    scores: Sequence[TaskScore],
+    plan: Plan,
+    pass_at_1: float | None,
+    *,
+    emotions: Emotions | None,
+) -> tuple[str, ...]:
+    lines = []
+    n = len(scores)
+    ess = _ess_median(scores)
+    sizes = [w.n for s in scores for w in _prompts(s)]
+    if (
+        plan.mode != "light"
+        and plan.weighting != "uniform"
+        and ess is not None
+        and ess < _COLLAPSED < float(np.median(sizes))
+    ):
+        lines.append(
+            f"the weights of SoftExec collapsed: half of the prompts rest on at most {ess:.1f} "
+            f"effective samples of {np.median(sizes):g}; use weighting 'mean' or 'uniform'"
+        )
+    if uses_trapezoid(plan.distances):
+        listed = ", ".join(f"{d:g}" for d in plan.distances)
+        lines.append(
+            f"Simpson's rule gives a negative weight to one of the distances {listed}: AUC-E uses "
+            "the trapezoid rule"
+        )
+    if pass_at_1 is not None and pass_at_1 < _HARDLY_SOLVED:
+        lines.append(
+            f"pass@1 is {pass_at_1:.2f}: tasks that are never solved have elasticity 1, so AUC-E "
+            "says nothing about stability here"
+        )
+    if n == 1:
+        lines.append("one task: the interval covers another run of its prompts, not other tasks")
+    elif n < _ENOUGH_TASKS:
+        lines.append(
+            f"{n} tasks: up to {100 * unseen_share(n):.0f} % of the tasks not seen may behave in "
+            "any way without a sign of it here (95 %); min_task_auc_e judges these tasks alone"
+        )
+    if emotions is not None:
+        names = {e for own in emotions.values() for group in own.values() for e in group}
+        if len(names) < 2:  # noqa: PLR2004 - one emotion does not vary
+            lines.append("one emotion: there is no interval over emotions")
+    lines += [
+        f"{missing} of {n} tasks have no E({d:g}): they do not count in it"
+        for d in plan.distances
+        if (missing := sum(s.elasticity[d] is None for s in scores))
+    ]
+    return tuple(lines)

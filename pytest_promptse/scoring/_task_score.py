@@ -1,0 +1,424 @@
+"""Score one task: its prompts, their difference from the original, and the noise floor."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pytest_promptse.scoring import _causes as split
+from pytest_promptse.scoring._elasticity import auc_e, elasticity, light_elasticity
+from pytest_promptse.scoring._intervals import generator
+from pytest_promptse.scoring._noise_floor import (
+    gap_p_value,
+    null_gap,
+    p_value,
+    pair_gaps,
+    pass_rate_draws,
+    softexec_draws,
+)
+from pytest_promptse.scoring._scores import Curve, Figures, PromptScore, TaskScore, VariantScore
+from pytest_promptse.scoring._softexec import (
+    effective_sample_size,
+    log_weights,
+    pass_rate,
+    softexec,
+    weights,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_promptse.scoring._samples import (
+        Bools,
+        Floats,
+        Mode,
+        Samples,
+        TaskSamples,
+        Weighting,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The parameters of scoring a suite, the same for all of its tasks."""
+
+    distances: tuple[float, ...]
+    mode: Mode
+    weighting: Weighting
+    permutations: int
+    seed: int
+    looks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NullDraws:
+    """Losses 1 - E of one task with its samples shuffled, as if variants had no effect.
+
+    ``apart``, per distance shape (R,), shuffles the original with the variants of that distance.
+    ``joint`` shuffles it with those of all distances at once, as the area under the curve needs.
+    """
+
+    apart: Mapping[float, Floats] = field(default_factory=dict)
+    joint: Mapping[float, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskMeasurement:
+    """A task's score, with the null draws that the suite's p-values are computed from.
+
+    ``emotions`` are those of the task's samples.
+    """
+
+    score: TaskScore
+    draws: NullDraws
+    light_draws: NullDraws
+    emotions: Mapping[float, Sequence[str]] | None
+
+
+@dataclass(frozen=True)
+class ScoredPrompt:
+    """One prompt's samples with their score.
+
+    ``z`` are the log-weights, up to a constant, or None for pass rates.
+    """
+
+    samples: Samples
+    score: PromptScore
+    z: Floats | None
+    weight: Floats
+
+    @property
+    def passes(self) -> int:
+        """Number of samples that passed."""
+        return int(np.count_nonzero(self.samples.passed))
+
+
+def loss(scores: Floats) -> Floats:
+    """Return 1 - E of the full metric for scores of shape (R, 1 + K), original first."""
+    return np.asarray(np.abs(scores[:, :1] - scores[:, 1:]).mean(axis=1))
+
+
+def light_loss(scores: Floats) -> Floats:
+    """Return 1 - E of the light metric for pass rates of shape (R, 1 + K), original first."""
+    return np.asarray(np.abs(scores[:, 0] - scores[:, 1:].mean(axis=1)))
+
+
+def centred(log_weights: Sequence[Floats], passed: Sequence[Bools]) -> list[Floats]:
+    """Return the log-weights of a task's prompts with the level of each prompt removed.
+
+    Parameters
+    ----------
+    log_weights, passed
+        One array of shape (m,) for each prompt. ``-inf`` stays as it is.
+
+    Notes
+    -----
+    SoftExec does not change when a constant is added to all log-probabilities of a prompt. The
+    prompts of a task differ in such a constant, since a longer prompt may make every answer more
+    or less probable. A shuffle that mixes samples of different levels would let that constant
+    decide which sample gets the weight.
+
+    A prompt's level is its mean log-weight after subtracting the effect of passing. That effect is
+    the slope of log-weights on passing, pooled within prompts (analysis of covariance). The plain
+    mean is not the level: if a model is more confident of programs that pass, the mean rises with
+    the number of passes. Subtracting it would lower the weight of passes just where there are many.
+    """
+    product = square = 0.0
+    rows = [(z, ok, np.isfinite(z)) for z, ok in zip(log_weights, passed, strict=True)]
+    for z, ok, finite in rows:
+        if finite.any():
+            apart = ok[finite] - ok[finite].mean()
+            product += float(apart @ z[finite])
+            square += float(apart @ apart)
+    slope = product / square if square > 0.0 else 0.0
+    return [
+        z - float((z[finite] - slope * ok[finite]).mean()) if finite.any() else z
+        for z, ok, finite in rows
+    ]
+
+
+def _all_centred(prompts: Sequence[ScoredPrompt]) -> list[ScoredPrompt]:
+    known = [one.z for one in prompts if one.z is not None]
+    if len(known) < len(prompts):
+        return list(prompts)
+    levelled = centred(known, [one.samples.passed for one in prompts])
+    return [replace(one, z=z) for one, z in zip(prompts, levelled, strict=True)]
+
+
+def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
+    """Score one prompt. Errors name `place` if the prompt lacks what the plan needs."""
+    m = len(samples)
+    rate = pass_rate(samples.passed)
+    if plan.mode == "light":
+        score = PromptScore(n=m, pass_rate=rate, soft_exec=None, score=rate, ess=None)
+        return ScoredPrompt(samples, score, None, np.full(m, 1.0 / m))
+    try:
+        z = log_weights(samples, plan.weighting)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+    weight = np.full(m, 1.0 / m) if z is None else weights(z)
+    soft = rate if z is None else float(softexec(samples.passed, weight))
+    ess = float(effective_sample_size(weight))
+    score = PromptScore(n=m, pass_rate=rate, soft_exec=soft, score=soft, ess=ess)
+    return ScoredPrompt(samples, score, z, weight)
+
+
+def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
+    """Score one task.
+
+    Raises
+    ------
+    ValueError
+        If a sample lacks a log-probability that the plan needs. Also if the task has variants at a
+        distance that is not among the plan's.
+    """
+    stray = sorted(set(task.variants) - set(plan.distances))
+    if stray:
+        raise ValueError(
+            f"task {task.task_id!r} has variants at distance {stray[0]:g}, which is not among "
+            f"{[float(d) for d in plan.distances]}"
+        )
+    original = None
+    if task.original is not None:
+        original = score_prompt(task.original, plan, f"task {task.task_id!r}, original")
+    variants = {
+        d: [
+            score_prompt(samples, plan, f"task {task.task_id!r}, d{d:g} variant {index}")
+            for index, samples in enumerate(task.variants.get(d, ()))
+        ]
+        for d in plan.distances
+    }
+    draws, light_draws = NullDraws(), NullDraws()
+    if original is not None and any(variants.values()):
+        together = [original, *(w for group in variants.values() for w in group)]
+        original, *others = _all_centred(together)
+        rest = iter(others)
+        variants = {d: [next(rest) for _ in group] for d, group in variants.items()}
+        draws, light_draws = _null_draws(task.task_id, original, variants, plan)
+    light = _light_figures(original, variants, light_draws, plan)
+    gaps = {d: _gaps(task.task_id, d, original, variants[d], plan) for d in plan.distances}
+    if plan.mode == "light":
+        figures = light
+    else:
+        figures = _full_figures(original, variants, gaps, draws, plan)
+    score = TaskScore(
+        **vars(figures),
+        task_id=task.task_id,
+        p_adjusted=None,
+        original=None if original is None else original.score,
+        variants={
+            d: tuple(
+                _variant_score(original, prompt, gap)
+                for prompt, gap in zip(variants[d], gaps[d], strict=True)
+            )
+            for d in plan.distances
+        },
+        causes=_causes(original, variants, plan),
+        light=light,
+        controls={
+            d: tuple(
+                score_prompt(samples, plan, f"task {task.task_id!r}, d{d:g} control {index}").score
+                for index, samples in enumerate(group)
+            )
+            for d, group in task.controls.items()
+        },
+    )
+    main = light_draws if plan.mode == "light" else draws
+    return TaskMeasurement(score=score, draws=main, light_draws=light_draws, emotions=task.emotions)
+
+
+def _null_draws(
+    task_id: str, original: ScoredPrompt, variants: dict[float, list[ScoredPrompt]], plan: Plan
+) -> tuple[NullDraws, NullDraws]:
+    apart: dict[float, Floats] = {}
+    joint: dict[float, Floats] = {}
+    light_apart: dict[float, Floats] = {}
+    light_joint: dict[float, Floats] = {}
+    measured = [d for d in plan.distances if variants[d]]
+    groups: list[tuple[tuple[float, ...], str]] = [((d,), f"d{d:g}") for d in measured]
+    if len(measured) > 1:
+        groups.append((tuple(measured), "joint"))
+    for distances, purpose in groups:
+        prompts = [original, *(w for d in distances for w in variants[d])]
+        rng = generator(plan.seed, task_id, "rates", purpose)
+        sizes = [len(w.samples) for w in prompts]
+        rates = pass_rate_draws(sizes, sum(w.passes for w in prompts), plan.permutations, rng)
+        if plan.mode == "light" or plan.weighting == "uniform":
+            scores = rates
+        else:
+            rng = generator(plan.seed, task_id, "softexec", purpose)
+            z = np.concatenate([w.z for w in prompts if w.z is not None])
+            passed = np.concatenate([w.samples.passed for w in prompts])
+            scores = softexec_draws(z, passed, sizes, plan.permutations, rng)
+        start = 1
+        for d in distances:
+            columns = np.r_[0, start : start + len(variants[d])]
+            start += len(variants[d])
+            full, light = loss(scores[:, columns]), light_loss(rates[:, columns])
+            if purpose != "joint":
+                apart[d], light_apart[d] = full, light
+            if purpose == "joint" or len(measured) == 1:
+                joint[d], light_joint[d] = full, light
+    return (
+        NullDraws(apart=apart, joint=joint),
+        NullDraws(apart=light_apart, joint=light_joint),
+    )
+
+
+def _gaps(
+    task_id: str,
+    d: float,
+    original: ScoredPrompt | None,
+    variants: Sequence[ScoredPrompt],
+    plan: Plan,
+) -> list[tuple[float, float]]:
+    """Return for each variant the expected difference under the null and the p-value."""
+    if original is None:
+        return [(np.nan, np.nan)] * len(variants)
+    m_p = len(original.samples)
+    if original.z is None:
+        return [
+            (
+                null_gap(m_p, len(w.samples), original.passes + w.passes),
+                gap_p_value(m_p, original.passes, len(w.samples), w.passes),
+            )
+            for w in variants
+        ]
+    result = [(np.nan, np.nan)] * len(variants)
+    for m_v in sorted({len(w.samples) for w in variants}):
+        chosen = [index for index, w in enumerate(variants) if len(w.samples) == m_v]
+        z = np.stack([np.concatenate((original.z, _z(variants[i]))) for i in chosen])
+        passed = np.stack(
+            [np.concatenate((original.samples.passed, variants[i].samples.passed)) for i in chosen]
+        )
+        rng = generator(plan.seed, task_id, f"d{d:g}", str(m_v))
+        null = pair_gaps(z, passed, m_p, plan.permutations, rng)
+        for column, index in enumerate(chosen):
+            gap = abs(variants[index].score.score - original.score.score)
+            draws = null[:, column]
+            result[index] = (float(draws.mean()), p_value(gap, draws))
+    return result
+
+
+def _z(prompt: ScoredPrompt) -> Floats:
+    if prompt.z is None:
+        raise ValueError("the original has log-probabilities, and one of its variants has none")
+    return prompt.z
+
+
+def _variant_score(
+    original: ScoredPrompt | None, prompt: ScoredPrompt, gap: tuple[float, float]
+) -> VariantScore:
+    score = asdict(prompt.score)
+    if original is None:
+        return VariantScore(**score, delta=None, excess=None, p_value=None, p_adjusted=None)
+    delta = prompt.score.score - original.score.score
+    return VariantScore(
+        **score, delta=delta, excess=abs(delta) - gap[0], p_value=gap[1], p_adjusted=None
+    )
+
+
+def _full_figures(
+    original: ScoredPrompt | None,
+    variants: dict[float, list[ScoredPrompt]],
+    gaps: dict[float, list[tuple[float, float]]],
+    draws: NullDraws,
+    plan: Plan,
+) -> Figures:
+    curve: Curve = dict.fromkeys(plan.distances)
+    null: Curve = dict.fromkeys(plan.distances)
+    p: Curve = dict.fromkeys(plan.distances)
+    for d in plan.distances:
+        if original is None or not variants[d]:
+            continue
+        e = float(elasticity(original.score.score, [w.score.score for w in variants[d]]))
+        curve[d] = e
+        null[d] = 1.0 - float(np.mean([gap for gap, _ in gaps[d]]))
+        p[d] = p_value(1.0 - e, draws.apart[d])
+    return assemble(curve, null, p, draws.joint, plan.distances)
+
+
+def _light_figures(
+    original: ScoredPrompt | None,
+    variants: dict[float, list[ScoredPrompt]],
+    draws: NullDraws,
+    plan: Plan,
+) -> Figures:
+    curve: Curve = dict.fromkeys(plan.distances)
+    null: Curve = dict.fromkeys(plan.distances)
+    p: Curve = dict.fromkeys(plan.distances)
+    for d in plan.distances:
+        if original is None or not variants[d]:
+            continue
+        rates = [w.score.pass_rate for w in variants[d]]
+        e = float(light_elasticity(original.score.pass_rate, rates))
+        curve[d] = e
+        sizes = [len(w.samples) for w in variants[d]]
+        if len(set(sizes)) == 1:
+            # The mean of rates over equal numbers of samples equals the pooled rate.
+            m_p, m_v, passes = len(original.samples), sum(sizes), sum(w.passes for w in variants[d])
+            null[d] = 1.0 - null_gap(m_p, m_v, original.passes + passes)
+            p[d] = gap_p_value(m_p, original.passes, m_v, passes)
+        else:
+            null[d] = 1.0 - float(draws.apart[d].mean())
+            p[d] = p_value(1.0 - e, draws.apart[d])
+    return assemble(curve, null, p, draws.joint, plan.distances)
+
+
+def assemble(
+    curve: Curve, null: Curve, p: Curve, joint: Mapping[float, Floats], distances: Sequence[float]
+) -> Figures:
+    """Combine curves with the areas under them. The area is None if a distance is missing."""
+    value = area(curve, distances)
+    ceiling = area(null, distances)
+    probability = None
+    if value is not None:
+        losses = np.stack([joint[d] for d in distances], axis=1)
+        probability = p_value(1.0 - value, 1.0 - auc_e(1.0 - losses, distances))
+    return Figures(
+        elasticity=curve,
+        elasticity_null=null,
+        elasticity_excess={d: difference(null[d], curve[d]) for d in distances},
+        elasticity_p_value=p,
+        auc_e=value,
+        auc_e_null=ceiling,
+        excess=difference(ceiling, value),
+        p_value=probability,
+    )
+
+
+def area(curve: Curve, distances: Sequence[float]) -> float | None:
+    """Return AUC-E, or None if a distance was not measured."""
+    values = [value for d in distances if (value := curve[d]) is not None]
+    return float(auc_e(values, distances)) if len(values) == len(distances) else None
+
+
+def difference(a: float | None, b: float | None) -> float | None:
+    """Return a - b, or None if one of them was not measured."""
+    return None if a is None or b is None else a - b
+
+
+def _causes(
+    original: ScoredPrompt | None, variants: dict[float, list[ScoredPrompt]], plan: Plan
+) -> dict[float, dict[str, split.CauseShare]]:
+    prompts = [w for group in variants.values() for w in group]
+    if (
+        original is None
+        or not prompts
+        or not all(w.samples.causes or w.samples.passed.all() for w in (original, *prompts))
+    ):
+        return {}
+
+    def shares(prompt: ScoredPrompt) -> split.FailureShares:
+        known = prompt.samples.causes
+        return split.failure_shares(known, prompt.weight[: len(known)])
+
+    return {
+        d: split.split_by_cause(
+            shares(original), [shares(w) for w in variants[d]], light=plan.mode == "light"
+        )
+        for d in plan.distances
+        if variants[d]
+    }

@@ -1,0 +1,498 @@
+"""The run log: what one run planned, measured and decided, as rows in the store.
+
+Every process of the run writes to it, and the reporting process reads it. A run with several
+workers therefore has the same record as a run in one process.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from pytest_promptse.models._base import Usage  # noqa: TC001 - msgspec reads it
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_promptse.store._store import Store
+
+
+_KEY_DIGITS = 12
+
+
+class SuiteKey(NamedTuple):
+    """A suite with a model and a prompt template (None without one)."""
+
+    model: str
+    template: str | None
+    id: str
+
+
+class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan of one suite for one model and one prompt template.
+
+    ``template_source`` is the path of the template, relative to the root directory, and its text.
+    """
+
+    id: str
+    model: str
+    template: str | None
+    tasks: list[str]
+    n_variants: int = msgspec.field(name="n_wordings")
+    distances: list[float]
+    mode: Literal["auto", "promptse", "light"]
+    weighting: Literal["sum", "mean", "uniform"]
+    seed: int
+    settings: dict[str, Any]
+    line: int | None
+    looks: list[int]
+    n_controls: int = 0
+    template_source: tuple[str, str] | None = None
+
+    @property
+    def key(self) -> SuiteKey:
+        return SuiteKey(self.model, self.template, self.id)
+
+
+class LookRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One look at a suite that is sampled in rounds, numbered from 0.
+
+    Attributes
+    ----------
+    decided
+        Whether every gate with a threshold is decided.
+    ended
+        Whether the suite ends here: its gates are decided, or this is the last round.
+    variants, completions
+        Variants and completions that the look is based on.
+    most
+        Completions of the whole plan.
+    cached
+        Samples of the next round that were in the store already.
+    """
+
+    suite: str
+    model: str
+    template: str | None
+    look: int
+    decided: bool
+    ended: bool
+    variants: int
+    completions: int
+    most: int
+    cached: int
+
+    @property
+    def key(self) -> SuiteKey:
+        return SuiteKey(self.model, self.template, self.suite)
+
+
+class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
+
+    ``text`` is a key of the ``texts`` of the row or task record that holds the sample. The text is
+    the program, or the completion if it contains none. The record takes this struct from the run
+    log as it is.
+    """
+
+    n: int
+    cause: str | None
+    detail: str
+    text: str
+
+
+def text_key(text: str) -> str:
+    """Return the key of a text in ``texts``: the first 12 digits of its SHA-256."""
+    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcomes of one variant: all that scores are computed from, without texts.
+
+    The lists have one entry per sample, in sample order. In ``causes``, ``""`` stands for a sample
+    that passed. ``answers`` has the place of the first sample with the same completion; it is empty
+    in logs of earlier versions. ``control`` marks a control variant, which has no part in the
+    figures of variants.
+    """
+
+    suite: str
+    model: str
+    template: str | None
+    task: str
+    variant: str
+    distance: float
+    index: int
+    emotion: str | None
+    personality: str | None
+    causes: list[str]
+    logprobs: list[float | None]
+    n_tokens: list[int | None]
+    answers: list[int] = []
+    control: bool = False
+
+    @property
+    def key(self) -> SuiteKey:
+        return SuiteKey(self.model, self.template, self.suite)
+
+    @property
+    def n(self) -> int:
+        return len(self.causes)
+
+    @property
+    def passes(self) -> int:
+        return self.causes.count("")
+
+    @property
+    def has_logprobs(self) -> bool:
+        return None not in self.logprobs and None not in self.n_tokens
+
+
+class VariantRow(OutcomeRow, frozen=True, kw_only=True):
+    """One measured variant.
+
+    Attributes
+    ----------
+    node
+        Node id of the pytest item that measures it.
+    text
+        The prompt text of the variant.
+    details
+        One example per cause of failure.
+    samples
+        The most frequent outcomes.
+    texts
+        The programs and completions of `samples`, by `text_key`.
+    tokens
+        Mean prompt tokens and completion tokens of one attempt.
+    added_share, replaced_share, moved_share, length_ratio
+        Differences between the text and the original, as in
+        `pytest_promptse.variants._distance`. None in logs of earlier versions.
+    operations
+        The operations that the rewriter applied to the prompt.
+    cues
+        The words that express the emotion and each trait, by dimension.
+    """
+
+    node: str | None
+    text: str
+    measured_distance: float
+    added_share: float | None = None
+    replaced_share: float | None = None
+    moved_share: float | None = None
+    length_ratio: float | None = None
+    operations: list[str] = []
+    cues: dict[str, str] = {}
+    rewriter: str
+    details: dict[str, str]
+    samples: list[SampleRecord]
+    texts: dict[str, str]
+    tokens: tuple[float, float] | None = None
+
+
+class GateRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision of one gate; ``place`` is its position among the gates of the suite."""
+
+    place: int
+    suite: str
+    model: str
+    template: str | None
+    task: str | None
+    name: str
+    threshold: float | None
+    value: float | None
+    verdict: str | None
+    message: str
+
+    @property
+    def key(self) -> SuiteKey:
+        return SuiteKey(self.model, self.template, self.suite)
+
+
+class GatePlanRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A planned gate; ``place`` is its position among the gates of the suite."""
+
+    place: int
+    name: str
+    threshold: float | None
+    distances: list[float]
+    task: str | None
+
+
+class ShardSuiteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan of one suite over all shards of a run, with one model and prompt template.
+
+    Attributes
+    ----------
+    suite
+        The suite with all of its tasks.
+    tasks
+        The variants of each task that the run measures, in all shards together. Control variants
+        are left out, since no gate needs them.
+    gates
+        The gates that the run decides.
+    """
+
+    suite: SuiteRow
+    tasks: dict[str, list[str]]
+    gates: list[GatePlanRow]
+
+
+class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan of a run in shards; ``index`` is this shard, from 1 to ``count``."""
+
+    index: int
+    count: int
+    suites: list[ShardSuiteRow]
+
+
+class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The texts that a model wrote for one variant.
+
+    Attributes
+    ----------
+    rewriter
+        Name and version, such as ``llm:openai:gpt-4.1/1a2b3c4d``.
+    instruction
+        What the model was told, before the task's own values were filled in.
+    variant
+        Id and seed of the variant.
+    texts
+        Number of texts, the accepted one included.
+    accepted
+        Whether one was accepted.
+    rules
+        In how many rejected texts each rule was broken.
+    """
+
+    rewriter: str
+    model: str
+    instruction: str
+    task: str
+    variant: str
+    texts: int
+    accepted: bool
+    rules: dict[str, int]
+
+
+class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of what the model of ``--promptse-judge`` decided about one variant.
+
+    A rewriter may propose several texts for one variant. The model judges those that break only
+    soft rules of invariance, and may clear their findings.
+
+    Attributes
+    ----------
+    model
+        The model as ``BACKEND:NAME``.
+    instruction
+        Digest of the instruction.
+    task, variant
+        The task, and id and seed of the variant.
+    texts
+        Number of texts that break only soft rules.
+    questions
+        Number of questions that the model answered.
+    cleared
+        Number of findings that the model cleared.
+    """
+
+    model: str
+    instruction: str
+    task: str
+    variant: str
+    texts: int
+    questions: int
+    cleared: int
+
+
+class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An item that could not be measured, and why."""
+
+    where: str
+    message: str
+
+
+class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """How many samples of the plan were in the store when a process started.
+
+    ``oldest`` is when the first of them was stored, in seconds since 1970. ``batch_cost`` is what
+    those cost that came from batches.
+    """
+
+    process: int
+    cached: int
+    oldest: float | None = None
+    batch_cost: float | None = None
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far sampling has come.
+
+    Attributes
+    ----------
+    done, total
+        Samples of the plan in the store, and all samples of the plan.
+    cached
+        Samples that were in the store before this run.
+    rate
+        Samples per second since sampling began.
+    eta
+        Seconds left at this rate; None without a rate.
+    usage
+        What the run has paid.
+    last_error
+        The error of the last failed attempt of a request, if that was in the last minute.
+    """
+
+    done: int
+    total: int
+    cached: int
+    rate: float
+    eta: float | None
+    usage: Usage
+    last_error: str | None = None
+
+
+class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The progress that the last reporting process saw at time `at`, in seconds since 1970."""
+
+    at: float
+    progress: Progress
+
+
+Row = TypeVar(
+    "Row",
+    SuiteRow,
+    LookRow,
+    VariantRow,
+    GateRow,
+    ShardRow,
+    RewriteRow,
+    EntailmentRow,
+    ErrorRow,
+    CachedRow,
+    ProgressRow,
+)
+Measured = TypeVar("Measured", OutcomeRow, VariantRow)
+AnyRow = (
+    SuiteRow
+    | LookRow
+    | VariantRow
+    | GateRow
+    | ShardRow
+    | RewriteRow
+    | EntailmentRow
+    | ErrorRow
+    | CachedRow
+    | ProgressRow
+)
+
+
+_SEPARATOR = "\x1f"
+
+
+def _key_parts(key: SuiteKey) -> tuple[str, ...]:
+    return (key.model, key.template or "", key.id)
+
+
+def _prefix(key: SuiteKey, *parts: str) -> str:
+    """Return the common prefix of the names of the variants of a suite, or of one of its tasks."""
+    return _SEPARATOR.join((*_key_parts(key), *parts, ""))
+
+
+def _name(row: AnyRow) -> str:
+    parts: tuple[str, ...]
+    match row:
+        case SuiteRow():
+            parts = _key_parts(row.key)
+        case LookRow():
+            parts = (*_key_parts(row.key), str(row.look))
+        case VariantRow():
+            parts = (*_key_parts(row.key), row.task, row.variant)
+        case GateRow():
+            parts = (*_key_parts(row.key), row.task or "", row.name)
+        case RewriteRow():
+            parts = (row.rewriter, row.task, row.variant)
+        case EntailmentRow():
+            parts = (row.model, row.task, row.variant)
+        case ErrorRow():
+            parts = (row.where,)
+        case CachedRow():
+            parts = (str(row.process),)
+        case ShardRow() | ProgressRow():
+            parts = ()
+    return _SEPARATOR.join(parts)
+
+
+class RunLog:
+    """The log of the run named `run`, kept in `store`."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._store = store
+        self._run = run
+        self._encoder = msgspec.msgpack.Encoder()
+
+    def add(self, row: AnyRow) -> None:
+        """Write a row. It replaces a row of the same name."""
+        self._store.put(self._run, type(row).__name__, _name(row), self._encoder.encode(row))
+
+    def add_if_absent(self, row: LookRow) -> LookRow:
+        """Write a look unless another process has written it. Return the look in the log."""
+        value = self._encoder.encode(row)
+        kept = self._store.put_if_absent(self._run, type(row).__name__, _name(row), value)
+        return msgspec.msgpack.decode(kept, type=LookRow)
+
+    def look(self, key: SuiteKey, look: int) -> LookRow | None:
+        """Return one look at a suite, or None if no process has looked yet."""
+        name = _SEPARATOR.join((*_key_parts(key), str(look)))
+        value = self._store.get(self._run, LookRow.__name__, name)
+        return None if value is None else msgspec.msgpack.decode(value, type=LookRow)
+
+    def rows(self, kind: type[Row]) -> Iterator[Row]:
+        """Yield all rows of a kind, in the order in which they were first written."""
+        decoder = msgspec.msgpack.Decoder(kind)
+        for _, value in self._store.scan(self._run, kind.__name__):
+            yield decoder.decode(value)
+
+    def measured(self, suite: SuiteRow, kind: type[Measured]) -> Iterator[list[Measured]]:
+        """Yield the measured variants of a suite, one list per task.
+
+        The order is that of the plan, with the original prompt first and control variants last.
+        Tasks without a measured variant are left out.
+
+        Parameters
+        ----------
+        suite
+            The planned suite.
+        kind
+            `OutcomeRow` reads only what scores need, `VariantRow` everything.
+        """
+        decoder = msgspec.msgpack.Decoder(kind)
+        for task in suite.tasks:
+            prefix = _prefix(suite.key, task)
+            found = self._store.scan(self._run, VariantRow.__name__, prefix=prefix)
+            rows = [decoder.decode(value) for _, value in found]
+            if rows:
+                yield sorted(rows, key=lambda row: (row.control, row.distance, row.index))
+
+    def count(self, suite: SuiteKey) -> int:
+        """Return the number of measured variants of a suite."""
+        return self._store.count(self._run, VariantRow.__name__, prefix=_prefix(suite))
+
+    def variant(
+        self, suite: SuiteKey, task: str, variant: str, kind: type[Measured]
+    ) -> Measured | None:
+        """Return one variant, or None if this run has not measured it.
+
+        Parameters
+        ----------
+        suite, task, variant
+            Key of the suite and ids of task and variant.
+        kind
+            `OutcomeRow` reads only what scores need, `VariantRow` everything.
+        """
+        name = _SEPARATOR.join((*_key_parts(suite), task, variant))
+        value = self._store.get(self._run, VariantRow.__name__, name)
+        return None if value is None else msgspec.msgpack.decode(value, type=kind)

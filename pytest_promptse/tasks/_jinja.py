@@ -1,0 +1,246 @@
+"""Parse, check and render prompt templates with Jinja2's sandboxed environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, nodes
+from jinja2 import Template as JinjaTemplate
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import TaskError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pytest_promptse.tasks._task import Task
+
+_BLOCKS = ("system", "user")
+_SEEN = ("prompt", "id", "entry_point", "is_stub")
+
+
+@dataclass
+class TaskView:
+    """The fields of a task that a template can use.
+
+    ``_used`` becomes True when the template reads the prompt.
+    """
+
+    id: str
+    entry_point: str
+    is_stub: bool
+    _text: str
+    _used: bool = field(default=False, init=False)
+
+    @property
+    def prompt(self) -> str:
+        self._used = True
+        return self._text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The body of a template.
+
+    Attributes
+    ----------
+    path
+        The file.
+    body
+        The Jinja2 source.
+    above
+        Number of lines in the file above the body.
+    variables
+        The variables that the header declares.
+    """
+
+    path: Path
+    body: str
+    above: int
+    variables: Mapping[str, Any]
+
+    def validate(self) -> None:
+        """Check the body without a task.
+
+        Raises
+        ------
+        TaskError
+            If the body is invalid. The message names the file and line.
+        """
+        _ = self._compiled  # finds unknown filters and tests
+        tree = self._tree
+        self._check_blocks(tree)
+        for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
+            raise self._error("a template stands alone; write out what it includes", node.lineno)
+        known = {"task", *self.variables, *self._environment.globals}
+        for name in sorted(find_undeclared_variables(tree) - known):
+            line = next(node.lineno for node in tree.find_all(nodes.Name) if node.name == name)
+            hint = nearest(name, known) or "; declare it in the header under 'variables'"
+            raise self._error(f"{name!r} is not declared{hint}", line)
+        seen = list(_attributes_of_task(tree))
+        for attribute, line in seen:
+            if attribute not in _SEEN:
+                hint = nearest(attribute, _SEEN)
+                raise self._error(
+                    f"a template cannot see task.{attribute}{hint}; there are "
+                    f"{', '.join(f'task.{name}' for name in _SEEN)}",
+                    line,
+                )
+        if "prompt" not in dict(seen):
+            raise self._error("does not use the task; put {{ task.prompt }} where it belongs", 1)
+
+    def require_same_code(self, changed: Parts) -> None:
+        """Check that `changed` has the same tags and expressions in the same order.
+
+        Raises
+        ------
+        TaskError
+            If the tags or expressions differ. The message names the file and line.
+        """
+        for ours, theirs in zip_longest(self._code, changed._code):
+            if ours is None or theirs is None or ours[1:] != theirs[1:]:
+                line = (theirs or self._code[-1])[0]
+                raise self._error("the template's own code differs from the original's", line)
+
+    @cached_property
+    def _code(self) -> list[tuple[int, str, str]]:
+        """All tokens except text, with their lines."""
+        tokens = self._environment.lex(self.body)
+        return [token for token in tokens if token[1] not in ("data", "whitespace")]
+
+    def render(self, task: Task, text: str) -> tuple[str | None, str]:
+        """Return the system message, or None, and the user message.
+
+        Raises
+        ------
+        TaskError
+            If an expression fails, the text is not used, or the user message is empty.
+        """
+        view = TaskView(task.id, task.entry_point, task.is_stub, text)
+        context = self._compiled.new_context({**self.variables, "task": view})
+        if self._compiled.blocks:
+            system = self._part("system", context) if "system" in self._compiled.blocks else ""
+            user = self._part("user", context)
+        else:
+            system, user = "", self._part(None, context)
+        if not view._used:  # noqa: SLF001 - hidden from templates, not from here
+            raise TaskError(f"{self.path}: does not use task.prompt for the task {task.id!r}")
+        if not user.strip():
+            raise TaskError(f"{self.path}: the user message is empty for the task {task.id!r}")
+        return (system if system.strip() else None), user
+
+    def _part(self, block: str | None, context: Any) -> str:
+        template = self._compiled
+        function = template.root_render_func if block is None else template.blocks[block]
+        try:
+            return "".join(function(context))
+        except Exception as error:  # noqa: BLE001 - whatever an expression in the file raises
+            line = self._line_of(error)
+            message = " ".join(str(error).split())
+            raise self._error(f"{type(error).__name__}: {message}", line) from None
+
+    def _line_of(self, error: Exception) -> int:
+        line, trace = 1, error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == str(self.path):
+                line = self._compiled.get_corresponding_lineno(trace.tb_lineno)
+            trace = trace.tb_next
+        return line
+
+    @cached_property
+    def _environment(self) -> ImmutableSandboxedEnvironment:
+        environment = ImmutableSandboxedEnvironment(
+            undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+        )
+        # The same text must always give the same prompt.
+        del environment.globals["lipsum"], environment.filters["random"]
+        return environment
+
+    @cached_property
+    def _tree(self) -> nodes.Template:
+        try:
+            tree = self._environment.parse(self.body)
+        except TemplateSyntaxError as error:
+            raise self._error(error.message or "not Jinja2", error.lineno) from None
+        for block in tree.find_all(nodes.Block):
+            _drop_last_line_break(block)
+        return tree
+
+    @cached_property
+    def _compiled(self) -> JinjaTemplate:
+        environment = self._environment
+        try:
+            code = environment.compile(self._tree, filename=str(self.path))
+        except TemplateSyntaxError as error:
+            raise self._error(error.message or "not Jinja2", error.lineno) from None
+        except TemplateError as error:
+            raise self._error(str(error), 1) from None
+        return JinjaTemplate.from_code(environment, code, environment.make_globals(None))
+
+    def _check_blocks(self, tree: nodes.Template) -> None:
+        blocks = list(tree.find_all(nodes.Block))
+        if not blocks:
+            return
+        for block in blocks:
+            if block.name not in _BLOCKS:
+                hint = nearest(block.name, _BLOCKS)
+                raise self._error(
+                    f"there is no part {block.name!r}{hint}; blocks are named system and user",
+                    block.lineno,
+                )
+            if block not in tree.body:
+                raise self._error(f"the block {block.name!r} stands inside another", block.lineno)
+        if "user" not in {block.name for block in blocks}:
+            raise self._error("has no user block; put {{ task.prompt }} into one", 1)
+        for node in tree.body:
+            if isinstance(node, nodes.Output) and not _is_blank(node):
+                raise self._error(
+                    "text outside the blocks is not sent; move it into a block",
+                    _first_line_of_text(node),
+                )
+
+    def _error(self, message: str, line: int) -> TaskError:
+        return TaskError(f"{self.path}:{line + self.above}: {message}")
+
+
+def _drop_last_line_break(block: nodes.Block) -> None:
+    last = block.body[-1] if block.body else None
+    if not isinstance(last, nodes.Output):
+        return
+    text = last.nodes[-1]
+    if isinstance(text, nodes.TemplateData):
+        text.data = text.data.removesuffix("\n")
+
+
+def _is_blank(output: nodes.Output) -> bool:
+    return all(
+        isinstance(node, nodes.TemplateData) and not node.data.strip() for node in output.nodes
+    )
+
+
+def _first_line_of_text(output: nodes.Output) -> int:
+    first = next(
+        node
+        for node in output.nodes
+        if not isinstance(node, nodes.TemplateData) or node.data.strip()
+    )
+    if not isinstance(first, nodes.TemplateData):
+        return first.lineno
+    blank = first.data[: len(first.data) - len(first.data.lstrip())]
+    return first.lineno + blank.count("\n")
+
+
+def _attributes_of_task(tree: nodes.Template) -> Iterator[tuple[str, int]]:
+    for dotted in tree.find_all(nodes.Getattr):
+        if isinstance(dotted.node, nodes.Name) and dotted.node.name == "task":
+            yield dotted.attr, dotted.lineno
+    for item in tree.find_all(nodes.Getitem):
+        if isinstance(item.node, nodes.Name) and item.node.name == "task":
+            name = item.arg.value if isinstance(item.arg, nodes.Const) else "[…]"
+            yield str(name), item.lineno

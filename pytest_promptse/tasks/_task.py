@@ -1,0 +1,245 @@
+"""The task: an original prompt, and the checks that judge a program written for it."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import linecache
+import random
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.errors import TaskError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import CodeType
+
+    from pytest_promptse.tasks._example import Example
+
+# Control characters and lone surrogates, which pytest ids, the store and files cannot contain.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A programming task: a prompt, and optionally its own check and a reference solution.
+
+    Parameters
+    ----------
+    id
+        A short name, unique in its suite. Item ids contain it, so it may not contain ``[``,
+        ``]`` or ``::``.
+    prompt
+        The original prompt: an instruction in English (plain or Markdown), or a code stub for
+        the model to complete, as in HumanEval.
+    entry_point
+        The name that the check calls. The default is the name that the examples call. Without
+        examples it comes from the prompt: the last ``def`` or ``class`` of a stub, or the first
+        name written like ``name(...)`` in inline code or in a code fence.
+    reference
+        A complete program that solves the task. The ``reference`` model returns it, and its running
+        time sets the time limits. It never runs in the same sandbox as a model's program.
+    tests
+        Python source that defines ``check(candidate)``, which raises if a program is wrong. It
+        runs outside the sandbox, in a new namespace for each program. The name of the entry
+        point is `candidate` there too.
+    setup
+        Python source executed before `tests` in the same namespace, for helpers that the prompt
+        defines and the check uses.
+    examples
+        Calls with their expected results, instead of `tests`.
+    metadata
+        Further data on the task, for use in the test body.
+
+    Raises
+    ------
+    TaskError
+        If the prompt is empty, or if no entry point is given and the prompt names none. Also if an
+        example calls another name, or if both `tests` and `examples` are given.
+    """
+
+    id: str
+    prompt: str
+    entry_point: str = ""
+    reference: str | None = None
+    tests: str | None = None
+    setup: str = ""
+    examples: tuple[Example, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        parts = ("[", "]", "::")
+        if not self.id or any(part in self.id for part in parts) or _CONTROL.search(self.id):
+            raise TaskError(
+                f"task id {self.id!r}: give a non-empty id without '[', ']', '::' or control "
+                "characters"
+            )
+        if not self.prompt.strip():
+            raise TaskError(
+                f"task {self.id!r}: the prompt is empty; say what the model is to write"
+            )
+        if self.examples and self.tests is not None:
+            raise TaskError(f"task {self.id!r}: give either tests or examples, not both")
+        if not self.entry_point:
+            object.__setattr__(self, "entry_point", self._find_entry_point())
+        elif not self.entry_point.isidentifier():
+            raise TaskError(f"task {self.id!r}: entry_point {self.entry_point!r} is not a name")
+        for example in self.examples:
+            if example.name != self.entry_point:
+                raise TaskError(
+                    f"task {self.id!r}: the example {example.call} calls {example.name}, "
+                    f"not the entry point {self.entry_point}"
+                )
+
+    def _find_entry_point(self) -> str:
+        if self.examples:
+            return self.examples[0].name
+        found = find_entry_point(self.prompt)
+        if found is None:
+            raise TaskError(
+                f"task {self.id!r}: cannot tell which name the prompt asks for; write it like "
+                "`name(arg)` in the prompt or give entry_point='name'"
+            )
+        return found
+
+    @cached_property
+    def is_stub(self) -> bool:
+        """True if the prompt is Python source to complete, and not an instruction."""
+        return parse_stub(self.prompt) is not None
+
+    @cached_property
+    def check_digest(self) -> str:
+        """SHA-256 of everything that the result of the check depends on, as 64 hex digits."""
+        parts = [
+            self.entry_point,
+            self.setup,
+            self.tests,
+            [example.canonical for example in self.examples],
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def check(self, candidate: Any) -> None:
+        """Run the task's own check on a program, and raise if the program is wrong.
+
+        Every call uses the same random numbers from `random`, so that a verdict never changes.
+        The state of `random` is restored afterwards.
+
+        Parameters
+        ----------
+        candidate
+            The program's entry point.
+
+        Raises
+        ------
+        AssertionError
+            If an answer is wrong. The message names the call or the failing line of the check.
+        TaskError
+            If the task has neither tests nor examples, or executing `setup` and `tests` raises
+            or leaves no ``check``.
+        Exception
+            Any other exception that calling `candidate` raises.
+        """
+        if self.examples:
+            for example in self.examples:
+                example.check(candidate)
+            return
+        code = self._check_code
+        namespace: dict[str, Any] = {"__name__": f"promptse_check_{self.entry_point}"}
+        with _repeatable_random():
+            try:
+                exec(code, namespace)  # noqa: S102 - the user's own check
+                check = namespace["check"]
+            except Exception as error:  # noqa: BLE001 - whatever the user's own source raises
+                raise TaskError(
+                    f"task {self.id!r}: its check(candidate) cannot be set up: "
+                    f"{type(error).__name__}: {error}"
+                ) from None
+            namespace[self.entry_point] = candidate
+            try:
+                check(candidate)
+            except AssertionError as error:
+                line = self._failing_line(error)
+                if error.args:
+                    error.add_note(f"in the check: {line}")
+                else:
+                    error.args = (line,)
+                raise
+
+    @property
+    def _check_file(self) -> str:
+        return f"<check of {self.id}>"
+
+    @cached_property
+    def _check_code(self) -> CodeType:
+        if self.tests is None:
+            raise TaskError(f"task {self.id!r} brings no check of its own; assert in the test body")
+        source = f"{self.setup}\n\n{self.tests}\n"
+        try:
+            code = compile(source, self._check_file, "exec")
+        except (SyntaxError, ValueError) as error:
+            raise TaskError(f"task {self.id!r}: its check is not Python: {error}") from None
+        # Lets tracebacks quote the check: https://docs.python.org/3/library/linecache.html
+        lines = source.splitlines(keepends=True)
+        linecache.cache[self._check_file] = (len(source), None, lines, self._check_file)
+        return code
+
+    def _failing_line(self, error: AssertionError) -> str:
+        found = ""
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self._check_file:
+                found = linecache.getline(self._check_file, trace.tb_lineno).strip()
+            trace = trace.tb_next
+        return found
+
+
+@contextmanager
+def _repeatable_random() -> Iterator[None]:
+    state = random.getstate()
+    random.seed(0)
+    try:
+        yield
+    finally:
+        random.setstate(state)
+
+
+# The rewriter, the invariance check and the judge parse the same few prompts again and again.
+@lru_cache(maxsize=64)
+def parse_stub(prompt: str) -> ast.Module | None:
+    """Return the syntax tree of a code stub, or None where `prompt` is not Python source.
+
+    A stub must parse as it is and contain a function or class; a docstring alone is enough as a
+    body. Callers must not modify the tree, since it is cached.
+    """
+    try:
+        tree = ast.parse(prompt.rstrip() + "\n")
+    except (SyntaxError, ValueError):
+        return None
+    defines = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return tree if any(isinstance(node, defines) for node in tree.body) else None
+
+
+_NAMED = re.compile(r"(?:`{1,3}(?:python|py)?\s*|\b)(?:async\s+def|def|class)\s+([A-Za-z_]\w*)")
+_CALLED = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w*)\(")
+
+
+def find_entry_point(prompt: str) -> str | None:
+    """Return the name of the function or class that `prompt` requests, or None if it names none."""
+    stub = parse_stub(prompt)
+    if stub is not None:
+        names = [
+            node.name
+            for node in stub.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
+        return names[-1]
+    for pattern in (_CALLED, _NAMED):
+        match = pattern.search(prompt)
+        if match:
+            return match[1]
+    return None

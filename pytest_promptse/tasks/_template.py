@@ -1,0 +1,235 @@
+"""Prompt templates: the text that a team puts around a task in its prompts.
+
+A template is a Jinja2 file. Its ``user`` block is the user message, its optional ``system`` block
+the system message. A file without blocks is the user message as a whole. A header in YAML between
+two lines of ``---`` declares the variables of the template:
+
+.. code-block:: jinja
+
+    ---
+    variables:
+      python: "3.12"
+    ---
+    {% block system %}
+    You write Python {{ python }} for a payments team.
+    {% endblock %}
+    {% block user %}
+    {{ task.prompt }}
+    {% endblock %}
+
+The line breaks beside the block tags belong to the tags, so this user message is just the task's
+text. A template has ``task.prompt`` (the original or variant text), ``task.id``,
+``task.entry_point`` and ``task.is_stub``, but neither the solution nor the check.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os.path
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.config._data_files import templates_dir
+from pytest_promptse.errors import TaskError
+from pytest_promptse.tasks import _plainyaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.tasks._jinja import Parts
+    from pytest_promptse.tasks._task import Task
+
+SHIPPED = "shipped:"
+"""Prefix of patterns for the templates of this package."""
+
+_HEADER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_KEYS = ("name", "variables")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """A prompt template.
+
+    Attributes
+    ----------
+    name
+        The name in the header, or else the file's name without its suffix.
+    path
+        The file.
+    place
+        A pattern that matches this file only.
+    source
+        The text of the file.
+    variables
+        The variables that the header declares.
+    """
+
+    name: str
+    path: Path
+    place: str
+    source: str
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def header(self) -> str:
+        """The header with its lines ``---``, or an empty string if there is none."""
+        found = _HEADER.match(self.source)
+        return found[0] if found else ""
+
+    @property
+    def body(self) -> str:
+        """The Jinja2 part of the source."""
+        return self.source[len(self.header) :]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the source, as 64 hex digits."""
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+    def with_body(self, body: str) -> Template:
+        """Return this template with another body.
+
+        Parameters
+        ----------
+        body
+            The new body. Its Jinja2 statements and expressions must be those of this template,
+            in the same order.
+
+        Raises
+        ------
+        TaskError
+            If something other than text differs. The message names the file and line.
+        """
+        changed = replace(self, source=self.header + body)
+        changed._parts.validate()  # noqa: SLF001 - of the same class
+        self._parts.require_same_code(changed._parts)  # noqa: SLF001 - of the same class
+        return changed
+
+    @cached_property
+    def _parts(self) -> Parts:
+        try:
+            from pytest_promptse.tasks._jinja import Parts  # noqa: PLC0415 - needs the extra
+        except ModuleNotFoundError as error:
+            if error.name != "jinja2":
+                raise
+            raise TaskError(
+                "prompt templates need Jinja2: pip install 'pytest-promptse[templates]'"
+            ) from None
+        above = self.header.count("\n")
+        return Parts(path=self.path, body=self.body, above=above, variables=self.variables)
+
+
+def anchored(pattern: str, folder: Path, root: Path) -> str:
+    """Rewrite a pattern relative to `folder` as a pattern relative to `root`."""
+    if pattern.startswith(SHIPPED):
+        return pattern
+    return os.path.relpath(folder / pattern, root).replace(os.sep, "/")
+
+
+def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
+    """Return the templates that match `patterns`, in this order, each file once.
+
+    Parameters
+    ----------
+    patterns
+        Paths or globs relative to `root` (``prompts/*.j2``; ``**`` matches folders at any depth).
+        ``shipped:NAME`` or ``shipped:*`` means those of this package.
+    root
+        The folder that relative patterns start from.
+
+    Raises
+    ------
+    TaskError
+        If a pattern matches no file, two templates have the same name, or Jinja2 is missing. Also
+        if a template is not UTF-8, is not valid Jinja2, uses undeclared names, or never uses
+        ``task.prompt``. The message names the file and line.
+    """
+    paths = {path: place for pattern in patterns for path, place in _matches(pattern, root)}
+    found: dict[str, Template] = {}
+    for path, place in paths.items():
+        template = _load(path, place)
+        if template.name in found:
+            raise TaskError(
+                f"{path}: the template name {template.name!r} is taken by "
+                f"{found[template.name].path}; write a line 'name: …' into the header of one"
+            )
+        found[template.name] = template
+    return tuple(found.values())
+
+
+def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
+    """Render a template for a task. Return the system message, or None, and the user message.
+
+    Parameters
+    ----------
+    template
+        The template.
+    task
+        The task of the prompt.
+    text
+        The text of the original or variant, available in the template as ``task.prompt``.
+
+    Raises
+    ------
+    TaskError
+        If rendering fails, the template does not use `text`, or the user message is empty.
+    """
+    return template._parts.render(task, text)  # noqa: SLF001 - two halves of one module
+
+
+def _matches(pattern: str, root: Path) -> list[tuple[Path, str]]:
+    """Return each matching file with a pattern that matches only this file."""
+    folder, wanted = root, pattern
+    if pattern.startswith(SHIPPED):
+        folder, wanted = templates_dir() / "team", f"{pattern.removeprefix(SHIPPED)}.j2"
+    names = sorted(glob.glob(wanted, root_dir=folder, recursive=True))  # noqa: PTH207 - takes absolute patterns too
+    paths = [
+        (folder / name, name if folder == root else SHIPPED + name.removesuffix(".j2"))
+        for name in names
+        if (folder / name).is_file()
+    ]
+    if not paths:
+        known = ", ".join(sorted(path.stem for path in (templates_dir() / "team").glob("*.j2")))
+        raise TaskError(
+            f"template {pattern!r} matches no file in {folder}; shipped ones are written "
+            f"{SHIPPED}NAME, with NAME one of {known}"
+        )
+    return paths
+
+
+def _load(path: Path, place: str) -> Template:
+    try:
+        source = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path}:1: not UTF-8 text ({error.reason})") from None
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
+    name, variables = _header(source, path)
+    template = Template(name=name, path=path, place=place, source=source, variables=variables)
+    template._parts.validate()  # noqa: SLF001 - two halves of one module
+    return template
+
+
+def _header(source: str, path: Path) -> tuple[str, dict[str, Any]]:
+    header = _HEADER.match(source)
+    if header is None and source.startswith("---"):
+        raise TaskError(f"{path}:1: the header that starts here is never closed by a line '---'")
+    if header is None or not header[1].strip():
+        return path.stem, {}
+    fields = _plainyaml.parse(header[1], path, first_line=2).fields("the header", _KEYS)
+    name = path.stem
+    if "name" in fields:
+        name = fields["name"].text("the template's name")
+        if any(part in name for part in ("[", "]", "::", "\n")):
+            raise fields["name"].error(f"the name {name!r} must do without '[', ']' and '::'")
+    variables: dict[str, Any] = {}
+    if "variables" in fields:
+        for key, place in fields["variables"].fields("variables").items():
+            if key == "task" or not key.isidentifier():
+                raise place.error(f"{key!r} cannot be the name of a variable; give another")
+            variables[key] = place.value()
+    return name, variables

@@ -1,0 +1,145 @@
+"""Checking variants in files, also those made or edited by hand or by another tool."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._distance import compare
+from pytest_promptse.variants._files import (
+    folder_of,
+    folders,
+    load_frozen,
+    read,
+    read_original,
+)
+from pytest_promptse.variants._generate import can_be_made_again
+from pytest_promptse.variants._registry import REWRITERS, rewriter_named
+from pytest_promptse.variants._variant import text_hash
+from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._judge import Judge, normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants._variant import Variant
+
+_ROUNDING = 1e-6
+
+
+def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
+    """Yield ``(path:line, what is wrong with it or None)`` for every variant below `root`.
+
+    Raises
+    ------
+    VariantError
+        If nothing is there, or a file cannot be read as variants.
+    """
+    found = folders(root)
+    if not found:
+        raise VariantError(f"{root}: no variants below it; make them with 'promptse variants make'")
+    for folder in found:
+        original = read_original(folder)
+        task = Task(id=original.task_id, prompt=original.prompt, entry_point=original.entry_point)
+        judge = Judge(task.prompt)
+        taken: set[str] = set()
+        for stored in read(folder):
+            findings = list(_findings(stored.variant, task, judge, taken, library))
+            taken.add(normalised(stored.variant.text))
+            yield stored.place, "; ".join(map(str, findings)) or None
+
+
+def frozen(
+    root: Path, task: Task, *, distances: Sequence[float], per_distance: int
+) -> tuple[Variant, ...]:
+    """Return the first `per_distance` variants of `task` frozen at each of `distances`.
+
+    Raises
+    ------
+    VariantError
+        If there are too few, or if the original has changed since.
+    """
+    variants = load_frozen(root, task)
+    chosen: list[Variant] = []
+    for distance in distances:
+        own = [variant for variant in variants if variant.distance == distance][:per_distance]
+        if len(own) < per_distance:
+            raise VariantError(
+                f"task {task.id!r}: {folder_of(root, task.id)} holds {len(own)} variants at "
+                f"distance {distance:g} and {per_distance} are asked for; freeze more, or set "
+                f"promptse_variants to {len(own)}"
+            )
+        chosen += own
+    return tuple(chosen)
+
+
+def check_frozen(
+    root: Path,
+    task: Task,
+    variants: Sequence[Variant],
+    library: Library,
+    *,
+    soft: Collection[str] = (),
+) -> dict[str, tuple[Finding, ...]]:
+    """Check that frozen variants ask for the same thing as the original.
+
+    Returns the findings of the variants that break `soft` rules alone, by the variant's id.
+
+    Parameters
+    ----------
+    root
+        The folder that they were read from.
+    task
+        Their task.
+    variants
+        The variants from `frozen`.
+    library
+        The library of emotions and personas.
+    soft
+        Names of rules whose findings somebody else decides about.
+
+    Raises
+    ------
+    VariantError
+        If one breaks a rule of invariance that is not soft.
+    """
+    doubts: dict[str, tuple[Finding, ...]] = {}
+    judge = Judge(task.prompt)
+    taken: dict[float, set[str]] = defaultdict(set)
+    for variant in variants:
+        findings = tuple(_findings(variant, task, judge, taken[variant.distance], library))
+        if findings and all(finding.rule in soft for finding in findings):
+            doubts[variant.id] = findings
+        elif findings:
+            raise VariantError(
+                f"task {task.id!r}: {variant.id} in {folder_of(root, task.id)} is not the same "
+                f"task: {'; '.join(map(str, findings))}; see 'promptse variants audit'"
+            )
+        taken[variant.distance].add(normalised(variant.text))
+    return doubts
+
+
+def _findings(
+    variant: Variant, task: Task, judge: Judge, taken: set[str], library: Library
+) -> Iterator[Finding]:
+    if variant.original and variant.original != text_hash(task.prompt):
+        yield Finding("original", "the original has changed since")
+    measured = compare(task.prompt, variant.text).distance
+    if abs(measured - variant.measured_distance) > _ROUNDING:
+        yield Finding(
+            "measured", f"distance {measured:.3f} is on record as {variant.measured_distance:.3f}"
+        )
+    waived = _waived(variant, library)
+    if "copy" not in waived and normalised(variant.text) in taken and "duplicate" not in waived:
+        yield Finding("duplicate", "another variant has this text")
+    if not can_be_made_again(variant, task, library):
+        yield from judge.findings(variant.text, waived={*waived, "duplicate"})
+
+
+def _waived(variant: Variant, library: Library) -> frozenset[str]:
+    name = variant.rewriter.partition("/")[0]
+    return rewriter_named(name, library=library).waives if name in REWRITERS else frozenset()

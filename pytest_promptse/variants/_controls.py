@@ -1,0 +1,162 @@
+"""Control conditions: what a variant would do if only its edit, and no emotion, mattered."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Protocol
+
+from pytest_promptse.models._base import derive_seed
+from pytest_promptse.variants._document import read_document
+from pytest_promptse.variants._rewriter import Draft
+from pytest_promptse.variants._spans import GLUE, interface_names, mask
+from pytest_promptse.variants.rules._layout import apply
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from pytest_promptse.variants._rewriter import RewriteRequest
+    from pytest_promptse.variants.invariance._finding import Finding
+
+CASE_ALONE = frozenset({"duplicate"})
+"""What an edit of case or blanks breaks by design: duplicates are told without them."""
+
+
+_WORD = re.compile(r"(?<![\w'\u2019\-])[A-Za-z]+(?![\w'\u2019\-])")
+_SPARED = frozenset(
+    """
+    above after all allowed any ascending at average before below bigger biggest can column
+    columns consonant consonants decreasing descending divisible duplicate duplicates each
+    eight empty even every exactly except exclusive exclusively false fewer first five four
+    greater greatest has have higher highest hour hours identical inclusive increasing
+    larger largest last least left less littlest longest lower lowercase lowest mandatory
+    max maximum may mean median merely might min minimum minute minutes more most must need
+    needs negative neither never nine no nobody none nor not nothing nowhere obligatory
+    obliged odd of only optional optionally ought palindrome palindromes palindromic
+    positive postfix prefix prefixes prime primes product required reverse reversed right
+    row rows same second seconds seven shall shortest should six smaller smallest solely
+    sorted suffix suffixes sum supposed ten than three to true two unique unless unsorted up
+    upper uppercase vowel vowels without zero
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Words of an instruction, or with an opposite: a mistyped one could be another word."""
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_SHORTEST = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class OriginalControl:
+    """The A/A condition: the original itself, to be requested under other seeds."""
+
+    name: str = "original"
+    version: str = "1"
+    has_persona: bool = False
+    waives: frozenset[str] = frozenset({"duplicate", "copy"})
+
+    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
+        """Yield the original."""
+        yield Draft(text=request.task.prompt)
+
+
+class Edit(Protocol):
+    """Changes a masked paragraph, to the degree of a share in (0, 1]."""
+
+    def __call__(self, text: str, share: float, rng: Random) -> str:
+        """Return the changed text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditControl:
+    """A condition that edits the sentences of the original in place and adds none.
+
+    The nominal distance is the share of words that are edited. What that measures is up to the
+    edit: changes of case and blanks measure 0.
+    """
+
+    name: str
+    edit: Edit
+    waives: frozenset[str]
+    version: str = "1"
+    has_persona: bool = False
+
+    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
+        """Yield edited originals without end."""
+        task = request.task
+        document = read_document(task.prompt, task.entry_point)
+        names = interface_names(task.prompt, task.entry_point)
+        spans = document.sentences
+        masked = [mask(task.prompt[span.start : span.end], names) for span in spans]
+        number = 0
+        while True:
+            rng = Random(derive_seed(request.seed, "candidate", number))  # noqa: S311 - no secret
+            # From a short prompt few distinct ones can be made at a small share: widen it slowly.
+            share = min(1.0, request.distance * (1 + number / 20))
+            edits = [
+                (span.start, span.end, part.restore(self.edit(part.text, share, rng)))
+                for span, part in zip(spans, masked, strict=True)
+            ]
+            yield Draft(text=apply(task.prompt, edits).replace(GLUE, " "))
+            number += 1
+
+
+def typos(text: str, share: float, rng: Random) -> str:
+    """Mistype words: neighbouring letters exchanged, one left out, doubled or hit beside the key.
+
+    Words that carry an instruction are spared, and so are words of under three letters.
+    """
+
+    def mistyped(match: re.Match[str]) -> str:
+        word = match[0]
+        if len(word) < _SHORTEST or word.lower() in _SPARED:
+            return word
+        if rng.random() >= share * _longer(text):
+            return word
+        place = rng.randrange(1, len(word) - 1)
+        here, following = word[place], word[place + 1]
+        return word[:place] + rng.choice(
+            (
+                following + here + word[place + 2 :],
+                word[place + 1 :],
+                here + word[place:],
+                _beside(here, rng) + word[place + 1 :],
+            )
+        )
+
+    return _WORD.sub(mistyped, text)
+
+
+def _longer(text: str) -> float:
+    """How many times the words there are for each that can be mistyped."""
+    found = _WORD.findall(text)
+    can = sum(len(word) >= _SHORTEST and word.lower() not in _SPARED for word in found)
+    return len(text.split()) / can if can else 1.0
+
+
+def _beside(letter: str, rng: Random) -> str:
+    for row in _KEYS:
+        at = row.find(letter.lower())
+        if at >= 0:
+            return rng.choice(row[max(at - 1, 0) : at] + row[at + 1 : at + 2])
+    return letter
+
+
+def case(text: str, share: float, rng: Random) -> str:
+    """Write words with a capital, or without the one they have.
+
+    Words all in capitals would be names to whoever reads them.
+    """
+
+    def recased(match: re.Match[str]) -> str:
+        word = match[0]
+        if rng.random() >= share:
+            return word
+        forms = [form for form in (word.lower(), word.capitalize()) if form != word]
+        return rng.choice(forms or [word])
+
+    return _WORD.sub(recased, text)
+
+
+def whitespace(text: str, share: float, rng: Random) -> str:
+    """Double blanks between words and after sentences."""
+    return re.sub(r"(?<=[\w,.;])( )(?=\S)", lambda _: "  " if rng.random() < share else " ", text)

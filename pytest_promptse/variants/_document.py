@@ -1,0 +1,580 @@
+"""The document model: a prompt as a sequence of typed spans that cover it exactly.
+
+A rewriter changes the request act at most and puts sentences of the writer's own at the places
+that a `Document` offers. Every other span is part of the specification and stays verbatim.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from pytest_promptse.tasks._task import parse_stub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Kind = Literal[
+    "blank",
+    "closing",
+    "code",
+    "context",
+    "example",
+    "fence",
+    "greeting",
+    "heading",
+    "item",
+    "marker",
+    "placeholder",
+    "signature",
+    "specification",
+    "table",
+    "tag",
+    "traceback",
+]
+
+PROSE: frozenset[Kind] = frozenset({"specification", "context", "item"})
+"""The kinds of span that hold sentences."""
+
+# What the last line may not be if a sentence is to follow it: an answer is expected there.
+_OPEN_ENDS: frozenset[Kind] = frozenset(
+    {"code", "example", "heading", "marker", "placeholder", "signature"}
+)
+
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_ITEM = re.compile(
+    r"\s*(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+(?=\S)|\s*[①-⑳]|\s*\d{1,2}、"
+)
+_GREETING = re.compile(
+    r"\s*(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|morning"
+    r"|hallo|guten (?:tag|morgen)|moin|liebe[rs]?|sehr geehrte[rs]?|bonjour|hola)\b"
+    r"(?:\s+[\w.'\u2019-]+){0,4}\s*[,!.:\u2013-]?\s*$"
+    r"|\s*(?:你好|您好|大家好|各位好?|嗨)[^\u3002]{0,8}[,\uff0c!\uff01\u3002:\uff1a]?\s*$",
+    re.IGNORECASE,
+)
+_GREETING_IN_LINE = re.compile(
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|morning|hallo|moin)\b"
+    r"(?:[ ][\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S",
+    re.IGNORECASE,
+)
+_GREETING_WORD = re.compile(r"(?:hi|hey|hello|hiya|yo|sup)\b(?!-)", re.IGNORECASE)
+_ROLE = re.compile(r"(?:you are|you're|act as)\b|(?:你是|您是)", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"\s*(?:(?:many |kind |best |warm )?(?:thanks|thank you|regards|wishes|cheers)\b.{0,40}"
+    r"|best|sincerely|yours(?: \w+)?|thx|ty|vg|mfg|lg|(?:viele|beste|liebe) gr(?:ü|ue)(?:ß|ss)e"
+    r"|(?:mit freundlichen gr(?:ü|ue)(?:ß|ss)en)|danke\b.{0,30}|谢谢.{0,10}|此致|祝好)"
+    r"[,.!\uff01\u3002\uff0c]?\s*$",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(
+    r"\s*(?:<\|[^|>]*\|>.*|\[/?INST\]|<</?SYS>>"
+    r"|#{0,4}\s*(?:instructions?|user|human|assistant|system|response|answer|output|input|question"
+    r"|solution|prompt)\s*:?)\s*$",
+    re.IGNORECASE,
+)
+_USER_TURN = re.compile(
+    r"^(?:\[INST\][ \t]*|<\|(?!im_end|end)[^|>]*\|>[ \t]*(?:user)?[ \t]*\n"
+    r"|#{0,4}[ \t]*(?:instructions?|user|human|question|prompt)[ \t]*:?[ \t]*\n)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>\s*$")
+_TAGGED = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>.*</\1>\s*$")
+_PLACEHOLDER = re.compile(
+    r"\s*(?:\{\{.*\}\}|\{%.*%\}|\{#.*#\}|\{[\w.:\[\]]*\}|\$\{\w+\}|%\(\w+\)s|<[A-Z][A-Z_ ]*>)\s*$"
+)
+_HEADING = re.compile(
+    r"\s*(?:#{1,6}\s+\S.*|[=~_*-]{3,}|(?:[-*_]\s){2,}[-*_]|\*\*[^*]+\*\*:?|[A-Z][A-Z0-9]+-\d+\b[^.!?]*"
+    r"|(?:Title|Subject|Betreff|From|To|Cc|Date|Sent|Re|Fwd|Issue|Ticket|Story|Priority|Labels?"
+    r"|Assignee|Reporter|Status|Type|Component)\s*:.*|(?:[A-Z][\w/&'()-]*|[^\W\d_]{2,})"
+    r"(?:\s+[\w/&'()-]+){0,5}\s*[:\uff1a])\s*$"
+)
+_TABLE = re.compile(r"\s*(?:\|.*\||\+[-=+]{3,}|.*\S\s*\|\s*\S.*\s\|\s*\S.*|[^\t]*\t[^\t]*\t.*)\s*$")
+_DOCTEST = re.compile(
+    r"\s*(?:>>>|\.\.\.\s|In \[\d+\]:|Out\[\d+\]:|\$ \S"
+    r"|(?:\*\*)?(?:example|sample|input|output|expected|explanation|示例|输入|输出)"
+    r"(?: (?:input|output|call|usage))?s?\s*\d*(?:\*\*)?\s*[:\uff1a])",
+    re.IGNORECASE,
+)
+_TRACEBACK = re.compile(
+    r"\s*(?:Traceback \(most recent call last\)|File \".*\", line \d+|at [\w.$<>]+\(.*\)"
+    r"|Caused by:|[\w.]+(?:Error|Exception|Warning)\b(?::.*|\s*$)|Exception in thread|panic:"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\^+\s*$)"
+)
+_SIGNATURE = re.compile(
+    r"\s*(?:(?:async\s+)?def\s+\w+\s*[(\[].*|class\s+\w+.*:|@\w[\w.]*(?:\(.*\))?"
+    r"|(?:export\s+)?(?:default\s+)?(?:async\s+)?function\b.*|(?:pub\s+)?(?:async\s+)?fn\s+\w+.*"
+    r"|func\s+(?:\(.*\)\s*)?\w+\s*\(.*|(?:public|private|protected|static|final)\s+.*[({;]"
+    r"|(?:int|void|double|float|long|bool|char|auto|string|std::\S+|vector<.*>)\s+[\w:*&]+\s*\(.*\)\s*\{?"
+    r"|(?:const|let|var)\s+\w+\s*=.*=>.*|(?:interface|struct|enum|impl|trait|type)\s+\w+.*[{=].*)\s*$"
+)
+_CODE = re.compile(
+    r"\s*(?:from\s+[\w.]+\s+import\b.*|import\s+[\w.{\"'*].*|return\b[^.]*[;(\[\w]$|#include\s.*"
+    r"|(?:const|let|var)\s+\w+.*|using\s+\w+.*;|package\s+[\w.]+;?|.*[;{]|[})\]]+[;,]?"
+    r"|(?:if|for|while|elif|with|try|except|else|finally)\b.*:|[\w.\[\]\"']+\s*(?:[-+*/|&]?=|:=)\s*\S.*"
+    r"|(?:SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|JOIN|GROUP|ORDER)\s[^.]*"
+    r"|\w[\w.]*\(.*\);?|//.*|/?\*+/?(?:\s.*)?|--\s.*|\"\"\".*|'''.*|\"[\w-]+\"\s*:\s*.+|[{\[],?"
+    r"|.*\"\"\")\s*$"
+)
+_COMMENT = re.compile(r"\s*(?:#\s|//|--\s|/\*|\*/|\*\s)")
+_CONTEXT = re.compile(
+    r"(?:we|our|i|i'm|i've|my|you are|you're|background|context)\b|(?:我们|我|你是|您是|背景)",
+    re.IGNORECASE,
+)
+_FORMULA = re.compile(r"\s*[\w.\[\]()^/*+ -]{1,30}\s*(?:=|≤|≥|<=|>=|<|>|→|->|=>|↦)\s*\S.*$")
+
+_PROTECTED = re.compile(
+    r"(`+)(?!`).+?(?<!`)\1(?!`)|\"[^\"\n]{0,120}\"|\u201c[^\u201d\n]{0,120}\u201d"
+    r"|\u300c[^\u300d]*\u300d|\([^()]*\)|\uff08[^\uff08\uff09]*\uff09|\[[^\[\]]*\]|\{[^{}]*\}"
+    r"|(?<!\w)'[^'\n]{1,60}'(?!\w)",
+    re.DOTALL,
+)
+_BOUNDARY = re.compile(
+    r"[.!?]+[\"'\u2019\u201d)*_`]*(?=\s)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09]*"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|no|nr|fig|approx|resp|incl|excl|max|min|mr|mrs|ms|dr|st|z\.B|d\.h"
+    r"|bzw|usw|ca)|(?<![A-Za-z])[A-Za-z]|\.\.)\.$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a prompt: characters ``[start, end)`` of one `kind`.
+
+    A line that is no prose is one span, its line break included. In prose each sentence is one
+    span, with the blanks and line breaks that follow it.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """The position of the docstring of a stub.
+
+    ``start`` and ``end`` are the offsets of what is between its quotes, ``indent`` the column of
+    its opening quotes, ``raw`` whether a prefix such as ``r`` stands before them.
+    """
+
+    start: int
+    end: int
+    indent: int
+    raw: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A prompt as typed spans; their texts together are the prompt.
+
+    Parameters
+    ----------
+    text
+        The prompt.
+    spans
+        In order, without gaps. Of a stub those of its docstring, between spans of code.
+    head
+        The offset before which nothing may be inserted: after role markers and front matter.
+    body
+        The offset at which the body begins: `head`, or after a greeting.
+    tail
+        The offset at which sentences may follow, before the closing of an e-mail. None where
+        the prompt ends in a signature, an example, a label or a placeholder, so that whatever
+        followed would be read as part of it.
+    comment
+        What a comment line starts with, ``"#"`` for a Python stub; empty for a prompt in prose.
+    docstring
+        The docstring of a Python stub's last definition, None without one.
+    """
+
+    text: str
+    spans: tuple[Span, ...]
+    head: int
+    body: int
+    tail: int | None
+    comment: str = ""
+    docstring: Docstring | None = None
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether the prompt is source code to be completed."""
+        return bool(self.comment)
+
+    @cached_property
+    def sentences(self) -> tuple[Span, ...]:
+        """The spans of prose, in order; list items among them."""
+        return tuple(span for span in self.spans if span.kind in PROSE)
+
+    @cached_property
+    def prose(self) -> str:
+        """The sentences, one to a line."""
+        return "\n".join(" ".join(self.content(span).split()) for span in self.sentences)
+
+    @cached_property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of span that occur."""
+        return frozenset(span.kind for span in self.spans)
+
+    @cached_property
+    def starts_in_prose(self) -> bool:
+        """Whether a sentence starts the body at the margin, so that one can precede it there."""
+        first = next((s for s in self.spans if s.start >= self.body and s.kind != "blank"), None)
+        return (
+            not self.is_stub
+            and first is not None
+            and first.kind in ("specification", "context")
+            and not self.text[first.start].isspace()
+            and not _ROLE.match(self.text, first.start)
+        )
+
+    @cached_property
+    def greets_in_its_sentence(self) -> bool:
+        """Whether the greeting and the body are one sentence or one line.
+
+        Either the body begins with a small letter after *Hi Anna,* or its first line with *hey!*.
+        Sentences between the two would cut the writer's own text.
+        """
+        body = self.text[self.body :].lstrip()
+        if self.body > self.head:
+            return body[:1].islower()
+        return self.salutation is not None or _GREETING_WORD.match(body) is not None
+
+    @cached_property
+    def salutation(self) -> int | None:
+        """Return the offset after a greeting such as *hey!*, or None without one."""
+        start = len(self.text) - len(self.text[self.head :].lstrip())
+        found = _GREETING_IN_LINE.match(self.text, start)
+        return found.end() - 1 if found and self.body == self.head else None
+
+    def content(self, span: Span) -> str:
+        """Return the text of `span` without the blanks around it."""
+        return self.text[span.start : span.end].strip()
+
+
+@lru_cache(maxsize=256)
+def read_document(prompt: str, entry_point: str = "") -> Document:
+    """Return the document model of `prompt`.
+
+    Parameters
+    ----------
+    prompt
+        Any text.
+    entry_point
+        The function whose docstring counts in a stub; by default the last one defined.
+    """
+    tree = parse_stub(prompt)
+    if tree is not None:
+        return _stub(prompt, tree, entry_point)
+    comment = _comment_of(prompt)
+    if comment:
+        return Document(
+            text=prompt,
+            spans=(Span("code", 0, len(prompt)),),
+            head=0,
+            body=0,
+            tail=None,
+            comment=comment,
+        )
+    return _prose(prompt)
+
+
+# -- stubs -----------------------------------------------------------------------------------------
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_OPENING = re.compile(r"([A-Za-z]*)(\"\"\"|''')")
+
+
+def _stub(prompt: str, tree: ast.Module, entry_point: str) -> Document:
+    found = _docstring(prompt, tree, entry_point)
+    return Document(
+        text=prompt,
+        spans=tuple(_stub_spans(prompt, found)),
+        head=_above_code(prompt),
+        body=_above_code(prompt),
+        tail=None,
+        comment="#",
+        docstring=found,
+    )
+
+
+def _stub_spans(prompt: str, docstring: Docstring | None) -> Iterator[Span]:
+    """Yield the code around the docstring and the spans of what is between its quotes."""
+    if docstring is None:
+        yield Span("code", 0, len(prompt))
+        return
+    yield Span("code", 0, docstring.start)
+    inside = prompt[docstring.start : docstring.end]
+    for span in _spans(inside, list(_lines(inside))):
+        yield Span(span.kind, span.start + docstring.start, span.end + docstring.start)
+    yield Span("code", docstring.end, len(prompt))
+
+
+def _above_code(prompt: str) -> int:
+    """Return where comments may start: after blank lines, a shebang and an encoding line."""
+    found = re.match(r"(?:[ \t]*\r?\n)*(?:#!.*\n)?(?:#.*coding[:=].*\n)?", prompt)
+    return found.end() if found else 0
+
+
+def _docstring(prompt: str, tree: ast.Module, entry_point: str) -> Docstring | None:
+    definitions = [node for node in tree.body if isinstance(node, _Definition)]
+    named = [node for node in definitions if node.name == entry_point]
+    if not definitions:
+        return None
+    for statement in (named or definitions)[-1].body:
+        if not (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Constant)
+            and isinstance(statement.value.value, str)
+        ):
+            continue
+        node = statement.value
+        start = _offset(prompt, node.lineno, node.col_offset)
+        end = _offset(prompt, node.end_lineno or node.lineno, node.end_col_offset or 0)
+        opening = _OPENING.match(prompt, start)
+        if opening is None:
+            return None
+        return Docstring(
+            opening.end(), end - len(opening[2]), node.col_offset, raw=bool(opening[1])
+        )
+    return None
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
+    begin = starts[line - 1]
+    return begin + len(text[begin:].encode()[:column].decode(errors="ignore"))
+
+
+def _comment_of(prompt: str) -> str:
+    """Return the comment sign of source code that is no Python stub, empty for prose."""
+    lines = [line for line in prompt.splitlines() if line.strip()]
+    if not lines or not _is_code_line(lines[0]) or _FENCE.search(prompt):
+        return ""
+    for before, line in pairwise(lines):
+        if not (_is_code_line(line) or (line[0].isspace() and not _ITEM.match(before))):
+            return ""
+    text = "\n".join(lines)
+    if re.search(r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER)\b|^\s*-- ", text, re.MULTILINE):
+        return "--"
+    if re.search(r"[;{]\s*$|^\s*//|^\s*/\*", text, re.MULTILINE):
+        return "//"
+    return "#" if re.match(r"\s*(?:async\s+def|def|class|import|from|@|#)", text) else ""
+
+
+def _is_code_line(line: str) -> bool:
+    return bool(_CODE.match(line) or _SIGNATURE.match(line) or _COMMENT.match(line))
+
+
+# -- prose -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    kind: Kind
+    start: int
+    end: int
+
+
+def _prose(prompt: str) -> Document:
+    lines = _closed(prompt, list(_lines(prompt)))
+    spans = tuple(_spans(prompt, lines))
+    head = _head(prompt)
+    body = head
+    for line in lines:
+        if line.start < head or line.kind == "blank":
+            continue
+        if line.kind == "greeting" and line.end < len(prompt.rstrip()):
+            body = line.end
+        break
+    return Document(text=prompt, spans=spans, head=head, body=body, tail=_tail(prompt, lines))
+
+
+def _lines(prompt: str) -> Iterator[_Line]:
+    reader = _Reader()
+    offset = 0
+    for raw in prompt.splitlines(keepends=True):
+        yield _Line(reader.read(raw), offset, offset + len(raw))
+        offset += len(raw)
+
+
+class _Reader:
+    """Classifies lines one after the other."""
+
+    def __init__(self) -> None:
+        self._fence = ""
+        self._last: Kind = "blank"
+        self._example = False
+        self._seen_text = False
+
+    def read(self, line: str) -> Kind:
+        kind = self._classify(line.rstrip("\r\n"))
+        if kind != "blank":
+            self._seen_text = True
+        self._last = kind
+        return kind
+
+    def _classify(self, line: str) -> Kind:  # noqa: C901, PLR0911, PLR0912 - one line for each kind
+        stripped = line.strip()
+        if self._fence:
+            if stripped.startswith(self._fence) and not stripped.strip(self._fence[0]):
+                self._fence = ""
+            return "fence"
+        if fence := _FENCE.match(line):
+            self._fence = fence[1]
+            return "fence"
+        if not stripped:
+            self._example = False
+            return "blank"
+        if _DOCTEST.match(line):
+            self._example = True
+            return "example"
+        if self._example:
+            return "example"
+        if not self._seen_text and _GREETING.match(line):
+            return "greeting"
+        if _MARKER.match(line):
+            return "marker"
+        if _PLACEHOLDER.match(line):
+            return "placeholder"
+        if _TAG.match(line) or _TAGGED.match(line):
+            return "tag"
+        if _TRACEBACK.match(line) or (self._last == "traceback" and line[:1].isspace()):
+            return "traceback"
+        if _TABLE.match(line):
+            return "table"
+        if _SIGNATURE.match(line):
+            return "signature"
+        if _ITEM.match(line):
+            return "item"
+        if _HEADING.match(line):
+            return "heading"
+        if _CODE.match(line) or (self._last in ("code", "signature") and line[:1].isspace()):
+            return "code"
+        if _is_formula(line):
+            return "code"
+        if self._last == "item" and line[:1].isspace():
+            return "item"
+        return "specification"
+
+
+def _is_formula(line: str) -> bool:
+    words = re.findall(r"[^\W\d_]{3,}", line)
+    return bool(_FORMULA.match(line)) and len(words) <= 3  # noqa: PLR2004 - no sentence
+
+
+def _closed(prompt: str, lines: list[_Line]) -> list[_Line]:
+    """Mark the end of an e-mail: a phrase such as *Thanks,* with at most two short lines."""
+    filled = [number for number, line in enumerate(lines) if line.kind != "blank"]
+    for place in reversed(filled[1:][-3:]):
+        line = lines[place]
+        if (
+            _CLOSING.match(prompt[line.start : line.end])
+            and all(
+                len(prompt[after.start : after.end].split()) <= 5  # noqa: PLR2004 - a name
+                for after in lines[place + 1 :]
+            )
+        ):
+            return [
+                *lines[:place],
+                *(
+                    after if after.kind == "blank" else _Line("closing", after.start, after.end)
+                    for after in lines[place:]
+                ),
+            ]
+    return lines
+
+
+def _spans(prompt: str, lines: Sequence[_Line]) -> Iterator[Span]:
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if line.kind not in PROSE:
+            yield Span(line.kind, line.start, line.end)
+            number += 1
+            continue
+        last = number
+        while (
+            last + 1 < len(lines)
+            and lines[last + 1].kind == line.kind
+            and not (line.kind == "item" and _ITEM.match(prompt[lines[last + 1].start :]))
+        ):
+            last += 1
+        end = lines[last].end
+        for start, stop in split_sentences(prompt, line.start, end):
+            kind = line.kind
+            if kind == "specification" and _CONTEXT.match(prompt[start:stop].lstrip()):
+                kind = "context"
+            yield Span(kind, start, stop)
+        number = last + 1
+
+
+def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences in ``text[start:end]``, without gaps.
+
+    Nothing is split inside inline code, quotation marks, brackets or after an abbreviation; in
+    doubt two sentences stay one.
+    """
+    end = len(text) if end is None else end
+    part = text[start:end]
+    protected = [match.span() for match in _PROTECTED.finditer(part)]
+    found: list[tuple[int, int]] = []
+    begin = 0
+    for match in _BOUNDARY.finditer(part):
+        if any(low < match.start() < high for low, high in protected):
+            continue
+        following = part[match.end() :]
+        after = following.lstrip()
+        if not after:
+            break
+        if match[0][0] in ".!?" and (
+            _ABBREVIATION.search(part[: match.start() + 1])
+            or not re.match(r"[^\W\d_a-z]|[`\"'(\[{*_<$-]|\d", after)
+        ):
+            continue
+        stop = match.end() + len(following) - len(after)
+        found.append((start + begin, start + stop))
+        begin = stop
+    found.append((start + begin, end))
+    return found
+
+
+def _head(prompt: str) -> int:
+    """Return where text may begin: after front matter and the role markers of the user's turn."""
+    offset = 0
+    front = re.match(r"---\s*\n.*?\n---\s*\n", prompt, re.DOTALL)
+    if front:
+        offset = front.end()
+    turns = [turn.end() for turn in _USER_TURN.finditer(prompt)]
+    return max([offset, *turns[-1:]])
+
+
+def _tail(prompt: str, lines: Sequence[_Line]) -> int | None:
+    filled = [line for line in lines if line.kind != "blank"]
+    while filled and filled[-1].kind == "closing":
+        filled.pop()
+    if not filled:
+        return None
+    last = filled[-1]
+    text = prompt[last.start : last.end].rstrip()
+    closed_fence = sum(1 for line in lines if line.kind == "fence" and _is_rule(prompt, line)) % 2
+    if last.kind == "fence" and (closed_fence or not _is_rule(prompt, last)):
+        return None
+    if last.kind in _OPEN_ENDS or text.endswith(
+        (":", "\uff1a", ",", "\uff0c", "\\", "→", "->", "=>")
+    ):
+        return None
+    if last.kind == "tag" and not text.startswith("</") and "</" not in text:
+        return None
+    if re.search(r"(?:\{\{[^}]*\}\}|\{%[^}]*%\}|\{[\w.:]*\}|\$\{\w+\}|%s)$", text):
+        return None
+    return last.start + len(text)
+
+
+def _is_rule(prompt: str, line: _Line) -> bool:
+    return bool(_FENCE.match(prompt, line.start))

@@ -1,0 +1,80 @@
+"""A model as second judge: whether two texts ask for the same, where word lists cannot tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_promptse.models._base import Decoding, Prompt, derive_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pytest_promptse.models._base import Backend
+    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants.invariance._finding import Finding
+
+__all__ = ["DECODING", "SOFT_RULES", "EntailmentJudge", "only_soft"]
+
+DECODING = Decoding(temperature=0.0, top_p=1.0, max_tokens=256)
+SOFT_RULES = frozenset({"lost", "added"})
+"""The rules whose findings the model may clear: a content word without a partner."""
+
+_YES = re.compile(r"\W*yes\b", re.IGNORECASE)
+_PLACES = re.compile(r"\{(premise|hypothesis)\}")
+
+
+def only_soft(findings: Collection[Finding]) -> bool:
+    """Return whether there are findings and a model may clear all of them."""
+    return bool(findings) and all(finding.rule in SOFT_RULES for finding in findings)
+
+
+class EntailmentJudge:
+    """Build the requests that ask a model whether a text and the original entail each other.
+
+    The run sends the requests, like all others.
+
+    A text asks for the same thing as the original if each of them entails the other (Dagan et al.
+    2006, doi:10.1007/11736790_9).
+
+    Parameters
+    ----------
+    backend
+        The model. Only its name and identity are read; it is not started here.
+    library
+        Has the instruction.
+
+    Attributes
+    ----------
+    spec
+        The model as ``BACKEND:NAME``.
+    identity
+        What identifies the model in the store.
+    """
+
+    def __init__(self, backend: Backend, *, library: Library) -> None:
+        self.spec = backend.spec
+        self.identity = dict(backend.identity)
+        self._system = library.instruction["entailment_system"]
+        self._request = library.instruction["entailment"]
+
+    @property
+    def digest(self) -> str:
+        """Eight hex digits over the instruction and the decoding."""
+        decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
+        return f"{derive_seed(self._system, self._request, *decoding):08x}"
+
+    def prompts(self, original: str, text: str) -> tuple[Prompt, Prompt]:
+        """Return the questions whether `original` entails `text`, and the other way round."""
+        return self._question(original, text), self._question(text, original)
+
+    def _question(self, premise: str, hypothesis: str) -> Prompt:
+        values = {"premise": premise, "hypothesis": hypothesis}
+        return Prompt(
+            user=_PLACES.sub(lambda match: values[match[1]], self._request), system=self._system
+        )
+
+    @staticmethod
+    def confirms(answer: str) -> bool:
+        """Return whether an answer begins with yes; anything else is a no."""
+        return _YES.match(answer) is not None

@@ -1,0 +1,425 @@
+"""The variants of a task: drawn, written, judged, and as many as were asked for."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, TypedDict
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.models._base import derive_seed
+from pytest_promptse.variants._distance import Change, compare
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._llm import LlmRewriter
+from pytest_promptse.variants._registry import REWRITERS, rewriter_named
+from pytest_promptse.variants._rewriter import Draft, Rewriter, RewriteRequest, label
+from pytest_promptse.variants._variant import Variant, text_hash
+from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._judge import Judge, normalised
+from pytest_promptse.variants.rules._rewriter import STANDS_FOR, RulesRewriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pytest_promptse.tasks._task import Task
+
+__all__ = [
+    "Rewriter",
+    "VariantSet",
+    "can_be_made_again",
+    "generate",
+    "outlines",
+    "requests_for",
+    "rewriter_named",
+    "variant_of",
+]
+
+_MOST_TRIES = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantSet:
+    """The variants of one task, by distance and index, without the original.
+
+    ``rejected`` counts the candidates that were not taken, by rule. ``snippets`` are the phrases
+    of the library that each variant was made from, by its id.
+    """
+
+    variants: tuple[Variant, ...]
+    rejected: Mapping[str, int]
+    snippets: Mapping[str, tuple[str, ...]]
+
+
+def generate(
+    task: Task,
+    *,
+    distances: Sequence[float] = (0.1, 0.2, 0.3),
+    per_distance: int = 4,
+    emotions: Sequence[str] | None = None,
+    personalities: Sequence[str] | None = None,
+    seed: int = 0,
+    rewriter: Rewriter | None = None,
+    library: Library | None = None,
+    within: str = "",
+    also: Callable[[str], Iterable[Finding]] = lambda _: (),
+) -> VariantSet:
+    """Return `per_distance` valid variants of `task` at each of `distances`.
+
+    A variant follows from (task text, distance, index, seed, rewriter and version) and from the
+    emotions and personas to draw from; asking for more of them leaves the first ones as they are.
+
+    Parameters
+    ----------
+    distances
+        Nominal distances in [0.05, 0.5]. The library has a level for 0.1, 0.2 and 0.3; another
+        distance means the nearest level, and no two may mean the same one.
+    per_distance
+        K, at least 1.
+    emotions, personalities
+        Names and slugs to draw from; all of the library's by default. Emotions are dealt like
+        cards, so that every eight variants of a distance have eight different ones.
+    rewriter
+        What writes the variants; ``rules`` by default.
+    library
+        The templates; the shipped ones by default.
+    within
+        The prompt of a task for which these are variants of something around it.
+    also
+        Further rules: what speaks against a candidate besides the rules of invariance.
+
+    Raises
+    ------
+    VariantError
+        If an argument cannot be used, the rewriter does not know the prompt's language, or too
+        few valid variants could be made.
+    """
+    library = library or Library.load()
+    rewriter = rewriter or rewriter_named("rules", library=library)
+    wanted = requests_for(
+        task,
+        distances=distances,
+        per_distance=per_distance,
+        emotions=emotions,
+        personalities=personalities,
+        seed=seed,
+        source=_source_label(rewriter),
+        draws=rewriter.has_persona or _source_label(rewriter) != label(rewriter),
+        library=library,
+        within=within,
+    )
+    judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
+    rejected: Counter[str] = Counter()
+    variants: list[Variant] = []
+    snippets: dict[str, tuple[str, ...]] = {}
+    taken: dict[float, set[str]] = defaultdict(set)
+    for request in wanted:
+        known = taken[request.distance]
+        draft = _first_valid(request, rewriter, judge, known, rejected, also=also)
+        known.add(_key(draft.text, rewriter))
+        variant = variant_of(request, draft, label(rewriter), has_persona=rewriter.has_persona)
+        variants.append(variant)
+        snippets[variant.id] = draft.snippets
+    return VariantSet(
+        variants=tuple(variants), rejected=dict(sorted(rejected.items())), snippets=snippets
+    )
+
+
+def outlines(
+    task: Task,
+    *,
+    distances: Sequence[float],
+    per_distance: int,
+    emotions: Sequence[str] | None,
+    personalities: Sequence[str] | None,
+    seed: int,
+    rewriter: Rewriter | LlmRewriter,
+    library: Library,
+    within: str = "",
+) -> tuple[Variant, ...]:
+    """Return the variants of `task` without their texts, by distance and index.
+
+    An outline has the id of its variant, and is made far faster.
+
+    Parameters
+    ----------
+    task, distances, per_distance, emotions, personalities, seed, rewriter, library, within
+        As in `generate`.
+
+    Raises
+    ------
+    VariantError
+        If an argument cannot be used.
+    """
+    if isinstance(rewriter, LlmRewriter):
+        name, source, has_persona = rewriter.label, rewriter.label, True
+    else:
+        name, source, has_persona = label(rewriter), _source_label(rewriter), rewriter.has_persona
+    wanted = requests_for(
+        task,
+        distances=distances,
+        per_distance=per_distance,
+        emotions=emotions,
+        personalities=personalities,
+        seed=seed,
+        source=source,
+        draws=has_persona or source != name,
+        library=library,
+        within=within,
+    )
+    return tuple(
+        Variant(
+            task_id=task.id,
+            text="",
+            distance=each.distance,
+            index=each.index,
+            emotion=each.emotion.name if has_persona and each.emotion else None,
+            personality=each.personality.slug if has_persona and each.personality else None,
+            seed=each.seed,
+            rewriter=name,
+            original=text_hash(task.prompt),
+        )
+        for each in wanted
+    )
+
+
+def requests_for(
+    task: Task,
+    *,
+    distances: Sequence[float],
+    per_distance: int,
+    emotions: Sequence[str] | None,
+    personalities: Sequence[str] | None,
+    seed: int,
+    source: str,
+    library: Library,
+    draws: bool = True,
+    within: str = "",
+) -> Iterator[RewriteRequest]:
+    """Yield what is wanted of a rewriter, by distance and index.
+
+    Parameters
+    ----------
+    task, distances, per_distance, emotions, personalities, seed, library, within
+        As in `generate`.
+    source
+        The label of the rewriter, from which the seeds and the draws follow.
+    draws
+        Whether emotions and personas are drawn.
+
+    Raises
+    ------
+    VariantError
+        If an argument cannot be used.
+    """
+    if per_distance < 1:
+        raise VariantError(f"{per_distance} variants per distance: ask for at least 1")
+    library.check_distances(distances)
+    text = within + task.prompt
+    deck = _Deck(
+        library,
+        emotions=emotions,
+        personalities=personalities,
+        parts=(within or task.prompt, seed, source),
+    )
+    weights = library.weights(task.prompt)
+    for distance in distances:
+        for index in range(per_distance):
+            emotion, personality = deck.draw(distance, index) if draws else (None, None)
+            yield RewriteRequest(
+                task=task,
+                distance=distance,
+                index=index,
+                seed=derive_seed(text, distance, index, seed, source),
+                emotion=library.emotion(emotion) if emotion else None,
+                personality=library.personality(personality) if personality else None,
+                weights=weights,
+            )
+
+
+def variant_of(
+    request: RewriteRequest, draft: Draft, rewriter: str, *, has_persona: bool = True
+) -> Variant:
+    """Return the variant that `draft` is.
+
+    Parameters
+    ----------
+    request
+        What was wanted.
+    draft
+        What was written.
+    rewriter
+        The label of the rewriter.
+    has_persona
+        Whether the variant has the emotion and the persona of the request.
+    """
+    emotion = request.emotion if has_persona else None
+    personality = request.personality if has_persona else None
+    return Variant(
+        task_id=request.task.id,
+        text=draft.text,
+        distance=request.distance,
+        index=request.index,
+        emotion=emotion.name if emotion else None,
+        personality=personality.slug if personality else None,
+        context=request.weights if has_persona else {},
+        cues=draft.cues,
+        operations=draft.operations,
+        seed=request.seed,
+        rewriter=rewriter,
+        original=text_hash(request.task.prompt),
+        **measured(compare(request.task.prompt, draft.text)),
+    )
+
+
+class Measured(TypedDict):
+    """The fields of a variant that are measured."""
+
+    measured_distance: float
+    added_share: float
+    replaced_share: float
+    moved_share: float
+    length_ratio: float
+
+
+def measured(change: Change) -> Measured:
+    """Return the fields of a variant that are measured."""
+    return {
+        "measured_distance": change.distance,
+        "added_share": change.added_share,
+        "replaced_share": change.replaced_share,
+        "moved_share": change.moved_share,
+        "length_ratio": change.length_ratio,
+    }
+
+
+def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
+    """Return whether `variant` is, letter for letter, what its rewriter makes.
+
+    The built-in rewriters are deterministic, so that making a variant again from its own fields
+    proves it: its specification is verbatim and its sentences are the library's.
+    """
+    name, _, _ = variant.rewriter.partition("/")
+    if name not in REWRITERS:
+        return False
+    rewriter = rewriter_named(name, library=library)
+    if label(rewriter) != variant.rewriter:
+        return False
+    emotion, personality = variant.emotion, variant.personality
+    for operation in variant.operations:
+        if operation.startswith(STANDS_FOR):
+            emotion, _, personality = operation.removeprefix(STANDS_FOR).partition("-")
+    if (rewriter.has_persona or _source_label(rewriter) != label(rewriter)) != bool(
+        emotion and personality
+    ):
+        return False
+    request = RewriteRequest(
+        task=task,
+        distance=variant.distance,
+        index=variant.index,
+        seed=variant.seed,
+        emotion=library.emotion(emotion) if emotion else None,
+        personality=library.personality(personality) if personality else None,
+        weights=variant.context or library.weights(task.prompt),
+    )
+    candidates = rewriter.candidates(request)
+    made = (next(candidates) for _ in range(_MOST_TRIES))
+    return any((one if isinstance(one, str) else one.text) == variant.text for one in made)
+
+
+def _source_label(rewriter: Rewriter) -> str:
+    """Return the label that the seeds are derived from.
+
+    A control that repeats the draws of another rewriter uses the label of that rewriter.
+    """
+    if isinstance(rewriter, RulesRewriter) and rewriter.stands_for:
+        return f"{rewriter.stands_for}/{rewriter.version}"
+    return label(rewriter)
+
+
+def _key(text: str, rewriter: Rewriter) -> str:
+    """Return the key by which variants differ: the exact text if only case or blanks change."""
+    return text if "duplicate" in rewriter.waives else normalised(text)
+
+
+def _first_valid(
+    request: RewriteRequest,
+    rewriter: Rewriter,
+    judge: Judge | None,
+    taken: set[str],
+    rejected: Counter[str],
+    *,
+    also: Callable[[str], Iterable[Finding]],
+) -> Draft:
+    """Return the first candidate without findings."""
+    here: Counter[str] = Counter()
+    candidates = rewriter.candidates(request)
+    findings: tuple[Finding, ...] = ()
+    for number in range(_MOST_TRIES):
+        try:
+            made = candidates.send(findings) if number else next(candidates)
+        except StopIteration:
+            break
+        draft = Draft(text=made) if isinstance(made, str) else made
+        findings = _objections(draft, request, rewriter, judge, taken) or tuple(also(draft.text))
+        if not findings:
+            candidates.close()
+            return draft
+        here.update({finding.rule for finding in findings})
+        rejected.update({finding.rule for finding in findings})
+    common = f"most often for: {here.most_common(1)[0][0]}" if here else "with no candidate at all"
+    raise VariantError(
+        f"task {request.task.id!r}: no valid variant {request.index + 1} at distance "
+        f"{request.distance:g} by {label(rewriter)} after {here.total()} rejections, {common}; "
+        "ask for fewer variants, write a longer prompt or choose another rewriter"
+    )
+
+
+def _objections(
+    draft: Draft,
+    request: RewriteRequest,
+    rewriter: Rewriter,
+    judge: Judge | None,
+    taken: set[str],
+) -> tuple[Finding, ...]:
+    text = draft.text
+    if "copy" not in rewriter.waives and (
+        text == request.task.prompt or _key(text, rewriter) in taken
+    ):
+        return (Finding("duplicate", "the original or another variant has this very text"),)
+    # What a built-in rewriter makes is right by construction, and needs no judge.
+    return judge.findings(text, waived=rewriter.waives) if judge else ()
+
+
+class _Deck:
+    """Deals emotions and personas, each by a hash of what the variant depends on."""
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        emotions: Sequence[str] | None,
+        personalities: Sequence[str] | None,
+        parts: tuple[str | int, ...],
+    ) -> None:
+        if emotions is not None and not emotions:
+            raise VariantError("no emotions to draw from; name at least one or leave them out")
+        if personalities is not None and not personalities:
+            raise VariantError("no personalities to draw from; name at least one or leave them out")
+        self._emotions = [library.emotion(e).name for e in emotions or sorted(library.emotions)]
+        self._personalities = [
+            library.personality(p).slug for p in personalities or library.personalities()
+        ]
+        self._parts = parts
+
+    def draw(self, distance: float, index: int) -> tuple[str, str]:
+        return (
+            self._dealt("emotion", self._emotions, distance, index),
+            self._dealt("personality", self._personalities, distance, index),
+        )
+
+    def _dealt(self, what: str, cards: Sequence[str], distance: float, index: int) -> str:
+        round_, place = divmod(index, len(cards))
+        shuffled = list(cards)
+        Random(derive_seed(what, distance, round_, *self._parts)).shuffle(shuffled)  # noqa: S311
+        return shuffled[place]

@@ -1,0 +1,134 @@
+"""The length-matched control: a neutral variant with as many added words, for every variant.
+
+A variant differs from its original in two ways: it has an emotion and a persona, and it has more
+words. Its control variant has the same distance and as many added words, but no emotion or
+persona. The loss of the control variants is therefore due to the added text alone.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.models._base import derive_seed
+from pytest_promptse.variants._distance import added_words, compare
+from pytest_promptse.variants._generate import measured
+from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._rewriter import Draft, RewriteRequest, label
+from pytest_promptse.variants._variant import Variant, text_hash
+from pytest_promptse.variants.rules._rewriter import RulesRewriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants.invariance._finding import Finding
+
+CONTROL = "neutral"
+"""The rewriter of the control."""
+
+# A neutral variant may have this many words more or fewer than the one that it stands beside.
+_TOLERANCE = 1
+_STANDING_IN, _PADDED = 24, 8
+
+
+def length_matched(
+    task: Task,
+    variants: Sequence[Variant],
+    *,
+    library: Library | None = None,
+    also: Callable[[str], Iterable[Finding]] = lambda _: (),
+) -> tuple[Variant, ...]:
+    """Return a neutral variant of `task` for each of `variants`, with as many added words.
+
+    If ``rules`` made the variant, its control repeats all decisions: the form of the request, the
+    block and the positions. For any other variant, the neutral sentences precede the original. The
+    first candidate is used that differs from all other control variants and whose number of added
+    words differs by at most one. There are few short neutral texts, so controls of variants with
+    few added words may have the same text. Each still has its own samples.
+
+    Parameters
+    ----------
+    task
+        The task that the variants ask for.
+    variants
+        The variants to match, by distance and index.
+    library
+        The phrases; the shipped ones by default.
+    also
+        What speaks against a text besides being a copy.
+
+    Raises
+    ------
+    VariantError
+        If the library has no neutral sentences in the language of the task, or `also` speaks
+        against all candidates.
+    """
+    rewriter = RulesRewriter(library=library or Library.load(), control=CONTROL)
+    taken: set[str] = set()
+    made = []
+    for variant in variants:
+        control = _matched(task, variant, rewriter, taken, also)
+        taken.add(control.text)
+        made.append(control)
+    return tuple(made)
+
+
+def _matched(
+    task: Task,
+    variant: Variant,
+    rewriter: RulesRewriter,
+    taken: set[str],
+    also: Callable[[str], Iterable[Finding]],
+) -> Variant:
+    target = added_words(task.prompt, variant.text)
+    best: tuple[bool, bool, int] | None = None
+    chosen: Draft | None = None
+    for draft in _candidates(task, variant, rewriter, target):
+        off = abs(added_words(task.prompt, draft.text) - target)
+        rank = (off > _TOLERANCE, draft.text in taken, off)
+        if (best is not None and rank >= best) or any(True for _ in also(draft.text)):
+            continue
+        best, chosen = rank, draft
+        if not (rank[0] or rank[1]):
+            break
+    if chosen is None:
+        raise VariantError(
+            f"task {task.id!r}: no neutral text of {target} words can stand beside {variant.id}; "
+            "give control none"
+        )
+    return Variant(
+        task_id=task.id,
+        text=chosen.text,
+        distance=variant.distance,
+        index=variant.index,
+        operations=chosen.operations,
+        seed=variant.seed,
+        rewriter=label(rewriter),
+        original=text_hash(task.prompt),
+        **measured(compare(task.prompt, chosen.text)),
+    )
+
+
+def _candidates(
+    task: Task, variant: Variant, rewriter: RulesRewriter, target: int
+) -> Iterator[Draft]:
+    """Yield neutral drafts, those first that repeat what ``rules`` decided for the variant."""
+    library = rewriter.library
+    is_by_rules = variant.rewriter.partition("/")[0] == rewriter.stands_for
+    standing_in: Iterator[Draft] = iter(())
+    if is_by_rules and variant.emotion is not None and variant.personality is not None:
+        request = RewriteRequest(
+            task=task,
+            distance=variant.distance,
+            index=variant.index,
+            seed=variant.seed,
+            emotion=library.emotion(variant.emotion),
+            personality=library.personality(variant.personality),
+            weights=variant.context,
+        )
+        standing_in = rewriter.candidates(request)
+    seed = derive_seed(task.prompt, variant.distance, variant.index, variant.seed, CONTROL)
+    padded = rewriter.padded(task, target, seed=seed)
+    yield from chain(islice(standing_in, _STANDING_IN), islice(padded, _PADDED))

@@ -1,0 +1,773 @@
+"""The template library: emotions, personas, levels, contexts and the phrases of each language."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._data_files import templates_dir
+from pytest_promptse.errors import TaskError, VariantError
+from pytest_promptse.tasks._plainyaml import YamlNode, parse
+from pytest_promptse.variants._language import NAMES
+from pytest_promptse.variants._lint import Lint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+DIMENSIONS = ("technical", "experience", "collaboration")
+"""The three dimensions of a persona, in the order of its slug."""
+
+_T = TypeVar("_T")
+
+
+def quadrant(valence: float, arousal: float) -> str:
+    """Return the quadrant of the circumplex model, for example ``positive-active``."""
+    sign = "positive" if valence >= 0 else "negative"
+    return f"{sign}-{'active' if arousal >= 0 else 'calm'}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Emotion:
+    """One emotion: (description, language characteristics, expression pattern) and its place.
+
+    ``valence`` and ``arousal`` lie in [-1, 1] (Russell 1980, doi:10.1037/h0077714).
+    """
+
+    name: str
+    description: str
+    language: str
+    pattern: str
+    valence: float
+    arousal: float
+
+    @property
+    def quadrant(self) -> str:
+        """``positive-active``, ``positive-calm``, ``negative-active`` or ``negative-calm``."""
+        return quadrant(self.valence, self.arousal)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trait:
+    """One value of one dimension of a persona, such as ``pragmatic`` of ``technical``."""
+
+    slug: str
+    dimension: str
+    name: str
+    description: str
+    vocabulary: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Personality:
+    """A persona (T, L, C): technical orientation, experience and style of working together."""
+
+    technical: Trait
+    experience: Trait
+    collaboration: Trait
+
+    @property
+    def slug(self) -> str:
+        """``technical.experience.collaboration``, as in variant ids."""
+        return ".".join(trait.slug for trait in self.traits)
+
+    @property
+    def traits(self) -> tuple[Trait, Trait, Trait]:
+        """The three traits, in the order of the slug."""
+        return (self.technical, self.experience, self.collaboration)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """The operations and the budget of words at one distance.
+
+    ``operation`` is ``light``, ``style`` or ``transform``; a variant changes at least `fewest`
+    and at most `most` words, those of the writer's own sentences included.
+    """
+
+    distance: float
+    operation: str
+    description: str
+    fewest: int
+    most: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """A circumstance of a task that weighs emotion against persona."""
+
+    name: str
+    description: str
+    base: float
+    step: float
+    tilt: float
+    signals: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Style:
+    """How an emotion shows in the sentences that all emotions share.
+
+    ``lower`` writes them without capitals. A full stop is replaced by one of ``ends``, and where
+    that leaves no mark, ``run_on`` stands before the next sentence. Each of ``joints`` joins
+    the two clauses of a persona: ``{0}`` as it is, ``{0^}`` with a capital.
+    """
+
+    lower: bool = False
+    run_on: str = ","
+    ends: tuple[str, ...] = (".",)
+    joints: tuple[str, ...] = ("{0^}. {1^}.",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feeling:
+    """The phrases of one emotion or control condition in one language.
+
+    ``cues`` are utterances of a few words, ``sentences`` whole ones, ``closings`` last words.
+    ``scenes`` are sentences that set a place or a time; a variant has one at most.
+    """
+
+    style: Style
+    cues: tuple[str, ...]
+    sentences: tuple[str, ...]
+    closings: tuple[str, ...]
+    scenes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """A way to ask for code: a pattern with a group ``verb`` at the start of a sentence."""
+
+    kind: str
+    find: re.Pattern[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """Another way to ask: what to say in the place of an act of one of the kinds `of`.
+
+    ``end`` replaces the sentence's full stop where it is not empty, ``light`` marks forms for
+    the lightest level. ``make`` marks forms that fit verbs of making alone.
+    """
+
+    kind: str
+    say: str
+    of: tuple[str, ...]
+    end: str
+    light: bool
+    make: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requests:
+    """How one language asks for code.
+
+    ``make`` are the verbs whose object is the thing wanted (*write a function*), ``stops`` the
+    ends of a plain statement and of a question, ``greetings`` first words, ``asks`` requests of
+    their own, ``intros`` sentences before the pasted text and ``bullet_intros`` before its
+    sentences as a list.
+    """
+
+    acts: tuple[Act, ...]
+    forms: tuple[Form, ...]
+    make: frozenset[str]
+    no_question: re.Pattern[str]
+    stops: tuple[str, ...]
+    greetings: tuple[str, ...]
+    asks: tuple[str, ...]
+    intros: tuple[str, ...]
+    bullet_intros: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """A manner of writing that people of every persona may have, such as ``terse``.
+
+    ``share`` of the variants, in [0, 1], have it, at the levels of ``operations`` and where it
+    has phrases. ``language`` has its phrases in the place of the others.
+    """
+
+    name: str
+    share: float
+    operations: frozenset[str]
+    language: Language
+
+    def fits(self, *, operation: str, emotion: str, role: str, collaboration: str) -> bool:
+        """Return whether the manner has phrases for a variant."""
+        language = self.language
+        return (
+            operation in self.operations
+            and emotion in language.feelings
+            and role in language.roles
+            and collaboration in language.collaboration
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Language:
+    """The phrases of one language.
+
+    ``roles`` are clauses that show a technical orientation and a level of experience, by
+    ``technical.experience``; those of ``collaboration`` follow them. ``blank`` stands between
+    two sentences, ``stop`` ends a statement, and ``words_each`` says how many measured words make
+    up one word of a budget. Two sentences of one message share no word of four letters or more that
+    is not ``repeatable``. ``manners`` are languages of their own for some of the variants.
+    """
+
+    code: str
+    blank: str
+    stop: str
+    words_each: float
+    repeatable: frozenset[str]
+    feelings: Mapping[str, Feeling]
+    controls: Mapping[str, Feeling]
+    roles: Mapping[str, tuple[str, ...]]
+    collaboration: Mapping[str, tuple[str, ...]]
+    requests: Requests
+    manners: tuple[Manner, ...] = ()
+
+    @cached_property
+    def snippets(self) -> tuple[str, ...]:
+        """Every snippet, alternatives unresolved, those that only a manner has at the end."""
+        own = self._own_snippets
+        others = (part for manner in self.manners for part in manner.language.snippets)
+        return (*own, *dict.fromkeys(part for part in others if part not in set(own)))
+
+    @property
+    def _own_snippets(self) -> tuple[str, ...]:
+        found: list[str] = []
+        for feeling in (*self.feelings.values(), *self.controls.values()):
+            found += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
+        for clauses in (*self.roles.values(), *self.collaboration.values()):
+            found += clauses
+        asked = self.requests
+        return (*found, *asked.greetings, *asked.asks, *asked.intros, *asked.bullet_intros)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Library:
+    """Everything variants are made from.
+
+    ``digest`` is empty for the shipped library; else eight hex digits over what was laid over
+    it, which go into the rewriter's version.
+    """
+
+    emotions: Mapping[str, Emotion]
+    traits: Mapping[str, Mapping[str, Trait]]
+    levels: Sequence[Level]
+    contexts: Mapping[str, Context]
+    languages: Mapping[str, Language]
+    instruction: Mapping[str, str]
+    digest: str = ""
+
+    @staticmethod
+    def load(extra: Path | None = None) -> Library:
+        """Return the shipped library, with the entries of the folder `extra` laid over it.
+
+        Files in `extra` are named as the shipped ones; an entry replaces the one of its name or
+        is added. Every snippet is checked, as by `Lint`.
+
+        Raises
+        ------
+        VariantError
+            With file and line, for anything that is not a template.
+        """
+        try:
+            return _load(extra)
+        except TaskError as error:  # how the shared YAML reader reports a place in a file
+            raise VariantError(str(error)) from None
+
+    def emotion(self, name: str) -> Emotion:
+        """Return the emotion called `name`, or raise VariantError with the nearest one."""
+        return _pick(name, self.emotions, "emotion")
+
+    def personality(self, slug: str) -> Personality:
+        """Return the persona for ``technical.experience.collaboration``."""
+        parts = slug.split(".")
+        if len(parts) != len(DIMENSIONS):
+            raise VariantError(
+                f"personality {slug!r}: write it as technical.experience.collaboration, as in "
+                f"{self.personalities()[0]!r}"
+            )
+        technical, experience, collaboration = (
+            _pick(part, self.traits[dimension], f"{dimension} part of personality {slug!r}:")
+            for part, dimension in zip(parts, DIMENSIONS, strict=True)
+        )
+        return Personality(technical=technical, experience=experience, collaboration=collaboration)
+
+    def personalities(self) -> tuple[str, ...]:
+        """Return the slugs of all personas; the shipped library has 4 x 2 x 4 = 32."""
+        technical, experience, collaboration = (self.traits[name] for name in DIMENSIONS)
+        return tuple(f"{t}.{e}.{c}" for t in technical for e in experience for c in collaboration)
+
+    def level(self, distance: float) -> Level:
+        """Return the level whose distance is nearest to `distance`."""
+        nearest_one = min(self.levels, key=lambda level: abs(level.distance - distance))
+        return replace(nearest_one, distance=distance)
+
+    def check_distances(self, distances: Sequence[float]) -> None:
+        """Raise VariantError unless each distance lies in [0.05, 0.5] and has its own level."""
+        if not distances:
+            raise VariantError("no distances given; name at least one, such as 0.1")
+        taken: dict[str, float] = {}
+        for distance in distances:
+            if not NEAREST <= distance <= FARTHEST:
+                raise VariantError(
+                    f"distance {distance:g}: variants can be made from {NEAREST:g} to {FARTHEST:g}"
+                )
+            operation = self.level(distance).operation
+            if operation in taken:
+                raise VariantError(
+                    f"distances {taken[operation]:g} and {distance:g} mean the same level "
+                    f"({operation}); choose one near each of "
+                    f"{', '.join(f'{level.distance:g}' for level in self.levels)}"
+                )
+            taken[operation] = distance
+
+    def language(self, code: str, *, task: str) -> Language:
+        """Return the phrases of a language, or raise VariantError with the remedy."""
+        if code not in self.languages:
+            known = " and ".join(NAMES.get(name, name) for name in self.languages)
+            raise VariantError(
+                f"task {task!r}: the prompt is in {NAMES.get(code, code)}, and the template "
+                f"library has {known}; let a model write the variants "
+                f"(--promptse-rewriter llm:BACKEND:NAME), or add phrases in a folder {code}/"
+            )
+        return self.languages[code]
+
+    def weights(self, prompt: str) -> dict[str, float]:
+        """Return each context's presence in `prompt`, and what follows for the two layers.
+
+        ``emotion`` and ``personality`` add up to 1.
+        """
+        found = set(prompt.lower().replace(",", " ").replace(".", " ").split())
+        presence = {
+            context.name: min(1.0, context.base + context.step * len(found & set(context.signals)))
+            for context in self.contexts.values()
+        }
+        tilt = sum(presence[name] * context.tilt for name, context in self.contexts.items())
+        emotion = round(min(0.8, max(0.2, 0.5 + tilt)), 4)
+        rounded = {name: round(value, 4) for name, value in presence.items()}
+        return {**rounded, "emotion": emotion, "personality": round(1 - emotion, 4)}
+
+
+NEAREST, FARTHEST = 0.05, 0.5
+"""The distances that variants can be made for."""
+
+
+def _pick(name: str, known: Mapping[str, _T], what: str) -> _T:
+    try:
+        return known[name]
+    except KeyError:
+        hint = nearest(name, known) or f"; there are {', '.join(known)}"
+        raise VariantError(f"unknown {what} {name!r}{hint}") from None
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+_FILES = ("emotions.yaml", "personalities.yaml", "levels.yaml", "contexts.yaml", "rewriting.yaml")
+_LANGUAGE_FILES = (
+    "language.yaml",
+    "emotions.yaml",
+    "personas.yaml",
+    "requests.yaml",
+    "controls.yaml",
+    "manners.yaml",
+)
+_OPERATIONS = ("light", "style", "transform")
+_INSTRUCTION = ("system", "request", "again", "entailment_system", "entailment")
+
+
+@dataclass(frozen=True)
+class _MannerDraft:
+    """A manner as its entry has it."""
+
+    share: float
+    operations: frozenset[str]
+    joints: tuple[str, ...]
+    feelings: dict[str, dict[str, tuple[str, ...]]]
+    roles: dict[str, tuple[str, ...]]
+    collaboration: dict[str, tuple[str, ...]]
+    greetings: tuple[str, ...]
+    asks: tuple[str, ...]
+    intros: tuple[str, ...]
+    bullet_intros: tuple[str, ...]
+
+
+@dataclass
+class _Draft:
+    """A language while its files are read, the shipped ones first."""
+
+    code: str
+    marks: dict[str, Any] = field(default_factory=dict)
+    lint: Lint | None = None
+    feelings: dict[str, Feeling] = field(default_factory=dict)
+    controls: dict[str, Feeling] = field(default_factory=dict)
+    roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    collaboration: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    requests: dict[str, Any] = field(default_factory=dict)
+    manners: dict[str, _MannerDraft] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=8)
+def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
+    folders = [templates_dir()]
+    if extra is not None:
+        if not extra.is_dir():
+            raise VariantError(f"promptse_library_dir {str(extra)!r} is not a folder")
+        folders.append(extra)
+    emotions: dict[str, Emotion] = {}
+    traits: dict[str, dict[str, Trait]] = {name: {} for name in DIMENSIONS}
+    levels: dict[float, Level] = {}
+    contexts: dict[str, Context] = {}
+    instruction: dict[str, str] = {}
+    languages: dict[str, _Draft] = {}
+    for folder in folders:
+        _check_names(folder, own=folder is extra)
+        for name, entry in _entries(folder / "emotions.yaml"):
+            emotions[name] = _emotion(name, entry)
+        for dimension, place in _entries(folder / "personalities.yaml", DIMENSIONS):
+            for slug, entry in place.fields(dimension).items():
+                traits[dimension][slug] = _trait(slug, dimension, entry)
+        for name, entry in _entries(folder / "levels.yaml"):
+            level = _level(name, entry)
+            levels[level.distance] = level
+        for name, entry in _entries(folder / "contexts.yaml"):
+            contexts[name] = _context(name, entry)
+        for name, entry in _entries(folder / "rewriting.yaml"):
+            instruction[name] = entry.text(name)
+        for inner in sorted(path for path in folder.iterdir() if _is_language(path)):
+            draft = languages.setdefault(inner.name, _Draft(inner.name))
+            _read_language(inner, draft, check=folder is extra)
+    return Library(
+        emotions=emotions,
+        traits=traits,
+        levels=tuple(levels[distance] for distance in sorted(levels)),
+        contexts=contexts,
+        languages={code: _language(draft) for code, draft in languages.items()},
+        instruction=instruction,
+        digest=_digest(extra) if extra else "",
+    )
+
+
+def _is_language(path: Path) -> bool:
+    return path.is_dir() and path.name in NAMES
+
+
+def _template_files(folder: Path) -> Iterator[Path]:
+    yield from (path for path in sorted(folder.glob("*.yaml")))
+    for inner in sorted(filter(_is_language, folder.iterdir())):
+        yield from sorted(inner.glob("*.yaml"))
+
+
+def _digest(folder: Path) -> str:
+    # A checkout on Windows may have other line ends, which are read alike.
+    parts = (
+        str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n")
+        for path in _template_files(folder)
+    )
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:8]
+
+
+def _check_names(folder: Path, *, own: bool) -> None:
+    """Refuse files in a user's folder that nothing would read."""
+    if not own:
+        return
+    for path in sorted(folder.rglob("*.y*ml")):
+        inside = path.parent == folder
+        known = _FILES if inside else _LANGUAGE_FILES
+        if path.name not in known or not (inside or path.parent.name in NAMES):
+            hint = nearest(path.name, known) or f"; template files are {', '.join(known)}"
+            raise VariantError(f"{path}:1: not a template file{hint}")
+
+
+def _entries(path: Path, known: Sequence[str] | None = None) -> Iterator[tuple[str, YamlNode]]:
+    """Yield the entries of a file by name; none where there is no such file."""
+    if path.is_file():
+        yield from _open(path).fields(path.name, known).items()
+
+
+def _open(path: Path) -> YamlNode:
+    try:
+        return parse(path.read_text(encoding="utf-8"), path)
+    except UnicodeDecodeError:
+        raise VariantError(f"{path}:1: not UTF-8 text") from None
+
+
+def _needed(
+    entry: YamlNode, what: str, names: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, YamlNode]:
+    fields = entry.fields(what, (*names, *optional))
+    for name in names:
+        if name not in fields:
+            raise entry.error(f"{what} lacks {name!r}")
+    return fields
+
+
+def _number(place: YamlNode, what: str, low: float, high: float) -> float:
+    value = place.value()
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise place.error(f"{what!r} must be a number from {low:g} to {high:g}, not {value!r}")
+    return float(value)
+
+
+def _emotion(name: str, entry: YamlNode) -> Emotion:
+    texts = ("description", "language", "pattern")
+    fields = _needed(entry, f"emotion {name!r}", (*texts, "valence", "arousal"))
+    description, language, pattern = (fields[key].text(key).strip() for key in texts)
+    valence, arousal = (_number(fields[key], key, -1, 1) for key in ("valence", "arousal"))
+    return Emotion(
+        name=name,
+        description=description,
+        language=language,
+        pattern=pattern,
+        valence=valence,
+        arousal=arousal,
+    )
+
+
+def _trait(slug: str, dimension: str, entry: YamlNode) -> Trait:
+    texts = ("name", "description", "vocabulary")
+    fields = _needed(entry, f"trait {slug!r}", texts)
+    name, description, vocabulary = (fields[key].text(key).strip() for key in texts)
+    return Trait(
+        slug=slug, dimension=dimension, name=name, description=description, vocabulary=vocabulary
+    )
+
+
+def _level(name: str, entry: YamlNode) -> Level:
+    try:
+        distance = float(name)
+    except ValueError:
+        raise entry.error(f"a level is named by its distance, not {name!r}") from None
+    fields = _needed(entry, f"level {name!r}", ("operation", "description", "fewest", "most"))
+    operation = fields["operation"].text("operation")
+    if operation not in _OPERATIONS:
+        raise fields["operation"].error(f"an operation is one of {', '.join(_OPERATIONS)}")
+    return Level(
+        distance=distance,
+        operation=operation,
+        description=fields["description"].text("description").strip(),
+        fewest=int(_number(fields["fewest"], "fewest", 1, 1000)),
+        most=int(_number(fields["most"], "most", 1, 1000)),
+    )
+
+
+def _context(name: str, entry: YamlNode) -> Context:
+    fields = _needed(entry, f"context {name!r}", ("description", "base", "step", "tilt", "signals"))
+    return Context(
+        name=name,
+        description=fields["description"].text("description").strip(),
+        base=_number(fields["base"], "base", 0, 1),
+        step=_number(fields["step"], "step", 0, 1),
+        tilt=_number(fields["tilt"], "tilt", -1, 1),
+        signals=tuple(item.text("a signal") for item in fields["signals"].items("signals")),
+    )
+
+
+# -- reading a language ----------------------------------------------------------------------------
+
+
+def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
+    if (path := folder / "language.yaml").is_file():
+        needed = ("blank", "stop", "words_each", "forbidden")
+        fields = _needed(_open(path), path.name, needed, ("repeatable",))
+        light = fields["repeatable"].items("repeatable") if "repeatable" in fields else ()
+        draft.marks = {
+            "blank": str(fields["blank"].value()),
+            "stop": fields["stop"].text("stop"),
+            "words_each": _number(fields["words_each"], "words_each", 0.1, 10),
+            "repeatable": frozenset(item.text("a word") for item in light),
+        }
+        draft.lint = Lint.of(fields["forbidden"])
+    lint = draft.lint if check else None
+    for name, entry in _entries(folder / "emotions.yaml"):
+        draft.feelings[name] = _feeling(name, entry, lint)
+    for name, entry in _entries(folder / "controls.yaml"):
+        draft.controls[name] = _feeling(name, entry, lint)
+    for section, place in _entries(folder / "personas.yaml", ("roles", "collaboration")):
+        known = draft.roles if section == "roles" else draft.collaboration
+        for slug, entry in place.fields(section).items():
+            known[slug] = _snippets(entry, "clause", lint)
+    for name, entry in _entries(folder / "manners.yaml"):
+        draft.manners[name] = _manner_draft(name, entry, lint)
+    for name, entry in _entries(folder / "requests.yaml", tuple(_REQUEST_FIELDS)):
+        kind = _REQUEST_FIELDS[name]
+        draft.requests[name] = (
+            _snippets(entry, kind, lint) if kind else _REQUEST_READERS[name](entry)
+        )
+
+
+def _language(draft: _Draft) -> Language:
+    for name, where in (("language.yaml", draft.marks), ("requests.yaml", draft.requests)):
+        if not where:
+            raise VariantError(f"{draft.code}/{name}: missing; a language needs one")
+    missing = set(_REQUEST_FIELDS) - set(draft.requests)
+    if missing:
+        raise VariantError(f"{draft.code}/requests.yaml: lacks {', '.join(sorted(missing))}")
+    plain = Language(
+        code=draft.code,
+        feelings=draft.feelings,
+        controls=draft.controls,
+        roles=draft.roles,
+        collaboration=draft.collaboration,
+        requests=Requests(**draft.requests),
+        **draft.marks,
+    )
+    manners = tuple(_manner(name, entry, plain) for name, entry in draft.manners.items())
+    if (shares := sum(manner.share for manner in manners)) > 1:
+        raise VariantError(f"{draft.code}/manners.yaml: the shares add up to {shares:g}, above 1")
+    return replace(plain, manners=manners)
+
+
+def _manner_draft(name: str, entry: YamlNode, lint: Lint | None) -> _MannerDraft:
+    asked = {"greetings": "greeting", "asks": "ask", "intros": "intro", "bullet_intros": "intro"}
+    parts = ("share", "operations", "joints", "feelings", "roles", "collaboration", *asked)
+    fields = _needed(entry, f"manner {name!r}", parts)
+    operations = [item.text("an operation") for item in fields["operations"].items("operations")]
+    if unknown := set(operations) - set(_OPERATIONS):
+        raise fields["operations"].error(
+            f"{min(unknown)!r} is no operation; they are {', '.join(_OPERATIONS)}"
+        )
+    feelings = {
+        emotion: {
+            part: _snippets(place, part.removesuffix("s"), lint)
+            for part, place in _needed(
+                entry, f"{name!r} of {emotion!r}", ("cues", "sentences", "closings")
+            ).items()
+        }
+        for emotion, entry in fields["feelings"].fields("feelings").items()
+    }
+    clauses = {
+        part: {
+            slug: _snippets(place, "clause", lint)
+            for slug, place in fields[part].fields(part).items()
+        }
+        for part in ("roles", "collaboration")
+    }
+    return _MannerDraft(
+        share=_number(fields["share"], "share", 0, 1),
+        operations=frozenset(operations),
+        joints=tuple(item.text("a joint") for item in fields["joints"].items("joints")),
+        feelings=feelings,
+        roles=clauses["roles"],
+        collaboration=clauses["collaboration"],
+        **{part: _snippets(fields[part], kind, lint) for part, kind in asked.items()},
+    )
+
+
+def _manner(name: str, draft: _MannerDraft, plain: Language) -> Manner:
+    """Return a manner; its sentences are styled as those of the emotion are, save the joints."""
+    feelings = {
+        emotion: replace(
+            known, **phrases, scenes=(), style=replace(known.style, joints=draft.joints)
+        )
+        for emotion, phrases in draft.feelings.items()
+        if (known := plain.feelings.get(emotion))
+    }
+    language = replace(
+        plain,
+        feelings=feelings,
+        controls={},
+        roles=draft.roles,
+        collaboration=draft.collaboration,
+        requests=replace(
+            plain.requests,
+            greetings=draft.greetings,
+            asks=draft.asks,
+            intros=draft.intros,
+            bullet_intros=draft.bullet_intros,
+        ),
+    )
+    return Manner(name=name, share=draft.share, operations=draft.operations, language=language)
+
+
+def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
+    fields = _needed(entry, f"{name!r}", ("style", "cues", "sentences", "closings"), ("scenes",))
+    style = fields["style"].fields("style", ("lower", "run_on", "ends", "joints"))
+    given: dict[str, Any] = {}
+    if "lower" in style:
+        given["lower"] = bool(style["lower"].value())
+    if "run_on" in style:
+        given["run_on"] = str(style["run_on"].value())
+    if "ends" in style:
+        given["ends"] = tuple(str(item.value()) for item in style["ends"].items("ends"))
+    if "joints" in style:
+        given["joints"] = tuple(item.text("a joint") for item in style["joints"].items("joints"))
+    return Feeling(
+        style=Style(**given),
+        cues=_snippets(fields["cues"], "cue", lint),
+        sentences=_snippets(fields["sentences"], "sentence", lint),
+        closings=_snippets(fields["closings"], "closing", lint),
+        scenes=_snippets(fields["scenes"], "sentence", lint) if "scenes" in fields else (),
+    )
+
+
+def _snippets(entry: YamlNode, kind: str, lint: Lint | None) -> tuple[str, ...]:
+    found = []
+    for place in entry.items(f"the list of {kind}s"):
+        text = place.text(f"a {kind}").strip()
+        problem = lint.problem(text, kind) if lint else None
+        if problem:
+            raise place.error(f"{text!r}: {problem}")
+        found.append(text)
+    return tuple(found)
+
+
+def _pattern(entry: YamlNode) -> re.Pattern[str]:
+    try:
+        return re.compile(entry.text("a pattern"), re.IGNORECASE)
+    except re.error as error:
+        raise entry.error(f"not a regular expression: {error}") from None
+
+
+def _acts(entry: YamlNode) -> tuple[Act, ...]:
+    found = []
+    for place in entry.items("acts"):
+        fields = _needed(place, "an act", ("kind", "find"))
+        found.append(Act(kind=fields["kind"].text("kind"), find=_pattern(fields["find"])))
+    return tuple(found)
+
+
+def _forms(entry: YamlNode) -> tuple[Form, ...]:
+    found = []
+    for place in entry.items("forms"):
+        fields = place.fields("a form", ("kind", "say", "of", "end", "light", "make"))
+        for name in ("kind", "say", "of"):
+            if name not in fields:
+                raise place.error(f"a form lacks {name!r}")
+        found.append(
+            Form(
+                kind=fields["kind"].text("kind"),
+                say=fields["say"].text("say"),
+                of=tuple(item.text("a kind") for item in fields["of"].items("of")),
+                end=str(fields["end"].value()) if "end" in fields else "",
+                light=bool(fields["light"].value()) if "light" in fields else False,
+                make=bool(fields["make"].value()) if "make" in fields else False,
+            )
+        )
+    return tuple(found)
+
+
+_REQUEST_FIELDS = {
+    "acts": "",
+    "forms": "",
+    "make": "",
+    "no_question": "",
+    "stops": "",
+    "greetings": "greeting",
+    "asks": "ask",
+    "intros": "intro",
+    "bullet_intros": "intro",
+}
+_REQUEST_READERS: dict[str, Any] = {
+    "acts": _acts,
+    "forms": _forms,
+    "make": lambda entry: frozenset(item.text("a verb") for item in entry.items("make")),
+    "no_question": _pattern,
+    "stops": lambda entry: tuple(item.text("a mark") for item in entry.items("stops")),
+}

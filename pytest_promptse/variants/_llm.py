@@ -1,0 +1,148 @@
+"""A model as rewriter: what it is told, and how its answers are read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.models._base import Decoding, Prompt, derive_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_promptse.models._base import Backend
+    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants._rewriter import RewriteRequest
+    from pytest_promptse.variants.invariance._finding import Finding
+
+__all__ = ["DECODING", "MOST_RETRIES", "LlmRewriter"]
+
+DECODING = Decoding(temperature=0.9, top_p=0.95, max_tokens=2048)
+MOST_RETRIES = 3
+"""How often a rejected text is requested again."""
+
+_FENCED = re.compile(r"\A\s*(`{3,})[\w-]*\n(?P<inside>.*?)\n?\1\s*\Z", re.DOTALL)
+_RULED = re.compile(r"\A\s*=====+\n(?P<inside>.*?)\n?=====+\s*\Z", re.DOTALL)
+
+
+class LlmRewriter:
+    """Tells a model what to write. The run sends the requests, like all others.
+
+    Parameters
+    ----------
+    backend
+        The model. Only its name and identity are read; it is not started here.
+    library
+        Has the instruction and the descriptions of emotions and personas.
+
+    Attributes
+    ----------
+    name
+        ``llm:BACKEND:NAME``.
+    spec
+        The model as ``BACKEND:NAME``.
+    identity
+        What identifies the model in the store.
+    """
+
+    has_persona = True
+
+    def __init__(self, backend: Backend, *, library: Library) -> None:
+        self.name = f"llm:{backend.spec}"
+        self.spec = backend.spec
+        self.identity = dict(backend.identity)
+        self._library = library
+
+    @property
+    def label(self) -> str:
+        """``name/version``."""
+        return f"{self.name}/{self.version}"
+
+    @property
+    def version(self) -> str:
+        """Eight hex digits over the instruction, the model and the decoding."""
+        parts = (*self._library.instruction.values(), str(sorted(self.identity.items())))
+        decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
+        return f"{derive_seed(*parts, *decoding, self._library.digest):08x}"
+
+    @property
+    def instruction(self) -> str:
+        """The instruction with the names of its parts, as it stands in the library."""
+        return "\n\n".join(self._library.instruction[part] for part in ("system", "request"))
+
+    def prompt(
+        self, request: RewriteRequest, rejected: Sequence[tuple[str, Sequence[Finding]]]
+    ) -> Prompt:
+        """Return the prompt for a text.
+
+        Parameters
+        ----------
+        request
+            The variant that is wanted.
+        rejected
+            The texts that the model wrote for it before, with what is wrong with them.
+
+        Raises
+        ------
+        VariantError
+            If the request has no emotion or no persona.
+        """
+        text = self._request(request)
+        if rejected:
+            last, findings = rejected[-1]
+            reasons = "\n".join(f"- {finding.detail}" for finding in findings)
+            again = self._library.instruction["again"]
+            text += "\n\n" + _filled(again, {"candidate": last, "reasons": reasons})
+        return Prompt(user=text, system=self._library.instruction["system"])
+
+    def read(self, answer: str, original: str) -> str:
+        """Return the text in the model's answer.
+
+        A fence or rule around all of it is taken off, and it ends as the original does.
+        """
+        for frame in (_FENCED, _RULED):
+            match = frame.match(answer)
+            if match and not frame.match(original):
+                answer = match["inside"]
+        start = original[: len(original) - len(original.lstrip())]
+        end = original[len(original.rstrip()) :]
+        return start + answer.strip() + end
+
+    def _request(self, request: RewriteRequest) -> str:
+        emotion, personality = request.emotion, request.personality
+        if emotion is None or personality is None:
+            raise VariantError(
+                f"{self.name}: a model writes variants with an emotion and a persona; the request "
+                f"for task {request.task.id!r} lacks one of them"
+            )
+        level = self._library.level(request.distance)
+        persona = "\n".join(
+            f"  {trait.name}: {trait.description} {trait.vocabulary}"
+            for trait in personality.traits
+        )
+        return _filled(
+            self._library.instruction["request"],
+            {
+                "description": emotion.description,
+                "language": emotion.language,
+                "pattern": emotion.pattern,
+                "persona": persona,
+                "emotion_weight": f"{request.weights['emotion']:.2f}",
+                "persona_weight": f"{request.weights['personality']:.2f}",
+                "contexts": ", ".join(
+                    f"{name.replace('_', ' ')} {weight:.2f}"
+                    for name, weight in request.weights.items()
+                    if name not in ("emotion", "personality")
+                ),
+                "level": level.description,
+                "fewest": str(level.fewest),
+                "most": str(level.most),
+                "prompt": request.task.prompt,
+            },
+        )
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    names = "|".join(map(re.escape, values))
+    return re.sub(rf"\{{({names})\}}(?!\}})", lambda match: values[match[1]], template)

@@ -1,0 +1,98 @@
+"""Views for users: a variant with its differences in colour, and an entry of the library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants._library import DIMENSIONS
+from pytest_promptse.variants._word_diff import word_diff
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.text import Text
+
+    from pytest_promptse.variants._library import Feeling, Library
+    from pytest_promptse.variants._variant import Variant
+
+
+def difference(original: str, reworded: str) -> Text:
+    """Return `reworded` with new words in green and those they stand for struck out in red."""
+    from rich.text import Text  # noqa: PLC0415 - only what is looked at needs it
+
+    shown = Text()
+    for kind, part in word_diff(original, reworded):
+        if kind == "gone":
+            shown.append(part, style="red strike").append(" ")
+        else:
+            shown.append(part, style="green" if kind == "new" else "")
+    return shown
+
+
+def facts(variant: Variant) -> Iterator[str]:
+    """Yield lines that say what was done to a variant, how far it went and what shows in it."""
+    yield (
+        f"words: {variant.added_share:.0%} of the variant added, {variant.replaced_share:.0%} of "
+        f"the original replaced, {variant.moved_share:.0%} moved; {variant.length_ratio:.2f} times "
+        "as long"
+    )
+    if variant.operations:
+        yield f"operations: {', '.join(variant.operations)}"
+    if variant.cues:
+        # In one order, wherever they stand in the text.
+        names = [name for name in ("emotion", *DIMENSIONS) if name in variant.cues]
+        shown = (f'{name} "{" ".join(variant.cues[name].split())}"' for name in names)
+        yield f"cues: {', '.join(shown)}"
+
+
+def described(library: Library) -> dict[str, dict[str, str]]:
+    """Return a text for every template by kind and name, its first line the description."""
+    described: dict[str, dict[str, str]] = {"emotions": {}}
+    for name, emotion in library.emotions.items():
+        described["emotions"][name] = (
+            f"{emotion.description}\nlanguage: {emotion.language}\npattern: {emotion.pattern}\n"
+            f"valence {emotion.valence:+.1f}, arousal {emotion.arousal:+.1f}: {emotion.quadrant}\n"
+            + "\n".join(
+                f"{language.code}: {line}"
+                for language in library.languages.values()
+                if name in language.feelings
+                for line in _feeling(language.feelings[name])
+            )
+        )
+    for dimension, traits in library.traits.items():
+        described[dimension] = {
+            slug: f"{trait.description}\nname: {trait.name}\nvocabulary: {trait.vocabulary}\n"
+            + "\n".join(
+                f"{language.code}: clause: {clause}"
+                for language in library.languages.values()
+                for name, clauses in {**language.roles, **language.collaboration}.items()
+                if slug in name.split(".")
+                for clause in clauses
+            )
+            for slug, trait in traits.items()
+        }
+    described["levels"] = {
+        f"{level.distance:g}": f"{level.description}\noperation {level.operation}, "
+        f"{level.fewest} to {level.most} words changed"
+        for level in library.levels
+    }
+    described["contexts"] = {
+        name: f"{context.description}\npresence {context.base:g} and {context.step:g} for each of: "
+        f"{', '.join(context.signals)}\nmoves the weight of emotion by {context.tilt:+g} x presence"
+        for name, context in library.contexts.items()
+    }
+    described["controls"] = {
+        name: f"a control condition in {code}\n" + "\n".join(_feeling(control))
+        for code, language in library.languages.items()
+        for name, control in language.controls.items()
+    }
+    return described
+
+
+def _feeling(feeling: Feeling) -> list[str]:
+    kinds = (
+        ("cue", feeling.cues),
+        ("sentence", (*feeling.sentences, *feeling.scenes)),
+        ("closing", feeling.closings),
+    )
+    return [f"{kind}: {snippet}" for kind, snippets in kinds for snippet in snippets]

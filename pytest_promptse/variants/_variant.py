@@ -1,0 +1,79 @@
+"""The variant: a task's prompt as somebody else would write it, with how it was made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
+from dataclasses import dataclass, field
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of `text` in UTF-8, as 64 hex digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Variant:
+    """One variant of one task.
+
+    Parameters
+    ----------
+    task_id, text
+        The task, and the whole prompt.
+    distance
+        The nominal perturbation distance, 0.0 for the original.
+    index
+        Counts the variants of one task and distance, from 0.
+    emotion, personality
+        Their names (``technical.experience.collaboration``); None for the original and for
+        control conditions.
+    context
+        The weights with which emotion was laid over persona.
+    measured_distance, added_share, replaced_share, moved_share, length_ratio
+        What separates `text` from the original, as in
+        `pytest_promptse.variants._distance.Change`.
+    cues
+        The words that show the emotion and each dimension of the persona, by ``emotion``,
+        ``technical``, ``experience`` and ``collaboration``; a trait without a cue is missing.
+    operations
+        What was done to the prompt, such as ``request:question`` and ``block:quote``.
+    seed
+        The rewriter's.
+    rewriter
+        Its name with its version, as in ``rules/2``.
+    original
+        The SHA-256 of the original prompt.
+    """
+
+    task_id: str
+    text: str
+    distance: float
+    index: int
+    emotion: str | None = None
+    personality: str | None = None
+    context: Mapping[str, float] = field(default_factory=dict)
+    measured_distance: float = 0.0
+    added_share: float = 0.0
+    replaced_share: float = 0.0
+    moved_share: float = 0.0
+    length_ratio: float = 1.0
+    cues: Mapping[str, str] = field(default_factory=dict)
+    operations: tuple[str, ...] = ()
+    seed: int = 0
+    rewriter: str = ""
+    original: str = ""
+
+    @property
+    def id(self) -> str:
+        """The variant's part of an item id: ``original`` or ``d0.1-tired-expert.senior.plan-0``."""
+        if self.distance == 0.0:
+            return "original"
+        style = "-".join(part for part in (self.emotion, self.personality) if part)
+        return f"d{self.distance:g}-{style or self.rewriter.partition('/')[0]}-{self.index}"
+
+
+def original(task_id: str, prompt: str) -> Variant:
+    """Return the original prompt of a task as a variant at distance 0."""
+    return Variant(
+        task_id=task_id, text=prompt, distance=0.0, index=0, rewriter="", original=text_hash(prompt)
+    )

@@ -1,0 +1,556 @@
+"""The content of two texts, compared word by word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._matching import alike, counts, match, same
+from pytest_promptse.variants.invariance._order import order_findings
+from pytest_promptse.variants.invariance._talk import (
+    are_names,
+    is_address,
+    is_own_talk,
+    objection,
+)
+from pytest_promptse.variants.invariance._vocabulary import VocabularyEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pytest_promptse.variants.invariance._reading import Sentence, Token
+    from pytest_promptse.variants.invariance._vocabulary import Vocabulary
+
+__all__ = ["content_findings", "line_findings"]
+
+_HALF = 0.5
+"""A sentence that shares more of its content with the task is taken for a part of it."""
+_THIRD = 0.32
+"""A clause that shares no more can be its writer's own."""
+_MODALITY = frozenset({"obligation", "permission"})
+"""Rules whose words may not be exchanged for one another."""
+_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
+_DUTIES = frozenset({"must", "should", "need", "have", "has"})
+_JOINING = frozenset({"and", "or", ",", "by", "with", "per", "but"})
+_ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
+_AUXILIARIES = frozenset(
+    {"is", "are", "was", "were", "has", "have", "had", "be", "does", "do", "will"}
+)
+
+
+def line_findings(original: Sequence[str], variant: Sequence[str]) -> Iterator[Finding]:
+    """Yield the lines of code that were lost, added or moved."""
+    matcher = SequenceMatcher(None, original, variant, autojunk=False)
+    for kind, start, end, begin, stop in matcher.get_opcodes():
+        if kind != "equal":
+            for line in original[start:end]:
+                yield Finding("verbatim", f"the line {line!r} is missing or out of its place")
+            for line in variant[begin:stop]:
+                yield Finding("verbatim", f"the line {line!r} was added")
+
+
+def content_findings(
+    original: Sequence[Sentence],
+    variant: Sequence[Sentence],
+    vocabulary: Vocabulary,
+    *,
+    known: Callable[[str], bool],
+) -> Iterator[Finding]:
+    """Yield what the sentences of `variant` ask for otherwise than those of `original`.
+
+    Sentences that both have are taken out first. The writer's own talk is taken out of the
+    variant. What remains is paired token by token; a token without a partner is a finding.
+
+    Parameters
+    ----------
+    original, variant
+        The sentences of both texts.
+    vocabulary
+        The lists of their language.
+    known
+        Whether a sentence is known to say nothing about the task.
+    """
+    yield from _item_order(original, variant)
+    was, now = _different(original, variant)
+    now = [sentence for sentence in now if not known(sentence.text)]
+    yield from _Comparison(original, was, now, vocabulary).findings()
+
+
+def _different(
+    original: Sequence[Sentence], variant: Sequence[Sentence]
+) -> tuple[list[Sentence], list[Sentence]]:
+    """Return the sentences of each text that the other one does not have."""
+    common = Counter(s.bare for s in original) & Counter(s.bare for s in variant)
+
+    def rest(sentences: Sequence[Sentence]) -> list[Sentence]:
+        left = Counter(common)
+        result = []
+        for sentence in sentences:
+            if left[sentence.bare]:
+                left[sentence.bare] -= 1
+            else:
+                result.append(sentence)
+        return result
+
+    return rest(original), rest(variant)
+
+
+def _item_order(original: Sequence[Sentence], variant: Sequence[Sentence]) -> Iterator[Finding]:
+    """Yield numbered items that stand in another order."""
+    places = {sentence.bare: place for place, sentence in enumerate(variant)}
+    last = -1
+    for sentence in original:
+        if sentence.number and sentence.bare in places:
+            place = places[sentence.bare]
+            if place < last:
+                yield Finding("order", f"the item {sentence.text!r} stands in another place")
+                return
+            last = place
+
+
+class _Comparison:
+    """Compares the sentences of an original with those of a variant.
+
+    Parameters
+    ----------
+    original
+        All sentences of the original.
+    was, now
+        The sentences that only the original, and only the variant, has.
+    vocabulary
+        The lists of their language.
+    """
+
+    def __init__(
+        self,
+        original: Sequence[Sentence],
+        was: Sequence[Sentence],
+        now: Sequence[Sentence],
+        vocabulary: Vocabulary,
+    ) -> None:
+        self._task = frozenset(
+            key for sentence in original for t in sentence.tokens if counts(t) for key in t.keys
+        )
+        self._was = was
+        self._now = now
+        self._vocabulary = vocabulary
+        self._original = [token for sentence in was for token in sentence.tokens]
+        content = [token for token in self._original if counts(token)]
+        self._keys = frozenset(key for token in content for key in token.keys)
+        self._groups = frozenset(group for token in content for group in token.groups)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield every difference."""
+        asked: list[list[Token]] = []
+        for place, sentence in enumerate(self._now):
+            if place and place == len(self._now) - 1 and _is_signature(sentence):
+                continue
+            problem = self._instruction(sentence)
+            if problem:
+                detail = f"{sentence.text!r} was added, and {problem}"
+                yield Finding("instruction", detail)
+            else:
+                asked.append(self._asked(sentence))
+        pairs = match([list(sentence.tokens) for sentence in self._was], asked)
+        tokens = [token for sentence in asked for token in sentence]
+        yield from self._unmatched(tokens, pairs)
+        yield from order_findings(self._original, tokens, pairs)
+
+    # -- what of the variant is the task's -----------------------------------------------------
+
+    def _share(self, tokens: Sequence[Token]) -> float:
+        """Return the share of the content of `tokens` that the original has, 0 for none."""
+        content = [token for token in tokens if counts(token)]
+        found = sum(1 for t in content if t.keys & self._keys or t.groups & self._groups)
+        return found / len(content) if content else 0.0
+
+    def _instruction(self, sentence: Sentence) -> str:
+        """Say why a sentence that is not the task's asks for something; else ``""``."""
+        if self._share(sentence.tokens) > _THIRD or any(t.request for t in sentence.tokens):
+            return ""
+        if is_address(sentence.words, sentence.tokens, self._vocabulary):
+            return ""
+        return self._objection(sentence)
+
+    def _objection(self, sentence: Sentence) -> str:
+        problem = objection(sentence.words, sentence.tokens, self._vocabulary)
+        return problem or self._on_task(sentence)
+
+    def _on_task(self, sentence: Sentence) -> str:
+        """Say which word of the task a sentence is about that is not about its writer."""
+        words = sentence.words
+        own = bool(set(words) & self._vocabulary.first_person)
+        if own or words[0].endswith(("ing", "ed")):
+            return ""
+        content = [
+            token
+            for clause in _clauses(sentence.tokens)
+            for token in clause
+            if counts(token) and not is_address(_words(clause), clause, self._vocabulary)
+        ]
+        found = [token for token in content if token.keys & self._task]
+        subject = len(content) > 1 and content[0] in found
+        if subject or len(found) > _HALF * len(content):
+            return f"{found[0].text!r} speaks of the task"
+        return ""
+
+    def _asked(self, sentence: Sentence) -> list[Token]:
+        """Return the tokens of `sentence` without those of its writer's own talk."""
+        vocabulary = self._vocabulary
+        if is_address(sentence.words, sentence.tokens, vocabulary):
+            return []
+        if self._share(sentence.tokens) <= _HALF and not self._objection(sentence):
+            return []
+        request = next((t.clause for t in sentence.tokens if t.request), -1)
+        tokens: list[Token] = []
+        for clause in _clauses(sentence.tokens):
+            words, share = _words(clause), self._share(clause)
+            before = clause[0].clause < request or (not tokens and not share)
+            before = before and not objection(words, clause, vocabulary)
+            talk = before or is_own_talk(words, clause, vocabulary)
+            own = talk and share <= _THIRD
+            if not own and not is_address(words, clause, vocabulary):
+                tokens.extend(clause)
+        return tokens
+
+    # -- what has no partner -------------------------------------------------------------------
+
+    def _unmatched(self, now: Sequence[Token], pairs: Mapping[Token, Token]) -> Iterator[Finding]:
+        partners = set(pairs.values())
+        lost = list(self._missing(pairs))
+        added = [token for token in now if counts(token) and token not in partners]
+        lost, added = self._without_joint(lost, added)
+        lost, added = self._without_prefixed(lost, added)
+        lost, added = self._word_by_word(lost, added)
+        exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
+        free = self._request_heads(now)
+        for text, others, unpaired in ((self._original, now, added), (now, self._original, lost)):
+            free |= _alternatives(text)
+            if not _obliges(others, unpaired):
+                free |= self._limited_permissions(text)
+        free |= _ones(lost, self._original, pairs)
+        free |= _ones(added, now, {b: a for a, b in pairs.items()})
+        free |= _subjects(added, now) | self._request_frames(now)
+        free |= self._light_verbs(self._original, pairs)
+        free |= self._light_verbs(now, {b: a for a, b in pairs.items()})
+        free |= self._alone(added, lost, now, pairs)
+        free |= self._alone(lost, added, self._original, {b: a for a, b in pairs.items()})
+        free |= self._repeated_heads(added, lost, now, pairs)
+        for tokens, others, counterpart, verb in (
+            (lost, added, now, "lost"),
+            (added, lost, self._original, "added"),
+        ):
+            for token in tokens:
+                alone = verb == "lost" or not any(
+                    other is not token and other.clause == token.clause for other in tokens
+                )
+                word = token.kind == "word" and " " not in token.text
+                repeated = word and not token.rule and alone and token not in exchanged
+                if repeated and any(same(token, other) for other in counterpart):
+                    continue
+                if word and alone and token.text in _called(counterpart):
+                    continue
+                if token not in free and not self._is_tolerated(token, others):
+                    yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
+
+    def _missing(self, pairs: Mapping[Token, Token]) -> Iterator[Token]:
+        """Yield the tokens of the original without a partner, but not those of its greetings."""
+        talk = False
+        for clause in [c for sentence in self._was for c in _clauses(sentence.tokens)]:
+            content = [token for token in clause if counts(token)]
+            missing = [token for token in content if token not in pairs]
+            signed = talk and are_names(clause, _words(clause))
+            talk = is_own_talk(_words(clause), clause, self._vocabulary)
+            if not (talk or signed) or len(missing) < len(content):
+                yield from missing
+
+    def _without_joint(
+        self, lost: list[Token], added: list[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Take out turns of phrase that say the same together, as "not touch" and "leave alone"."""
+        for one, other in self._vocabulary.joint:
+            for mine, theirs in ((one, other), (other, one)):
+                if mine <= self._stems(lost) and theirs <= self._stems(added):
+                    lost = [token for token in lost if not self._stems([token]) & mine]
+                    added = [token for token in added if not self._stems([token]) & theirs]
+        return lost, added
+
+    def _without_prefixed(
+        self, lost: list[Token], added: list[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Take out a word with a negative prefix and its negation, as "unknown" and "not known"."""
+        for tokens, others in ((lost, added), (added, lost)):
+            for token in [t for t in tokens if t.kind == "word"]:
+                stem = self._vocabulary.stem(token.text.lower())
+                bases = {stem[len(prefix) :] for prefix in _PREFIXES if stem.startswith(prefix)}
+                base = next((t for t in others if self._stems([t]) & bases), None)
+                negations = [t for t in others if t.rule == "negation"]
+                negation = next((t for t in negations if base and t.clause == base.clause), None)
+                if base is not None and negation is not None:
+                    tokens.remove(token)
+                    others.remove(base)
+                    others.remove(negation)
+        return lost, added
+
+    def _word_by_word(
+        self, lost: list[Token], added: list[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Pair the words of phrases that have no partner with those of the other text."""
+        parts, others = self._single(lost), self._single(added)
+        for test in (same, alike):
+            for mine in list(parts):
+                theirs = next((t for t in others if test(mine, t)), None)
+                if theirs is not None:
+                    parts.remove(mine)
+                    others.remove(theirs)
+        return parts, others
+
+    def _single(self, tokens: Sequence[Token]) -> list[Token]:
+        """Return `tokens` with each phrase as the tokens of its words that have content."""
+        result = []
+        for token in tokens:
+            if token.kind != "word" or token.rule or " " not in token.text:
+                result.append(token)
+                continue
+            for word in token.text.lower().split():
+                stem = self._vocabulary.stem(word)
+                entry = self._vocabulary.phrases.get((stem,), VocabularyEntry())
+                if not entry.optional:
+                    groups, keys = frozenset(entry.groups), frozenset({stem})
+                    part = replace(token, text=word, keys=keys, groups=groups, rule=entry.rule)
+                    result.append(part)
+        return result
+
+    def _stems(self, tokens: Sequence[Token]) -> set[str]:
+        return set(map(self._vocabulary.stem, _words(tokens)))
+
+    def _request_heads(self, now: Sequence[Token]) -> set[Token]:
+        """Return the verbs like "write" at the head of a request that is now made otherwise."""
+        if not any(token.request for token in now):
+            return set()
+        heads = [next(filter(counts, sentence.tokens), None) for sentence in self._was]
+        heads += [b for a, b in pairwise(now) if a.request]
+        verbs = self._vocabulary.request_verbs
+        return {token for token in heads if token and self._stems([token]) & verbs}
+
+    def _request_frames(self, now: Sequence[Token]) -> set[Token]:
+        """Return the words of requests that only name what is asked for, as in "I need a query"."""
+        vocabulary = self._vocabulary
+        frames: set[Token] = set()
+        for _, group in groupby(now, key=lambda token: token.sentence):
+            sentence = list(group)
+            content = set(filter(counts, sentence))
+            artifacts = {t for t in content if self._stems([t]) & vocabulary.artifacts}
+            if any(t.request for t in sentence) and all(
+                self._stems([t]) & (vocabulary.request_verbs | vocabulary.soft)
+                or (t in artifacts and t.keys & self._task)
+                for t in content
+            ):
+                frames |= content
+        return frames
+
+    def _strict(
+        self, tokens: Sequence[Token], others: Sequence[Token], pairs: Mapping[Token, Token]
+    ) -> list[Token]:
+        """Return those of `tokens` in whose sentences no other word was lost or added.
+
+        `pairs` holds the partners in the text of `tokens` of the tokens of the other text.
+        """
+        changed = {t.sentence for t in others}
+        touched = {b.sentence for a, b in pairs.items() if a.sentence in changed}
+        return [t for t in tokens if t.kind == "word" and t.sentence not in touched]
+
+    def _alone(
+        self,
+        tokens: Sequence[Token],
+        others: Sequence[Token],
+        text: Sequence[Token],
+        pairs: Mapping[Token, Token],
+    ) -> set[Token]:
+        """Return words such as "value" that came or went alone, as in "the value x".
+
+        A word of an enumeration did not. `text` is the text of `tokens`.
+        """
+        following = dict(pairwise(filter(counts, text)))
+        return {
+            token
+            for token in self._strict(tokens, others, pairs)
+            if not token.rule
+            and self._stems([token]) <= self._vocabulary.alone
+            and _JOINING.isdisjoint(token.function)
+            and (token not in following or _JOINING.isdisjoint(following[token].function[:1]))
+        }
+
+    def _repeated_heads(
+        self,
+        added: Sequence[Token],
+        lost: Sequence[Token],
+        now: Sequence[Token],
+        pairs: Mapping[Token, Token],
+    ) -> set[Token]:
+        """Return nouns of the original that were added alone, as in "if the buffer is full".
+
+        A word before another one without an article or preposition between them describes it
+        and is no such noun, and neither is one behind "and" or "or".
+        """
+        following = dict(pairwise(filter(counts, now)))
+        return {
+            token
+            for token in self._strict(added, lost, pairs)
+            if not token.rule
+            and token.keys & self._task
+            and token.function
+            and _JOINING.isdisjoint(token.function)
+            and (
+                token not in following
+                or following[token].clause != token.clause
+                or following[token].function
+            )
+        }
+
+    def _light_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return each "return" or "find" whose object has a partner, as in "find the maximum"."""
+        entry = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("return"))
+        groups = entry.groups if entry else set()
+        return {
+            verb
+            for verb, thing in pairwise(filter(counts, tokens))
+            if verb.groups & groups and verb.clause == thing.clause and thing in pairs
+        }
+
+    def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
+        """Whether `token` may come or go; `others` are those that went or came."""
+        if token.core:
+            return not any(other.core for other in others)
+        stems = self._stems([token])
+        soft = stems & self._vocabulary.soft
+        if soft and all(map(self._is_function, stems - soft)):
+            family = _MODALITY if token.rule in _MODALITY else {token.rule}
+            return not token.rule or not any(other.rule in family for other in others)
+        return False
+
+    def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
+        """Return each "can" with an "at most", which says no more than the limit does."""
+        limit = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("at most"))
+        groups = limit.groups if limit else set()
+        limited = {token.clause for token in tokens if token.groups & groups}
+        words = {"can", "may"}
+        return {t for t in tokens if t.text.lower() in words and t.clause in limited}
+
+    def _is_function(self, stem: str) -> bool:
+        entry = self._vocabulary.phrases.get((stem,))
+        return entry is not None and entry.optional
+
+
+def _is_signature(sentence: Sentence) -> bool:
+    return are_names(sentence.tokens, sentence.words)
+
+
+def _exchanged(
+    was: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token], unpaired: set[Token]
+) -> set[Token]:
+    """Return the plain words without a partner that stand behind the same word, one for another."""
+
+    def followers(tokens: Sequence[Token]) -> dict[Token, Token]:
+        return {
+            a: b
+            for a, b in pairwise(filter(counts, tokens))
+            if a.sentence == b.sentence and b in unpaired and not b.rule
+        }
+
+    before, after = followers(was), followers(now)
+    return {
+        token
+        for a, lost in before.items()
+        if a in pairs and pairs[a] in after
+        for token in (lost, after[pairs[a]])
+    }
+
+
+def _obliges(tokens: Sequence[Token], unpaired: Sequence[Token]) -> bool:
+    """Whether a text has an obligation that the other one lacks, also as in "you must write"."""
+    requests = {word for token in tokens if token.request for word in token.text.lower().split()}
+    return any(t.rule == "obligation" for t in unpaired) or not _DUTIES.isdisjoint(requests)
+
+
+def _ones(
+    unpaired: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token]
+) -> set[Token]:
+    """Return each "one" before a noun that has an article in the other text, as in "an hour".
+
+    `now` is the text of `unpaired`; `pairs` holds the partners of its tokens in the other text.
+    """
+    nouns = dict(pairwise(filter(counts, now)))
+    return {
+        token
+        for token in unpaired
+        if token.text.lower() == "one"
+        and nouns.get(token) in pairs
+        and not {"a", "an"}.isdisjoint(pairs[nouns[token]].function)
+    }
+
+
+def _alternatives(tokens: Sequence[Token]) -> set[Token]:
+    """Return each "or" before a value and its condition, and words that only go with another.
+
+    Examples are "or 0 if there is none", "or 0 otherwise" and "either a or b".
+    """
+    content = list(filter(counts, tokens))
+    ors = {token.sentence for token in content if token.text.lower() == "or"}
+    others = {token.sentence for token in content if token.text.lower() in ("otherwise", "else")}
+    words = {
+        token
+        for token in content
+        if (token.text.lower() == "or" and token.sentence in others)
+        or (token.text.lower() == "either" and token.sentence in ors)
+    }
+    return words | {
+        token
+        for token, value, condition in zip(content, content[1:], content[2:], strict=False)
+        if token.text.lower() == "or"
+        and value.kind != "word"
+        and condition.condition
+        and token.sentence == condition.sentence
+    }
+
+
+def _subjects(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+    """Return the nouns that became the subject of a clause without one, as in "if it is empty"."""
+    content = list(filter(counts, now))
+    unpaired = set(added)
+    return {
+        token
+        for before, token, verb in zip([None, *content], content, content[1:], strict=False)
+        if token in unpaired
+        and token.kind == "word"
+        and not token.rule
+        and (before is None or before.clause != token.clause)
+        and not _ARTICLES.isdisjoint(token.function)
+        and verb.clause == token.clause
+        and (*verb.function, *verb.text.lower().split())[0] in _AUXILIARIES
+    }
+
+
+def _called(tokens: Sequence[Token]) -> set[str]:
+    """Return the bare names of the functions that `tokens` show with their arguments."""
+    calls = [token.text.partition("(") for token in tokens if token.kind == "code"]
+    return {name.rpartition(".")[2] for name, bracket, _ in calls if bracket}
+
+
+def _words(tokens: Sequence[Token]) -> list[str]:
+    return [word for token in tokens for word in token.text.lower().split()]
+
+
+def _clauses(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    for _, clause in groupby(tokens, key=lambda token: token.clause):
+        yield list(clause)
+
+
+def _rule(token: Token, verb: str) -> str:
+    if token.rule:
+        return token.rule
+    return verb if token.kind == "word" else token.kind

@@ -1,0 +1,173 @@
+"""The lines of a prompt: which are code, and which make up paragraphs and list items."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+import tokenize
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_promptse.tasks._task import parse_stub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Layout", "Paragraph", "lay_out"]
+
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})(.*)$")
+_QUOTE = re.compile(r"^\s*(?:>(?!>>) ?)+")
+_RULE = re.compile(r"^\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$")
+_MARKER = re.compile(
+    r"^\s*(?:[-*\u2022\u2013+]\s+|(?P<number>\d{1,2})[.)]\s+|\#{1,6}\s+|//\s*|\#\s+)"
+)
+_CODE_LINE = re.compile(
+    r"""^\s*(?:
+        >>>|\.\.\.\s|\|.*\||\$\s
+        |Traceback\ \(|File\ ".*",\ line\ \d|\w+(?:\.\w+)*(?:Error|Exception|Warning):\s
+        |(?:async\s+)?def\s+\w+\(.*:|class\s+\w+.*:\s*$|@\w[\w.]*(?:\(.*\))?\s*$
+        |import\s+\w|from\s+[\w.]+\s+import\s
+        |(?:SELECT|FROM|WHERE|GROUP\ BY|ORDER\ BY|INSERT\ INTO|CREATE\ TABLE|LEFT\ JOIN|JOIN)\b.*
+        |(?:if|for|while|elif|with|try|else|except)\b.*:\s*$
+        |[\]\[{}()]+[,;]?\s*$
+        |.*[;{]\s*$
+        |</?\w+[^>]*>\s*$
+    )""",
+    re.VERBOSE,
+)
+_ITEM_OF_WORDS = re.compile(
+    r"^\s*(?:[-*\u2022\u2013+]|\d{1,2}[.)])\s+(?:[a-z]+\s+){2,}[^={}]*;\s*$", re.IGNORECASE
+)
+"""A list item that ends with a semicolon, as in a list of requirements."""
+_INDENTED_CODE = re.compile(r"^(?:\s{4,}|\t).*(?:[=;{}]|\w\(|^\s+return\b)")
+_ENDS = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f\uff1a\uff1b]['\")\]]*\s*$")
+_SHORT = 50
+"""A line of fewer characters was not broken to fit a width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A run of prose in one line; ``number`` is that of its list item, 0 for none."""
+
+    text: str
+    number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A prompt taken apart into code and prose.
+
+    Attributes
+    ----------
+    stub
+        The syntax tree of a code stub, None for any other prompt.
+    lines
+        Lines of code, examples and tables, without the blanks around them.
+    paragraphs
+        Everything else: for a stub its docstrings and comments.
+    """
+
+    stub: ast.Module | None
+    lines: tuple[str, ...]
+    paragraphs: tuple[Paragraph, ...]
+
+
+def lay_out(text: str) -> Layout:
+    """Take `text` apart. List markers, quotation marks of lines and rules are left out."""
+    stub = parse_stub(text)
+    blocks = [text] if stub is None else list(_prose_of(text, stub))
+    lines: list[str] = []
+    paragraphs: list[Paragraph] = []
+    for block in blocks:
+        reader = _Reader()
+        for line in block.splitlines():
+            reader.read(_QUOTE.sub("", line, count=1))
+        reader.finish_paragraph()
+        lines.extend(reader.lines)
+        paragraphs.extend(reader.paragraphs)
+    return Layout(stub=stub, lines=tuple(lines), paragraphs=tuple(paragraphs))
+
+
+def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
+    """Yield the docstrings and blocks of comments of a stub, in order."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(stub):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            value = node.value.value
+            if isinstance(value, str):
+                found.append((node.lineno, inspect.cleandoc(value)))
+    comments = {
+        token.start[0]: token.string.lstrip("#").strip()
+        for token in tokenize.generate_tokens(io.StringIO(text.rstrip() + "\n").readline)
+        if token.type == tokenize.COMMENT
+    }
+    block: list[str] = []
+    for line, comment in sorted(comments.items()):
+        block.append(comment)
+        if line + 1 not in comments:
+            found.append((line, "\n".join(block)))
+            block = []
+    for _, prose in sorted(found, key=lambda pair: pair[0]):
+        yield prose
+
+
+class _Reader:
+    """Sorts the lines of a text."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.paragraphs: list[Paragraph] = []
+        self._gathered: list[str] = []
+        self._number = 0
+        self._fence = ""
+        self._in_example = False
+
+    def read(self, line: str) -> None:
+        """Take the next line."""
+        bare = line.strip()
+        if self._fence:
+            self._read_fenced(line)
+        elif (fence := _FENCE.match(line)) and "`" not in fence[2]:
+            self.finish_paragraph()
+            self._fence = fence[1]
+        elif not bare or _RULE.match(line):
+            self._in_example = False
+            self.finish_paragraph()
+        elif self._is_code(line):
+            self.finish_paragraph()
+            self.lines.append(re.sub(r"\s+", " ", bare))
+        elif marker := _MARKER.match(line):
+            self.finish_paragraph()
+            self._number = int(marker["number"] or 0)
+            self._gathered.append(line[marker.end() :].strip())
+        else:
+            if self._gathered and self._starts_anew(bare):
+                self.finish_paragraph()
+            self._gathered.append(bare)
+
+    def finish_paragraph(self) -> None:
+        """End the paragraph that is being gathered, if any."""
+        if self._gathered:
+            self.paragraphs.append(Paragraph(" ".join(self._gathered), self._number))
+        self._gathered = []
+        self._number = 0
+
+    def _read_fenced(self, line: str) -> None:
+        fence = _FENCE.match(line)
+        if fence and fence[1].startswith(self._fence) and not fence[2].strip():
+            self._fence = ""
+        else:
+            self.lines.append(line.strip())
+
+    def _is_code(self, line: str) -> bool:
+        """Whether a line is code, or what an example prints."""
+        self._in_example = self._in_example or line.lstrip().startswith(">>>")
+        if self._in_example or _INDENTED_CODE.match(line):
+            return True
+        return bool(_CODE_LINE.match(line)) and not _ITEM_OF_WORDS.match(line)
+
+    def _starts_anew(self, bare: str) -> bool:
+        last = self._gathered[-1]
+        return bool(_ENDS.search(last)) or (bare[:1].isupper() and len(last) < _SHORT)

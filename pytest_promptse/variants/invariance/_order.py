@@ -1,0 +1,323 @@
+"""Arguments, outcomes and objects whose order changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._matching import counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_promptse.variants.invariance._reading import Token
+
+    _Pair = tuple[Token, Token]
+
+__all__ = ["order_findings"]
+
+_CONNECTIVES = frozenset(
+    [
+        ",",
+        "and",
+        "or",
+        "then",
+        "to",
+        "from",
+        "by",
+        "over",
+        "with",
+        "of",
+        "into",
+        "in",
+        "per",
+        "than",
+        "via",
+        "for",
+    ]
+)
+_LEADS = frozenset(["for", "in", "with", "at", "on", "within", "from", "of", "as", "to", "by"])
+"""A part of a sentence that starts with one of these may move within it."""
+_MOVABLE = frozenset({"order", "restriction", "comparison", "quantifier"})
+_ROLES = frozenset({"from", "into", "by", "over"})
+_STEPS = frozenset({"to", "by", "from"})
+_BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
+_TURNING = frozenset({"negation", "restriction"})
+_ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
+_BETWEEN = frozenset({"followed by", "before", "after"})
+_FREE = frozenset({"or", "either"})
+_LEAST = 2
+"""Parts of fewer tokens change places when a sentence is put into the passive voice."""
+_MOST = 0.6
+"""Share of the paired tokens of a sentence that stand in the same other sentence."""
+
+
+def order_findings(
+    original: Sequence[Token], variant: Sequence[Token], pairs: Mapping[Token, Token]
+) -> Iterator[Finding]:
+    """Yield words that changed places or that stand with other words than before.
+
+    Parameters
+    ----------
+    original, variant
+        The tokens that are compared.
+    pairs
+        The partner in `variant` of each token of `original` that has one.
+    """
+    order = _Order(_Neighbours(original), _Neighbours(variant), pairs)
+    seen: set[frozenset[Token]] = set()
+    for rule in (
+        order.inverted,
+        order.exchanged,
+        order.turned,
+        order.around,
+        order.swapped,
+        order.crossed,
+        order.other_roles,
+        order.bound_elsewhere,
+        order.stepped,
+    ):
+        for a, b in rule():
+            if frozenset((a, b)) not in seen:
+                seen.add(frozenset((a, b)))
+                yield Finding("order", f"{a.text!r} and {b.text!r} changed places or relation")
+
+
+class _Neighbours:
+    """The content of a text.
+
+    Attributes
+    ----------
+    place
+        The number of each token.
+    next
+        The next token of the same sentence.
+    right, left
+        The next and the last token of the same clause.
+    sentences
+        The tokens of each sentence.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.content = [token for token in tokens if counts(token)]
+        self.place = {token: place for place, token in enumerate(self.content)}
+        self.next: dict[Token, Token] = {}
+        self.right: dict[Token, Token] = {}
+        self.left: dict[Token, Token] = {}
+        self.sentences: dict[int, list[Token]] = {}
+        for token in self.content:
+            self.sentences.setdefault(token.sentence, []).append(token)
+        for a, b in pairwise(self.content):
+            if a.sentence == b.sentence:
+                self.next[a] = b
+            if a.clause == b.clause:
+                self.right[a] = b
+                self.left[b] = a
+
+
+class _Order:
+    """The rules; each yields pairs of tokens of the original."""
+
+    def __init__(self, was: _Neighbours, now: _Neighbours, pairs: Mapping[Token, Token]) -> None:
+        self._was = was
+        self._now = now
+        self._pairs = {a: b for a, b in pairs.items() if a in was.place and b in now.place}
+        self._back = {b: a for a, b in self._pairs.items()}
+        self._uses = Counter(key for token in was.content for key in token.keys)
+
+    def _is_repeated(self, token: Token) -> bool:
+        """Whether the original has a token more than once, so that its partner may be another."""
+        return max(self._uses[key] for key in token.keys) > 1
+
+    def inverted(self) -> Iterator[_Pair]:
+        """Yield literals, numbers and names of one sentence in another order."""
+        anchors = [token for token in self._was.content if token.kind != "word"]
+        for a, b in combinations([token for token in anchors if token in self._pairs], 2):
+            if a.sentence != b.sentence or a.kind != b.kind or a.keys & b.keys:
+                continue
+            x, y = self._pairs[a], self._pairs[b]
+            if x.sentence != y.sentence or self._now.place[x] < self._now.place[y]:
+                continue
+            one_clause = a.clause == b.clause and x.clause == y.clause
+            outcome = a.kind in ("literal", "number") or a.text in ("True", "False", "None")
+            alike = a.condition == b.condition and x.condition == y.condition
+            moved = self._moved_along(a) or self._moved_along(b)
+            if self._attribute_behind_in(a, b):
+                continue
+            if one_clause or (outcome and alike and not moved):
+                yield a, b
+
+    def _attribute_behind_in(self, a: Token, b: Token) -> bool:
+        """Whether one of two words moved behind "in" or away from it, as in "f in Go".
+
+        If both moved so, they were exchanged.
+        """
+        moved = [
+            ("in" in token.function[-1:]) != ("in" in self._pairs[token].function[-1:])
+            for token in (a, b)
+        ]
+        return a.kind == "code" and moved.count(True) == 1
+
+    def _moved_along(self, token: Token) -> bool:
+        """Whether the whole clause of a token stands together in the variant, too."""
+        mates = [
+            other
+            for other in self._was.sentences[token.sentence]
+            if other.clause == token.clause and other is not token
+        ]
+        clause = self._pairs[token].clause
+        return bool(mates) and all(
+            other in self._pairs and self._pairs[other].clause == clause for other in mates
+        )
+
+    def exchanged(self) -> Iterator[_Pair]:
+        """Yield words that exchanged what stands to their left, or to their right."""
+        both = ((self._was.right, self._now.right), (self._was.left, self._now.left))
+        for near, far in both:
+            moved = []
+            for a, x in near.items():
+                other = far.get(self._pairs[a]) if a in self._pairs else None
+                if other is not None and x in self._pairs and other is not self._pairs[x]:
+                    moved.append((x, other))
+            for (x, new_x), (y, new_y) in combinations(moved, 2):
+                if new_x is self._pairs[y] and new_y is self._pairs[x] and not x.keys & y.keys:
+                    yield x, y
+
+    def turned(self) -> Iterator[_Pair]:
+        """Yield words on the other side of a connective, as in "a from b" and "b from a"."""
+        for a, b in self._was.next.items():
+            if a not in self._pairs or b not in self._pairs or a.keys & b.keys:
+                continue
+            if self._now.next.get(self._pairs[b]) is self._pairs[a]:
+                link = [word for word in b.function if word in _CONNECTIVES]
+                if link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]:
+                    yield a, b
+            c = self._was.right.get(b)
+            if c in self._pairs and not a.keys & c.keys:
+                middle = self._now.right.get(self._pairs[c])
+                if middle is self._pairs[b] and self._now.right.get(middle) is self._pairs[a]:
+                    alike = middle.function == b.function
+                    if b.rule or (alike and self._pairs[a].function == c.function):
+                        yield a, c
+
+    def around(self) -> Iterator[_Pair]:
+        """Yield what stands before and behind "followed by", "before" or "after" in turn."""
+        for word, partner in self._pairs.items():
+            left, right = self._was.left.get(word), self._was.right.get(word)
+            if word.text.lower() not in _BETWEEN or left not in self._pairs:
+                continue
+            if right in self._pairs and not left.keys & right.keys:
+                x, y = self._pairs[left], self._pairs[right]
+                place = self._now.place
+                together = x.clause == y.clause == partner.clause
+                if together and place[y] < place[partner] < place[x]:
+                    yield left, right
+
+    def swapped(self) -> Iterator[_Pair]:
+        """Yield two parts of a sentence that changed places, as steps do; conditions may do so."""
+        for mine in self._was.sentences.values():
+            if mine[0] not in self._pairs:
+                continue
+            theirs = self._now.sentences[self._pairs[mine[0]].sentence]
+            if len(theirs) != len(mine) or {self._pairs.get(t) for t in mine} != set(theirs):
+                continue
+            order = [self._now.place[self._pairs[token]] for token in mine]
+            wrong = [n for n, place in enumerate(sorted(order)) if order[n] != place]
+            if not wrong:
+                continue
+            part, order = mine[wrong[0] : wrong[-1] + 1], order[wrong[0] : wrong[-1] + 1]
+            for cut in range(_LEAST, len(part) - _LEAST + 1):
+                heads = (part[0], part[cut], self._pairs[part[0]], self._pairs[part[cut]])
+                turned = sorted(order) == order[cut:] + order[:cut]
+                if turned and not any(map(_may_move, heads)):
+                    yield part[0], part[cut]
+
+    def crossed(self) -> Iterator[_Pair]:
+        """Yield words of two sentences that each stand in the other one."""
+        homes: dict[int, int] = {}
+        for number, tokens in self._was.sentences.items():
+            where = Counter(self._pairs[t].sentence for t in tokens if t in self._pairs)
+            if where and where.most_common(1)[0][1] > _MOST * where.total():
+                homes[number] = where.most_common(1)[0][0]
+        strays = [
+            token
+            for token, partner in self._pairs.items()
+            if token.sentence in homes and partner.sentence != homes[token.sentence]
+        ]
+        for a, b in combinations(strays, 2):
+            if a.sentence != b.sentence and not a.keys & b.keys:
+                if self._is_repeated(a) or self._is_repeated(b):
+                    continue
+                crossed = self._pairs[a].sentence == homes[b.sentence]
+                if crossed and self._pairs[b].sentence == homes[a.sentence]:
+                    yield a, b
+
+    def other_roles(self) -> Iterator[_Pair]:
+        """Yield what stands behind "from", "into", "by" or "over" instead of something else."""
+        for tokens in self._was.sentences.values():
+            for role in _ROLES:
+                objects = [token for token in tokens if role in token.function[-1:]]
+                if len(objects) != 1 or objects[0] not in self._pairs:
+                    continue
+                partner = self._pairs[objects[0]]
+                around = self._now.sentences[partner.sentence]
+                others = [token for token in around if role in token.function[-1:]]
+                if len(others) == 1 and others[0] is not partner and others[0] in self._back:
+                    other = self._back[others[0]]
+                    if other.sentence == objects[0].sentence:
+                        yield objects[0], other
+
+    def bound_elsewhere(self) -> Iterator[_Pair]:
+        """Yield a "not", "only", "first" or number that stands with another word."""
+        for token, partner in self._pairs.items():
+            bound = token.rule in _BOUND and (
+                token.rule != "order" or token.text.lower() in _ORDINALS
+            )
+            bound = bound and token.text.lower() not in _FREE
+            if not bound and token.kind != "number":
+                continue
+            right, new_right = self._was.right.get(token), self._now.right.get(partner)
+            left, new_left = self._was.left.get(token), self._now.left.get(partner)
+            if right not in self._pairs or new_right not in self._back:
+                continue
+            expected = self._pairs[right]
+            old = self._pairs.get(left) if left is not None else None
+            free = token.rule in _TURNING or token.kind == "number"
+            if free and self._is_turned(right, new_right):
+                continue
+            moved = new_right is not expected and not right.groups & new_right.groups
+            beside = new_right is old or (new_left is not None and new_left in (old, expected))
+            one = expected.sentence == partner.sentence
+            if moved and not beside and one and self._back[new_right].sentence == token.sentence:
+                yield token, right
+
+    def _is_turned(self, word: Token, noun: Token) -> bool:
+        """Whether a word and the noun behind it changed places, and nothing else did.
+
+        A passive does so ("never raise an error", "no error is raised"), and so does a relative
+        clause ("active users", "users that are active").
+        """
+        words = word.kind == noun.kind == "word" and not (word.rule or noun.rule)
+        turned = self._now.right.get(noun) is self._pairs[word]
+        return words and turned and self._back[noun] is self._was.right.get(word)
+
+    def stepped(self) -> Iterator[_Pair]:
+        """Yield a number behind another preposition, as in "by 5" and "to 5"."""
+        for token, partner in self._pairs.items():
+            if token.kind == "number":
+                old = [word for word in token.function if word in _STEPS][-1:]
+                new = [word for word in partner.function if word in _STEPS][-1:]
+                if old and new and old != new:
+                    yield token, partner
+
+
+def _may_move(token: Token) -> bool:
+    """Whether a part of a sentence that starts with `token` may stand in another place."""
+    leads = any(word in _LEADS for word in token.function)
+    return (
+        token.condition
+        or leads
+        or token.rule in ("order", "restriction", "comparison", "quantifier")
+    )

@@ -1,0 +1,488 @@
+"""A prompt as the judge reads it: lines of code, and sentences as sequences of tokens."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants.invariance._layout import lay_out
+from pytest_promptse.variants.invariance._vocabulary import (
+    CJK,
+    Vocabulary,
+    VocabularyEntry,
+    expand_contractions,
+)
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Reading", "Sentence", "Token", "read"]
+
+_QUOTES = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " ", "\u201e": '"'}
+)
+_TOKEN = re.compile(
+    rf"""
+    (?P<placeholder>\{{\{{.*?\}}\}}|\{{%.*?%\}}|\$\{{\w+\}}|\{{[\w.\[\]!:]*\}}|%\(\w+\)[sd]|%[sd](?!\w))
+    |(?P<code>(?P<ticks>`+)(?!`)(?P<inside>.+?)(?<!`)(?P=ticks)(?!`))
+    |(?P<url>\b(?:https?|ftp)://[^\s<>"')\]]*[^\s<>"')\].,;:!?]|[\w.+-]+@[\w-]+\.[\w.-]*\w)
+    |(?P<literal>"[^"\n]{{0,80}}"|(?<![\w'])'[^'\n]{{1,60}}'(?!\w))
+    |(?P<tag></?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>)
+    |(?P<path>(?<![\w/])(?:~|\.{{1,2}})?/(?:[\w.\-]+/)*[\w.\-]*\w
+        |\b[\w\-]+(?:/[\w\-]+)*\.(?:py|txt|jsonl?|csv|tsv|ya?ml|toml|md|ini|cfg|log|html?|xml|sql|sh)\b)
+    |(?P<call>\b[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\b[A-Za-z]\w*(?:\[[^\[\]\n]*\])+)
+    |(?P<name>\b\w*[A-Za-z0-9]_\w+|\b_\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Za-z]+\d\w*
+        |\b(?!(?:e\.g|i\.e)\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b(?!\.\s)|\b\w+(?:[:/]\w+)+\b|(?<!\S)--?[a-z][\w-]+)
+    |(?P<constant>\b(?:None|True|False)\b(?!\s+of\b))
+    |(?P<number>(?<![\w.])[-+]?\d+(?:[-/]\d+){{2}}|(?<![\w.])\d+(?::\d\d)+
+        |(?<![\w.])[-+]?\d[\d_,]*\d(?:\.\d+)*(?:[eE][-+]?\d+)?|(?<![\w.])[-+]?\d(?:\.\d+)*(?:[eE][-+]?\d+)?)
+    |(?P<abbreviation>\b(?:e\.\s?g|i\.\s?e|etc|vs|approx|resp|Dr|Mr|Mrs|Ms)\.)
+    |(?P<word>[{CJK}]|[^\W\d_{CJK}]+(?:'[^\W\d_]+)*)
+    |(?P<list>\[[^\[\]\n]*\])
+    |(?P<end>[.!?\u2026\u3002\uff01\uff1f]+)
+    |(?P<pause>[,;:()\u2014\u2013\uff0c\uff1b\uff1a\u3001\uff08\uff09]|(?<=\s)-{{1,2}}(?=\s))
+    |(?P<symbol><=|>=|==|!=|->|=>|\*\*|[<>=+*/%^&|@$€£¥≤≥≠→~\u00b0])
+    """,
+    re.VERBOSE,
+)
+_EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+        fifteen sixteen seventeen eighteen nineteen twenty""".split()  # noqa: SIM905 - a list
+    )
+} | {
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "sixty": "60",
+    "hundred": "100",
+    "thousand": "1000",
+    "dozen": "12",
+    "once": "1x",
+}
+_SUBORDINATE = frozenset(
+    {"if", "when", "whenever", "where", "wherever", "given", "because", "since"}
+)
+_SPLITS = frozenset({"but", "so"})
+_REACH = 5
+_NAMING = frozenset({"called", "named"})
+_NOT_COUNTED = frozenset(
+    [
+        "this",
+        "that",
+        "the",
+        "each",
+        "every",
+        "which",
+        "any",
+        "no",
+        "quick",
+        "next",
+        "last",
+        "first",
+        "another",
+    ]
+)
+_AFTER_NAMES = frozenset(
+    [
+        "and",
+        "or",
+        "to",
+        "from",
+        "by",
+        "with",
+        "in",
+        "is",
+        "are",
+        "come",
+        "comes",
+        "before",
+        "after",
+        "than",
+        "into",
+    ]
+)
+
+_PARTICLES = frozenset({"on", "off", "out", "back", "up", "down", "in", "away", "over", "together"})
+_OBJECTS = frozenset(
+    "the a an all any each every it its them this that these those my your our".split()  # noqa: SIM905 - a list of words
+)
+_BREAKS = frozenset(
+    {",", ";", ":", "(", ")", "which", "who", "to", "and", "or", "then", "if", "when"}
+)
+_AFTER_PARTICLES = frozenset(
+    """and or but if when as once unless until before after from to by for with so while then
+    because since at whenever where""".split()  # noqa: SIM905 - a list of words
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Token:
+    """A word, a phrase that the lists hold, or a span of code.
+
+    Attributes
+    ----------
+    keys
+        What it is compared by: two tokens with a common key are the same.
+    groups
+        Groups of equivalents: two tokens with a common group stand for each other.
+    kind
+        ``word``, ``number``, ``literal``, ``code`` (anything that is not language) or ``symbol``.
+    rule
+        Name of the rule under which it is compared exactly; empty for other words.
+    sentence, clause
+        Where it stands, counted from 0 over the whole text.
+    condition
+        Whether its clause starts with "if", "when" and the like.
+    function
+        The function words between the token before and this one.
+    """
+
+    text: str
+    keys: frozenset[str]
+    groups: frozenset[int]
+    kind: str
+    rule: str
+    optional: bool
+    request: bool
+    core: bool
+    sentence: int
+    clause: int
+    condition: bool
+    function: tuple[str, ...] = ()
+
+    @property
+    def anchor(self) -> bool:
+        """Whether its place matters by itself."""
+        return self.kind != "word" or bool(self.rule)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sentence:
+    """A sentence, or a list item or heading that ends without a full stop.
+
+    Attributes
+    ----------
+    words
+        All of its words in lower case, function words included.
+    number
+        The number that its list item starts with; 0 where it has none.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    tokens: tuple[Token, ...]
+    number: int
+
+    @property
+    def bare(self) -> tuple[str, ...]:
+        """The words of the sentence, without case and punctuation."""
+        return tuple(
+            token.text.lower() if token.kind == "word" else token.text for token in self.tokens
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A prompt taken apart.
+
+    Attributes
+    ----------
+    stub
+        The syntax tree of a code stub, None for any other prompt.
+    lines
+        The lines that are compared letter for letter, without the blanks around them.
+    sentences
+        Everything else.
+    """
+
+    stub: ast.Module | None
+    lines: tuple[str, ...]
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Raw:
+    text: str
+    kind: str
+    capital: bool = False
+
+
+@lru_cache(maxsize=256)
+def read(text: str, vocabulary: Vocabulary) -> Reading:
+    """Parse a prompt into lines that are compared exactly and sentences of tokens.
+
+    `vocabulary` holds the word lists of one language. Recent results are cached.
+    """
+    text = unicodedata.normalize("NFC", text).translate(_QUOTES)
+    layout = lay_out(text)
+    builder = _Builder(vocabulary)
+    sentences = [
+        sentence
+        for paragraph in layout.paragraphs
+        for sentence in builder.sentences(paragraph.text, paragraph.number)
+    ]
+    return Reading(stub=layout.stub, lines=layout.lines, sentences=tuple(sentences))
+
+
+def _is_number(part: _Raw) -> bool:
+    return part.kind == "number" or part.text.lower() in _NUMBER_WORDS
+
+
+def _is_name(after: Sequence[_Raw]) -> bool:
+    """Whether the letter "a" is a name rather than an article, by the word after it."""
+    return not after or after[0].kind in ("pause", "symbol") or after[0].text in _AFTER_NAMES
+
+
+class _Builder:
+    """Makes sentences of paragraphs, with numbers that run through a whole text."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._sentence = -1
+        self._clause = -1
+
+    def sentences(self, paragraph: str, number: int) -> Iterator[Sentence]:
+        """Yield the sentences of a paragraph that is a list item of `number`, 0 for none."""
+        paragraph = _EMPHASIS.sub(r"\2", paragraph)
+        start = 0
+        raw: list[_Raw] = []
+        for match in _TOKEN.finditer(paragraph):
+            kind = match.lastgroup or ""
+            kind = "code" if match["code"] else kind
+            if kind == "end" and not self._ends(match, paragraph):
+                continue
+            if kind == "end":
+                if raw:
+                    yield self._sentence_of(paragraph[start : match.end()].strip(), raw, number)
+                raw, start = [], match.end()
+                continue
+            raw.extend(self._raw(match, kind, first=not raw))
+        if raw:
+            yield self._sentence_of(paragraph[start:].strip(), raw, number)
+
+    @staticmethod
+    def _ends(match: re.Match[str], text: str) -> bool:
+        if match[0][-1] in "\u3002\uff01\uff1f":
+            return True
+        after = text[match.end() : match.end() + 1]
+        return not after or after.isspace() or after in "\"')"
+
+    def _raw(self, match: re.Match[str], kind: str, *, first: bool) -> Iterator[_Raw]:
+        text = match[0]
+        if kind == "word":
+            capital = text[0].isupper() and not text.isupper() and not first
+            for word in expand_contractions(text).split():
+                yield _Raw(word, "word", capital)
+        elif kind == "abbreviation":
+            yield _Raw(re.sub(r"\W", "", text), "word")
+        elif kind == "code":
+            yield _Raw(match["inside"].strip(), "code")
+        elif kind in ("pause", "symbol", "number"):
+            yield _Raw(text, kind)
+        elif kind == "literal":
+            yield _Raw(text[1:-1], kind)
+        else:
+            yield _Raw(text, "code")
+
+    def _sentence_of(self, text: str, raw: list[_Raw], number: int) -> Sentence:
+        self._sentence += 1
+        raw = self._beside_verbs(self._rewritten(raw))
+        stems = [self._stem(part) for part in raw]
+        tokens = self._requested(list(self._tokens(raw, stems)))
+        words = tuple(part.text.lower() for part in raw if part.kind != "pause")
+        return Sentence(
+            text=text,
+            words=words,
+            tokens=tuple(tokens),
+            number=number,
+        )
+
+    def _stem(self, part: _Raw) -> str:
+        if part.kind == "word":
+            return self._vocabulary.stem(part.text.lower())
+        return part.text if part.kind in ("symbol", "number") else f"\0{part.kind}"
+
+    def _beside_verbs(self, raw: list[_Raw]) -> list[_Raw]:
+        """Put particles beside their verbs, so that "turn the lamp off" is "turn off the lamp"."""
+        phrases = self._vocabulary.phrases
+        result = list(raw)
+        for place, part in enumerate(raw):
+            after = raw[place + 1 : place + 2]
+            free = (
+                not after or after[0].kind == "pause" or after[0].text.lower() in _AFTER_PARTICLES
+            )
+            if part.text.lower() not in _PARTICLES or not free:
+                continue
+            for start in range(place - 2, max(-1, place - 1 - _REACH), -1):
+                between = [other.text.lower() for other in raw[start + 1 : place]]
+                if not _BREAKS.isdisjoint(between):
+                    break
+                verb = (self._stem(raw[start]), part.text.lower())
+                if between[0] in _OBJECTS and verb in phrases:
+                    result.remove(part)
+                    result.insert(result.index(raw[start]) + 1, part)
+                    break
+        return result
+
+    def _rewritten(self, raw: list[_Raw]) -> list[_Raw]:
+        """Apply the rewrites of the lists, and then once more to what they made."""
+        return self._rewritten_once(self._rewritten_once(raw))
+
+    def _rewritten_once(self, raw: list[_Raw]) -> list[_Raw]:
+        rewrites = self._vocabulary.rewrites
+        if not rewrites:
+            return raw
+        longest = max(map(len, rewrites))
+        stems = [self._stem(part) for part in raw]
+        result: list[_Raw] = []
+        place = 0
+        while place < len(raw):
+            for length in range(min(longest, len(raw) - place), 0, -1):
+                new = rewrites.get(tuple(stems[place : place + length]))
+                if new is not None:
+                    result.extend(_Raw(word, "word") for word in new)
+                    place += length
+                    break
+            else:
+                result.append(raw[place])
+                place += 1
+        return result
+
+    def _tokens(self, raw: Sequence[_Raw], stems: Sequence[str]) -> Iterator[Token]:
+        self._clause += 1
+        condition = False
+        function: list[str] = []
+        place = 0
+        while place < len(raw):
+            part = raw[place]
+            if part.kind == "pause":
+                self._clause += 1
+                condition = False
+                function = [","] if part.text in ",\uff0c\u3001" else []
+                place += 1
+                continue
+            length, entry = self._vocabulary.longest_match(stems, place)
+            if part.text in ("a", "A") and _is_name(raw[place + 1 : place + 2]):
+                raw = [*raw[:place], _Raw(part.text, "code"), *raw[place + 1 :]]
+                length, entry = 1, None
+            if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
+                entry = self._vocabulary.phrases.get((stems[place], "#"), entry)
+            word = part.text.lower()
+            joined = word == "and" and self._is_own(raw[place + 1 : place + 2])
+            if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS or joined):
+                self._clause += 1
+                condition = word in _SUBORDINATE
+                function = []
+            token = self._token(raw[place : place + length], stems[place : place + length], entry)
+            if word == "one" and length == 1 and self._counted(raw, stems, place):
+                single = self._vocabulary.phrases.get((self._vocabulary.stem("single"),))
+                groups = frozenset(single.groups if single else ())
+                token = replace(
+                    token, kind="number", keys=frozenset({"#1"}), groups=groups, optional=False
+                )
+            token = replace(
+                token,
+                sentence=self._sentence,
+                clause=self._clause,
+                condition=condition,
+                function=tuple(function),
+            )
+            yield token
+            if token.optional:
+                function.extend(p.text.lower() for p in raw[place : place + length])
+            else:
+                function = []
+            place += length
+
+    def _is_own(self, after: Sequence[_Raw]) -> bool:
+        """Whether a clause begins here that speaks of its writer, as in "and I am tired"."""
+        return bool(after) and after[0].text.lower() in self._vocabulary.first_person
+
+    def _counted(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> bool:
+        """Whether the "one" at `place` is a number, as in "one decimal"."""
+        if place and raw[place - 1].text.lower() in _NOT_COUNTED:
+            return False
+        following = stems[place + 1 : place + 2]
+        return bool(following) and raw[place + 1].kind == "word" and self._has_content(following[0])
+
+    def _token(
+        self, raw: Sequence[_Raw], stems: Sequence[str], entry: VocabularyEntry | None
+    ) -> Token:
+        part = raw[0]
+        text = " ".join(p.text for p in raw)
+        entry = entry or VocabularyEntry()
+        groups = frozenset(entry.groups)
+        optional = entry.optional
+        kind = part.kind
+        if kind == "word":
+            keys = {" ".join(stems)} if len(raw) > 1 else {stems[0], f"={text}", f"={text.lower()}"}
+            digits = _NUMBER_WORDS.get(text.lower())
+            if digits is not None and not optional:
+                keys, kind = {f"#{digits}"}, "number"
+            elif (
+                part.capital
+                and len(raw) == 1
+                and not entry.rule
+                and self._vocabulary.language != "de"
+            ):
+                groups = frozenset()
+        elif kind == "number":
+            keys = {f"#{text.replace(',', '').replace('_', '').lstrip('+')}"}
+        elif kind == "symbol":
+            keys = {text}
+        elif text in ("None", "True", "False"):
+            keys = {f"={text}", text.lower()}
+        else:
+            keys = {"=" + re.sub(r"\s+", "", text)}
+        return Token(
+            text=text,
+            keys=frozenset(keys),
+            groups=groups,
+            kind=kind,
+            rule=entry.rule,
+            optional=optional,
+            request=entry.request,
+            core=len(raw) == 1 and stems[0] in self._vocabulary.core,
+            sentence=0,
+            clause=0,
+            condition=False,
+        )
+
+    def _has_content(self, stem: str) -> bool:
+        entry = self._vocabulary.phrases.get((stem,))
+        return entry is None or not (entry.optional or entry.rule)
+
+    def _requested(self, tokens: list[Token]) -> list[Token]:
+        """Mark the verbs that ask for code, as in "write a small function"."""
+        vocabulary = self._vocabulary
+        for place, token in enumerate(tokens):
+            following = tokens[place + 1] if place + 1 < len(tokens) else None
+            named = following is not None and (
+                following.kind == "code" or following.text[:1].isupper()
+            )
+            if named and token.text.lower() in _NAMING:
+                tokens[place] = replace(token, optional=True)
+                continue
+            stem = vocabulary.stem(token.text.lower())
+            if token.kind != "word" or stem not in vocabulary.request_verbs:
+                continue
+            before = tokens[max(0, place - 3) : place]
+            if any(other.rule == "negation" for other in before):
+                continue
+            for other in tokens[place + 1 : place + 1 + _REACH]:
+                if other.text.lower() in ("to", "from", "into", "with", "that", "which"):
+                    break
+                if (
+                    other.kind == "code"
+                    or vocabulary.stem(other.text.lower()) in vocabulary.artifacts
+                ):
+                    tokens[place] = replace(token, request=True)
+                    break
+        return tokens

@@ -1,0 +1,142 @@
+"""Tells what the writer says about themselves from what they ask for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from pytest_promptse.variants.invariance._reading import Token
+    from pytest_promptse.variants.invariance._vocabulary import Vocabulary
+
+__all__ = ["are_names", "is_address", "is_own_talk", "objection"]
+
+_TIMES = frozenset(
+    """am pm o'clock clock hour hours minute minutes day days week weeks month months year years
+    night nights morning mornings evening afternoon midnight noon today monday tuesday wednesday
+    thursday friday saturday sunday coffee coffees cup cups time times people meeting meetings
+    call calls since awake slept""".split()  # noqa: SIM905 - a list of words
+)
+_MOST_NAMES = 2
+_MODALS = frozenset({"could", "can", "would", "will", "might", "may"})
+_ADVERBS = frozenset(
+    {"please", "also", "and", "then", "just", "so", "but", "kindly", "always", "never", "do", "not"}
+)
+_DETERMINERS = frozenset({"the", "a", "an", "all", "every", "each", "any", "both"})
+_NO_VERBS = frozenset(
+    """what such not quite half love hate loving hating is was were are it in on at by for to of
+    from with after before during through all only just here there and but or so as if when while
+    than about over under same forgive excuse pardon wish thank bless blame picture imagine took had
+    got
+    made went felt slept spent lost left woke came i we you been being bit like""".split()  # noqa: SIM905 - a list of words
+)
+_FAVOURS = frozenset(
+    """help do take have look spare save bear manage imagine believe tell hear see guess feel know
+    understand start get sort give lend pick make""".split()  # noqa: SIM905 - a list of words
+)
+
+
+def is_own_talk(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
+    """Return whether a clause is a greeting, thanks, or something the writer says of themselves.
+
+    Stricter than an empty ``objection``, which any sentence has that does not speak of programs.
+    """
+    if is_address(words, tokens, vocabulary):
+        return True
+    own = any(word in vocabulary.first_person for word in words)
+    return own and not objection(words, tokens, vocabulary)
+
+
+def is_address(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
+    """Return whether a clause is only a greeting or thanks, perhaps with the names of people."""
+    start, end = _without_talk(words, vocabulary.talk)
+    return start == end or (end - start < len(words) and are_names(tokens, words[start:end]))
+
+
+def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> str:
+    """Say why a clause or sentence asks for something; empty for the writer's own talk.
+
+    Parameters
+    ----------
+    words
+        All of its words in lower case.
+    tokens
+        The same as tokens.
+    vocabulary
+        The lists of its language.
+    """
+    if is_address(words, tokens, vocabulary):
+        return ""
+    start, end = _without_talk(words, vocabulary.talk)
+    words = words[start:end]
+    own = any(word in vocabulary.first_person for word in words)
+    change = _phrase_in(words, vocabulary.cues)
+    hedge = _phrase_in(words, vocabulary.hedges)
+    if hedge and not (own and len(words) > len(hedge.split()) + 1):
+        change = change or hedge
+    if change:
+        return f"{change!r} may change what is asked for"
+    wishes = own and not vocabulary.wishes.isdisjoint(words)
+    counted = not _TIMES.isdisjoint(words) or (own and not wishes)
+    for token in tokens:
+        if token.kind != "word" and not (token.kind == "number" and counted):
+            return f"{token.text!r} is not the original's"
+    if (found := _phrase_in(words, vocabulary.program)) and (wishes or not own):
+        return f"{found!r} speaks of the program"
+    return _instruction(words, vocabulary.verbs)
+
+
+def are_names(tokens: Sequence[Token], words: Sequence[str]) -> bool:
+    """Return whether `words`, some of those of `tokens`, can be the names of people."""
+    capital = {
+        token.text.lower() for token in tokens if token.kind == "word" and token.text[0].isupper()
+    }
+    return len(words) <= _MOST_NAMES and set(words) <= capital
+
+
+def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
+    place = 0
+    while place < len(words) and words[place] in _ADVERBS:
+        place += 1
+    if place < len(words) and words[place] in verbs:
+        return f"{words[place]!r} is an instruction"
+    unusual = words[0] not in _NO_VERBS and not words[0].endswith("ing")
+    if tuple(words[1:2]) and words[1] in _DETERMINERS and unusual:
+        return f"{words[0]!r} is an instruction"
+    for start, (modal, subject) in enumerate(pairwise(words)):
+        if modal in _MODALS and subject == "you":
+            rest = (word for word in words[start + 2 : start + 5] if word not in _ADVERBS)
+            verb = next(rest, "")
+            if verb in verbs and verb not in _FAVOURS:
+                return f"{verb!r} is a request"
+    return ""
+
+
+def _without_talk(words: Sequence[str], talk: Collection[tuple[str, ...]]) -> tuple[int, int]:
+    """Return where the words begin and end that no phrase of talk covers."""
+    longest = max(map(len, talk), default=0)
+
+    def covered(start: int, end: int, *, from_end: bool) -> int:
+        for length in range(min(longest, end - start), 0, -1):
+            part = words[end - length : end] if from_end else words[start : start + length]
+            if tuple(part) in talk:
+                return length
+        return 0
+
+    start, end = 0, len(words)
+    while start < end and (length := covered(start, end, from_end=False)):
+        start += length
+    while start < end and (length := covered(start, end, from_end=True)):
+        end -= length
+    return start, end
+
+
+def _phrase_in(words: Sequence[str], phrases: Collection[tuple[str, ...]]) -> str:
+    longest = max(map(len, phrases), default=0)
+    for start in range(len(words)):
+        for length in range(min(longest, len(words) - start), 0, -1):
+            if tuple(words[start : start + length]) in phrases:
+                return " ".join(words[start : start + length])
+    return ""

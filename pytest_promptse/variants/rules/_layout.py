@@ -1,0 +1,171 @@
+"""Layouts that place added text around the specification, which stays unchanged."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.variants._document import Document, Kind
+
+Block = Literal["paste", "rule", "quote", "bullets"]
+Edit = tuple[int, int, str]
+"""Characters ``[start, end)`` of the original and what stands there instead."""
+
+_COMMENT_WIDTH, _DOCSTRING_WIDTH = 88, 88
+_QUOTABLE: frozenset[Kind] = frozenset(
+    {"blank", "closing", "context", "greeting", "item", "specification"}
+)
+_ONE_PARAGRAPH: frozenset[Kind] = frozenset({"specification", "context"})
+
+
+def apply(text: str, edits: Sequence[Edit]) -> str:
+    """Return `text` with `edits` made, which do not overlap."""
+    pieces, last = [], 0
+    for start, end, new in sorted(edits):
+        pieces += [text[last:start], new]
+        last = end
+    return "".join([*pieces, text[last:]])
+
+
+def blocks(document: Document) -> tuple[Block, ...]:
+    """Return the ways in which the whole prompt can be set apart from the writer's text."""
+    if document.is_stub:
+        return ()
+    if document.tail is None or document.head:
+        return ("paste",)
+    found: list[Block] = ["paste"]
+    text = document.text.strip()
+    if "---" not in text:
+        found.append("rule")
+    if document.kinds <= _QUOTABLE and ">" not in text[:1]:
+        found.append("quote")
+    if document.kinds <= _ONE_PARAGRAPH and len(document.sentences) > 1 and "\n" not in text:
+        found.append("bullets")
+    return tuple(found)
+
+
+def set_apart(document: Document, block: Block) -> str:
+    """Return the prompt from its head on as `block`, each of its lines whole."""
+    text = document.text[document.head :]
+    if block == "paste":
+        return text
+    stripped = text.strip("\r\n").rstrip()
+    newline = _newline(document)
+    if block == "rule":
+        return f"---{newline}{newline}{stripped}{newline}{newline}---"
+    if block == "quote":
+        return newline.join(f"> {line}" if line.strip() else ">" for line in stripped.splitlines())
+    return newline.join(f"- {document.content(span)}" for span in document.sentences)
+
+
+def around(document: Document, block: Block, before: Sequence[str], after: Sequence[str]) -> str:
+    """Return the prompt as `block` between paragraphs before and after it."""
+    newline = _newline(document)
+    gap = newline * 2
+    whole = set_apart(document, block)
+    opening = gap.join(before) + gap if before else ""
+    if block == "paste":
+        inside = document.text
+        edits: list[Edit] = [(document.head, document.head, opening)]
+        if after:
+            place = _end_of_text(document)
+            edits.append((place, place, gap + gap.join(_indented(document, after))))
+        return apply(inside, edits)
+    return document.text[: document.head] + opening + gap.join([whole, *after]) + _ending(document)
+
+
+def beside(
+    document: Document,
+    edits: Sequence[Edit],
+    before: Sequence[str],
+    after: Sequence[str],
+    *,
+    inline: str | None = None,
+) -> str:
+    """Return the prompt with `edits` and the writer's paragraphs inside its own frame.
+
+    Text goes after a greeting and before the closing of an e-mail. With `inline` the last
+    paragraph of `before` stands in the line of the first sentence, parted by `inline`: before
+    that sentence, or after the greeting that begins it.
+    """
+    newline = _newline(document)
+    gap = newline * 2
+    text, made = document.text, list(edits)
+    if before and inline is not None:
+        first = next(s for s in document.spans if s.start >= document.body and s.kind != "blank")
+        opening = gap.join(before) + inline
+        place = first.start if document.salutation is None else document.salutation
+        made = _merged(made, place, opening)
+    elif before:
+        opening = gap.join(before)
+        if text[document.body :].startswith(("\n", "\r\n")) and document.body:
+            opening = f"{newline}{opening}{newline}"
+        else:
+            opening = f"{opening}{gap}"
+        made = _merged(made, document.body, opening)
+    if after and document.tail is not None:
+        made.append((document.tail, document.tail, gap + gap.join(_indented(document, after))))
+    return apply(text, made)
+
+
+def commented(document: Document, above: Sequence[str], inside: Sequence[str]) -> str:
+    """Return a stub with paragraphs as comments above it and at the start of its docstring."""
+    newline = _newline(document)
+    edits: list[Edit] = []
+    if above:
+        lines = [line for part in above for line in _wrapped(part, _COMMENT_WIDTH - 3)]
+        comment = "".join(f"{document.comment} {line}{newline}" for line in lines)
+        edits.append((document.head, document.head, comment))
+    found = document.docstring
+    if inside and found is not None:
+        indent = " " * found.indent
+        rest = document.text[found.start : found.end]
+        parts = [
+            f"{newline}{indent}".join(_wrapped(part, _DOCSTRING_WIDTH - found.indent))
+            for part in inside
+        ]
+        paragraph = f"{newline}{newline}{indent}".join(parts)
+        blanks = len(rest) - len(rest.lstrip(" "))
+        if rest.startswith(("\n", "\r\n")):
+            new = f"{newline}{indent}{paragraph}{newline}"
+        else:
+            fill = " " * max(0, found.indent - blanks)
+            new = f"{' ' * min(blanks, 1)}{paragraph}{newline}{newline}{fill}"
+        edits.append((found.start, found.start, new))
+    return apply(document.text, edits)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    if not text.isascii():  # signs without blanks between them
+        return [text]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _merged(edits: list[Edit], place: int, opening: str) -> list[Edit]:
+    """Put `opening` before an edit that starts at the same place."""
+    for number, (start, end, new) in enumerate(edits):
+        if start == place:
+            return [*edits[:number], (start, end, opening + new), *edits[number + 1 :]]
+    return [*edits, (place, place, opening)]
+
+
+def _newline(document: Document) -> str:
+    return "\r\n" if "\r\n" in document.text else "\n"
+
+
+def _end_of_text(document: Document) -> int:
+    return len(document.text.rstrip())
+
+
+def _ending(document: Document) -> str:
+    return document.text[_end_of_text(document) :]
+
+
+def _indented(document: Document, paragraphs: Sequence[str]) -> list[str]:
+    """Return paragraphs in the column of a prompt whose further lines are all indented."""
+    lines = [line for line in document.text.splitlines()[1:] if line.strip()]
+    indent = min((len(line) - len(line.lstrip(" ")) for line in lines), default=0)
+    return [" " * indent + paragraph for paragraph in paragraphs]
