@@ -68,8 +68,9 @@ def order_findings(
     """
     order = _Order(_Neighbours(original), _Neighbours(variant), pairs)
     seen: set[frozenset[Token]] = set()
+    exact = order.inverted
     for rule in (
-        order.inverted,
+        exact,
         order.exchanged,
         order.turned,
         order.around,
@@ -80,6 +81,8 @@ def order_findings(
         order.stepped,
     ):
         for a, b in rule():
+            if rule != order.inverted and (order.is_repeated(a) or order.is_repeated(b)):
+                continue
             if frozenset((a, b)) not in seen:
                 seen.add(frozenset((a, b)))
                 yield Finding("order", f"{a.text!r} and {b.text!r} changed places or relation")
@@ -127,7 +130,7 @@ class _Order:
         self._back = {b: a for a, b in self._pairs.items()}
         self._uses = Counter(key for token in was.content for key in token.keys)
 
-    def _is_repeated(self, token: Token) -> bool:
+    def is_repeated(self, token: Token) -> bool:
         """Whether the original has a token more than once, so that its partner may be another."""
         return max(self._uses[key] for key in token.keys) > 1
 
@@ -248,8 +251,6 @@ class _Order:
         ]
         for a, b in combinations(strays, 2):
             if a.sentence != b.sentence and not a.keys & b.keys:
-                if self._is_repeated(a) or self._is_repeated(b):
-                    continue
                 crossed = self._pairs[a].sentence == homes[b.sentence]
                 if crossed and self._pairs[b].sentence == homes[a.sentence]:
                     yield a, b
