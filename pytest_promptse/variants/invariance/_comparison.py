@@ -34,6 +34,7 @@ _THIRD = 0.32
 _MODALITY = frozenset({"obligation", "permission"})
 """Rules whose words may not be exchanged for one another."""
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
+_ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
 _DUTIES = frozenset({"must", "should", "need", "have", "has"})
 _JOINING = frozenset({"and", "or", ",", "by", "with", "per", "but"})
 _ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
@@ -224,7 +225,7 @@ class _Comparison:
         lost = list(self._missing(pairs))
         added = [token for token in now if counts(token) and token not in partners]
         lost, added = self._without_joint(lost, added)
-        lost, added = self._without_prefixed(lost, added)
+        lost, added = self._without_prefixed(lost, added, now)
         lost, added = self._word_by_word(lost, added)
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
         free = self._request_heads(now)
@@ -280,20 +281,21 @@ class _Comparison:
         return lost, added
 
     def _without_prefixed(
-        self, lost: list[Token], added: list[Token]
+        self, lost: list[Token], added: list[Token], now: Sequence[Token]
     ) -> tuple[list[Token], list[Token]]:
         """Take out a word with a negative prefix and its negation, as "unknown" and "not known"."""
-        for tokens, others in ((lost, added), (added, lost)):
+        for tokens, others, text in ((lost, added, now), (added, lost, self._original)):
             for token in [t for t in tokens if t.kind == "word"]:
                 stem = self._vocabulary.stem(token.text.lower())
                 bases = {stem[len(prefix) :] for prefix in _PREFIXES if stem.startswith(prefix)}
-                base = next((t for t in others if self._stems([t]) & bases), None)
-                negations = [t for t in others if t.rule == "negation"]
-                negation = next((t for t in negations if base and t.clause == base.clause), None)
-                if base is not None and negation is not None:
-                    tokens.remove(token)
-                    others.remove(base)
-                    others.remove(negation)
+                bases = {base for base in bases if len(base) > 1}
+                for base in (t for t in text if self._stems([t]) & bases):
+                    negations = [t for t in others if t.rule == "negation"]
+                    negation = next((t for t in negations if t.clause == base.clause), None)
+                    if negation is not None and (base in others or not counts(base)):
+                        tokens.remove(token)
+                        others[:] = [t for t in others if t not in (base, negation)]
+                        break
         return lost, added
 
     def _word_by_word(
@@ -497,15 +499,17 @@ def _ones(
 def _alternatives(tokens: Sequence[Token]) -> set[Token]:
     """Return each "or" before a value and its condition, and words that only go with another.
 
-    Examples are "or 0 if there is none", "or 0 otherwise" and "either a or b".
+    Examples are "or 0 if there is none", "or 0 otherwise", "either a or b" and "not anything".
     """
     content = list(filter(counts, tokens))
     ors = {token.sentence for token in content if token.text.lower() == "or"}
     others = {token.sentence for token in content if token.text.lower() in ("otherwise", "else")}
+    negative = {token.clause for token in content if token.rule == "negation"}
     words = {
         token
         for token in content
-        if (token.text.lower() == "or" and token.sentence in others)
+        if (token.text.lower() in _ANY and token.clause in negative)
+        or (token.text.lower() == "or" and token.sentence in others)
         or (token.text.lower() == "either" and token.sentence in ors)
     }
     return words | {

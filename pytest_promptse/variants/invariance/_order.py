@@ -46,6 +46,7 @@ _STEPS = frozenset({"to", "by", "from"})
 _BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
 _TURNING = frozenset({"negation", "restriction"})
 _ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
+_PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _BETWEEN = frozenset({"followed by", "before", "after"})
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
@@ -68,9 +69,8 @@ def order_findings(
     """
     order = _Order(_Neighbours(original), _Neighbours(variant), pairs)
     seen: set[frozenset[Token]] = set()
-    exact = order.inverted
     for rule in (
-        exact,
+        order.inverted,
         order.exchanged,
         order.turned,
         order.around,
@@ -81,7 +81,7 @@ def order_findings(
         order.stepped,
     ):
         for a, b in rule():
-            if rule != order.inverted and (order.is_repeated(a) or order.is_repeated(b)):
+            if rule != order.inverted and order.is_repeated(a) and order.is_repeated(b):
                 continue
             if frozenset((a, b)) not in seen:
                 seen.add(frozenset((a, b)))
@@ -232,6 +232,8 @@ class _Order:
                 continue
             part, order = mine[wrong[0] : wrong[-1] + 1], order[wrong[0] : wrong[-1] + 1]
             for cut in range(_LEAST, len(part) - _LEAST + 1):
+                if any(map(self._changed_voice, part)):
+                    continue
                 heads = (part[0], part[cut], self._pairs[part[0]], self._pairs[part[cut]])
                 turned = sorted(order) == order[cut:] + order[:cut]
                 if turned and not any(map(_may_move, heads)):
@@ -279,6 +281,8 @@ class _Order:
             bound = bound and token.text.lower() not in _FREE
             if not bound and token.kind != "number":
                 continue
+            if token.rule == "restriction" and self._changed_voice(token):
+                continue
             right, new_right = self._was.right.get(token), self._now.right.get(partner)
             left, new_left = self._was.left.get(token), self._now.left.get(partner)
             if right not in self._pairs or new_right not in self._back:
@@ -293,6 +297,11 @@ class _Order:
             one = expected.sentence == partner.sentence
             if moved and not beside and one and self._back[new_right].sentence == token.sentence:
                 yield token, right
+
+    def _changed_voice(self, token: Token) -> bool:
+        """Whether a verb is passive in one text and active in the other."""
+        partner = self._pairs[token]
+        return _PASSIVE.isdisjoint(token.function) != _PASSIVE.isdisjoint(partner.function)
 
     def _is_turned(self, word: Token, noun: Token) -> bool:
         """Whether a word and the noun behind it changed places, and nothing else did.
