@@ -33,6 +33,8 @@ _THIRD = 0.32
 """A clause that shares no more can be its writer's own."""
 _MODALITY = frozenset({"obligation", "permission"})
 """Rules whose words may not be exchanged for one another."""
+_SHORTEST = 3
+"""Length of the shortest word behind a negative prefix."""
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
 _ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
 _DUTIES = frozenset({"must", "should", "need", "have", "has"})
@@ -286,9 +288,9 @@ class _Comparison:
         """Take out a word with a negative prefix and its negation, as "unknown" and "not known"."""
         for tokens, others, text in ((lost, added, now), (added, lost, self._original)):
             for token in [t for t in tokens if t.kind == "word"]:
-                stem = self._vocabulary.stem(token.text.lower())
-                bases = {stem[len(prefix) :] for prefix in _PREFIXES if stem.startswith(prefix)}
-                bases = {base for base in bases if len(base) > 1}
+                word = token.text.lower()
+                rests = {word[len(prefix) :] for prefix in _PREFIXES if word.startswith(prefix)}
+                bases = {self._vocabulary.stem(rest) for rest in rests if len(rest) >= _SHORTEST}
                 for base in (t for t in text if self._stems([t]) & bases):
                     negations = [t for t in others if t.rule == "negation"]
                     negation = next((t for t in negations if t.clause == base.clause), None)
@@ -362,7 +364,7 @@ class _Comparison:
 
         `pairs` holds the partners in the text of `tokens` of the tokens of the other text.
         """
-        changed = {t.sentence for t in others}
+        changed = {t.sentence for t in others if t.rule != "obligation"}
         touched = {b.sentence for a, b in pairs.items() if a.sentence in changed}
         return [t for t in tokens if t.kind == "word" and t.sentence not in touched]
 
@@ -411,6 +413,7 @@ class _Comparison:
                 token not in following
                 or following[token].clause != token.clause
                 or following[token].function
+                or following[token].rule in ("obligation", "permission", "negation")
             )
         }
 

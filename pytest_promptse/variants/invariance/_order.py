@@ -195,7 +195,9 @@ class _Order:
                 continue
             if self._now.next.get(self._pairs[b]) is self._pairs[a]:
                 link = [word for word in b.function if word in _CONNECTIVES]
-                if link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]:
+                linked = link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]
+                nouns = b.function in (("the",), ("a",), ("an",)) and not (a.rule or b.rule)
+                if linked or (nouns and b.function == self._pairs[a].function):
                     yield a, b
             c = self._was.right.get(b)
             if c in self._pairs and not a.keys & c.keys:
