@@ -37,6 +37,7 @@ _SHORTEST = 3
 """Length of the shortest word behind a negative prefix."""
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
 _ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
+_PARTICLES = frozenset({"out", "off", "up", "down", "back", "away"})
 _DUTIES = frozenset({"must", "should", "need", "have", "has"})
 _JOINING = frozenset({"and", "or", ",", "by", "with", "per", "but"})
 _ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
@@ -317,10 +318,11 @@ class _Comparison:
         """Return `tokens` with each phrase as the tokens of its words that have content."""
         result = []
         for token in tokens:
-            if token.kind != "word" or token.rule or " " not in token.text:
+            words = token.text.lower().split()
+            if token.kind != "word" or token.rule or words[-1] in _PARTICLES or not words[1:]:
                 result.append(token)
                 continue
-            for word in token.text.lower().split():
+            for word in words:
                 stem = self._vocabulary.stem(word)
                 entry = self._vocabulary.phrases.get((stem,), VocabularyEntry())
                 if not entry.optional:

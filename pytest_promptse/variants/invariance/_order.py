@@ -331,5 +331,6 @@ def _may_move(token: Token) -> bool:
     return (
         token.condition
         or leads
+        or token.text.endswith("ing")
         or token.rule in ("order", "restriction", "comparison", "quantifier")
     )

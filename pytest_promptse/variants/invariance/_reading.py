@@ -36,7 +36,8 @@ _TOKEN = re.compile(
         |\b[\w\-]+(?:/[\w\-]+)*\.(?:py|txt|jsonl?|csv|tsv|ya?ml|toml|md|ini|cfg|log|html?|xml|sql|sh)\b)
     |(?P<call>\b[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\b[A-Za-z]\w*(?:\[[^\[\]\n]*\])+)
     |(?P<name>\b\w*[A-Za-z0-9]_\w+|\b_\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Za-z]+\d\w*
-        |\b(?!(?:e\.g|i\.e)\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b(?!\.\s)|\b\w+(?:[:/]\w+)+\b|(?<!\S)--?[a-z][\w-]+)
+        |\b(?!(?:[A-Za-z]\.)+[A-Za-z]\b(?!\())[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b
+        |\b\w+(?:[:/]\w+(?:[.-]\w+)*)+\b|(?<!\S)--?[a-z][\w-]+)
     |(?P<constant>\b(?:None|True|False)\b(?!\s+of\b))
     |(?P<number>(?<![\w.])[-+]?\d+(?:[-/]\d+){{2}}|(?<![\w.])\d+(?::\d\d)+
         |(?<![\w.])[-+]?\d[\d_,]*\d(?:\.\d+)*(?:[eE][-+]?\d+)?|(?<![\w.])[-+]?\d(?:\.\d+)*(?:[eE][-+]?\d+)?)
@@ -50,6 +51,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_BESIDE_CJK = re.compile(rf"(?<=[{CJK}])(?=[A-Za-z0-9_])|(?<=[A-Za-z0-9_])(?=[{CJK}])")
 _NUMBER_WORDS = {
     word: str(number)
     for number, word in enumerate(
@@ -250,7 +252,7 @@ class _Builder:
 
     def sentences(self, paragraph: str, number: int) -> Iterator[Sentence]:
         """Yield the sentences of a paragraph that is a list item of `number`, 0 for none."""
-        paragraph = _EMPHASIS.sub(r"\2", paragraph)
+        paragraph = _BESIDE_CJK.sub(" ", _EMPHASIS.sub(r"\2", paragraph))
         start = 0
         raw: list[_Raw] = []
         for match in _TOKEN.finditer(paragraph):
