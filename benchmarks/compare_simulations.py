@@ -1,4 +1,4 @@
-"""What comparisons of two simulated runs decide."""
+"""Verdicts of comparisons of two simulated runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Verdicts:
 
 
 def models(n: int, loss: float, plan: Sampling, rng: np.random.Generator) -> tuple[Rates, Rates]:
-    """Draw n tasks, and the true rates of a baseline and of a model that lost on the variants."""
+    """Draw n tasks with the true rates of two models: a baseline, and one whose variants lost."""
     q = 0.4 + 0.6 * rng.beta(4, 1, n)
     shape = (n, len(DISTANCES), plan.variants)
     variants = np.clip(q[:, None, None] - 0.1 * rng.random(shape), 0, 1)
@@ -34,7 +34,7 @@ def models(n: int, loss: float, plan: Sampling, rng: np.random.Generator) -> tup
 
 
 def recorded(rates: Rates, plan: Sampling, rng: np.random.Generator) -> list[RecordedTask]:
-    """Sample a model and return what a record would say of its pass rates."""
+    """Sample a model and return the pass rates as in a record."""
     p, v = measured_rates(rates, plan, rng)
     return [
         RecordedTask(
@@ -55,7 +55,7 @@ def _variant(rate: float, distance: float, n: int) -> RecordedPrompt:
 
 
 def true_loss(loss: float, plan: Sampling, size: int, *, seed: int) -> float:
-    """Return by how much AUC-E is lower, in expectation, when the variants lose that much."""
+    """Return the expected decrease of AUC-E if the variants lose `loss`."""
     rng = generator(seed, "true loss", str(loss), plan.name)
     pair = models(size, loss, plan, rng)
     values: list[Floats] = [measure(rates, plan, rng)["AUC-E"] for rates in pair]
@@ -72,7 +72,7 @@ def comparisons(
     resamples: int,
     seed: int,
 ) -> Verdicts:
-    """Compare pairs of runs of n tasks, the current one having lost `loss` on its variants."""
+    """Compare pairs of runs of n tasks, in which the current one lost `loss` on its variants."""
     rng = generator(seed, "compare", str(loss), str(margin), str(n), plan.name)
     found = []
     for number in range(suites):

@@ -1,4 +1,4 @@
-"""How often intervals over tasks, and over emotions too, miss what other emotions would give."""
+"""Coverage of intervals over tasks, and over tasks and emotions, for other emotions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _samples(rate: float, m: int, rng: np.random.Generator) -> Samples:
 def over_emotions(
     name: str, n: int, plan: Sampling, *, suites: int, size: int, resamples: int, seed: int
 ) -> dict[str, Misses]:
-    """Score suites of n tasks, each suite with eight emotions drawn anew.
+    """Score suites of n tasks, each suite with eight new random emotions.
 
     Returns
     -------

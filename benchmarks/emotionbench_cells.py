@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/emotionbench_cells.py CLONE PAPER.txt
 
-CLONE is a clone of github.com/CUHK-ARISE/EmotionBench, PAPER.txt the text of the paper
-(arXiv:2308.03656) with one row of a table in each line. Neither is in this repository.
+CLONE is a clone of github.com/CUHK-ARISE/EmotionBench. PAPER.txt is the text of the paper
+(arXiv:2308.03656) with one row of a table per line. Neither is in this repository.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TOLERANCE = 0.0501
 
 
 class Printed(NamedTuple):
-    """A row of a printed table: the names in it, and arrow and change of each cell."""
+    """A row of a printed table: its names, and the arrow and change of each cell."""
 
     names: str
     cells: list[tuple[str, float]]
@@ -71,7 +71,7 @@ def rows_of(printed: Sequence[Printed], name: str) -> Iterable[Printed]:
 def compare(
     heading: str, printed: Sequence[Printed], columns: Sequence[tuple[str, Sequence[AffectChange]]]
 ) -> None:
-    """Print how many cells of each column agree, and those that do not."""
+    """Print how many cells of each column agree, and which do not."""
     print(f"\n{heading}")
     names = [change.name for _, changes in columns for change in changes]
     for number, (column, changes) in enumerate(columns):

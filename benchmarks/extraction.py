@@ -1,6 +1,6 @@
-"""Time of extracting a program from answers of 400 lines, prose and dense code.
+"""Time of extracting a program from answers of 400 lines, in prose and in dense code.
 
-Run ``python benchmarks/extraction.py``; it prints the best of several rounds in milliseconds.
+Usage: ``python benchmarks/extraction.py``. It prints the best of several rounds in milliseconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a gate on every task of a small suite decides."""
+"""Verdicts of a gate on every task of a small suite."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def every_task(
 ) -> Outcomes:
     """Judge the AUC-E of each of n tasks confidently, at a level divided by n.
 
-    All prompts are solved at a rate of 0.9, but the variants of the first task at `drop` less.
+    All prompts have a pass rate of 0.9, but the variants of the first task have `drop` less.
     """
     rng = generator(seed, "few tasks", str(n), str(drop), plan.name)
     rates = Rates(np.full(n, 0.9), np.full((n, len(DISTANCES), plan.variants), 0.9))

@@ -1,7 +1,7 @@
-"""Measure how far gates can be trusted, on simulated models whose pass rates are known.
+"""Measure the error rates of gates, on simulated models whose pass rates are known.
 
-``python benchmarks/gate_calibration.py`` takes about ten minutes on two idle cores, prints every
-table and writes them into the pages on gates; ``--quick`` takes under a minute and only
+``python benchmarks/gate_calibration.py`` takes about ten minutes on two idle cores. It prints every
+table and writes them into the pages on gates. With ``--quick`` it takes under a minute and only
 prints.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._samples import Mode, Weighting
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
-# The page that a table is written into, gates.md unless it is named here.
+# The page that a table is written into. Tables not listed here go into gates.md.
 PAGES = dict.fromkeys(("power by figure", "reruns", "few tasks"), "choosing-a-gate.md")
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
@@ -98,7 +98,7 @@ def truths_paper_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 
 def power_by_figure_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """How often each gate finds a loss, spread over all tasks or held by some."""
+    """Frequency with which each gate finds a loss, over all tasks or concentrated on some."""
     cases = [
         (n, drop, broken)
         for drop, broken in ((0.1, 1.0), (0.2, 1.0), (1.0, 0.05), (1.0, 0.2))
@@ -173,7 +173,7 @@ def reruns_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 
 def bias_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """Excess sensitivity where there is none."""
+    """Excess sensitivity if variants have no effect."""
     rates = {plan.name: pool.submit(pass_rate_bias, plan, effort) for plan in PRESETS}
     weightings: tuple[Weighting, ...] = ("sum", "mean")
     soft = {
@@ -192,7 +192,7 @@ def bias_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 
 def ceiling_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """The rule that names the samples for a threshold."""
+    """The rule that computes the number of samples for a threshold."""
     jobs = {plan: pool.submit(ceiling_rule, plan, effort) for plan in PRESETS}
     rows = []
     for plan, job in jobs.items():
@@ -205,7 +205,7 @@ def ceiling_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 
 def rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """All variants at once against rounds that stop early."""
+    """All variants at once, compared with rounds that stop early."""
     cases = [
         (plan, population, n, gap)
         for plan, population, n, gaps in (
@@ -274,7 +274,7 @@ def compare_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 
 def emotions_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """Intervals over tasks, and over tasks and emotions, where the emotions are a sample."""
+    """Intervals over tasks, and over tasks and emotions, with emotions drawn at random."""
     jobs = {
         (n, name): pool.submit(
             over_emotions,
@@ -299,7 +299,7 @@ def emotions_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 
 def odds_ratio_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """The interval of the odds ratio on known truths."""
+    """The interval of the odds ratio for known true values."""
     jobs = {
         (n, name): pool.submit(
             odds_ratio_misses,
@@ -389,7 +389,7 @@ def _bias(bias: Bias) -> str:
 
 
 def write_into(page: str, name: str, text: str) -> str:
-    """Put a table between its two marks in the page."""
+    """Put a table between its two markers in the page."""
     start, end = f"<!-- measured: {name} -->", f"<!-- end: {name} -->"
     before, mark, rest = page.partition(start)
     _, close, after = rest.partition(end)

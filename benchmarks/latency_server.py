@@ -1,10 +1,10 @@
-"""A server that costs next to nothing: answers chat requests after a latency, so many at once.
+"""A server with almost no CPU cost: answers chat requests after a latency, many at once.
 
     python benchmarks/latency_server.py PROGRAMS.json [--latency 0.2] [--room 64] [--ignore-n]
 
-``PROGRAMS.json`` maps a function's name to the program that is answered where a prompt asks for
-it. Of four samples one is wrong, and no two variants get the same programs. Requests beyond the
-room wait. Prints its address, then serves until its input ends, then prints what it saw.
+``PROGRAMS.json`` maps a function's name to the program for prompts that name the function. Of four
+samples one is wrong, and no two variants get the same programs. Requests beyond the room wait. The
+server prints its address, serves until its input ends, and then prints its counts.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _NUMBER = re.compile(rb'"(n|seed)": ?(\d+)')
 
 
 @dataclass
-class DispatcherContext:
-    """What all connections share, and what was seen."""
+class ServerState:
+    """State that all connections share, and the counts."""
 
     programs: dict[str, str]
     latency: float
@@ -42,7 +42,7 @@ class DispatcherContext:
     last: float = 0.0
 
     def take(self, connection: Connection, body: bytes) -> None:
-        """Begin to serve a request, or have it wait for room."""
+        """Begin to serve a request, or queue it until there is room."""
         if self.under_way >= self.room:
             self.waiting.append((connection, body))
             return
@@ -55,7 +55,7 @@ class DispatcherContext:
         loop.call_later(self.latency, self.give, connection, body)
 
     def give(self, connection: Connection, body: bytes) -> None:
-        """Answer a request and begin with the next that waits."""
+        """Answer a request and begin with the next queued one."""
         connection.answer(self.content(body))
         self.under_way -= 1
         self.last = time.time()
@@ -63,7 +63,7 @@ class DispatcherContext:
             self.take(*self.waiting.popleft())
 
     def content(self, body: bytes) -> bytes:
-        """Return an answer as ``/v1/chat/completions`` gives it."""
+        """Return an answer in the format of ``/v1/chat/completions``."""
         numbers = {name: int(value) for name, value in _NUMBER.findall(body)}
         n = 1 if self.ignore_n else numbers.get(b"n", 1)
         names = [name.decode() for name in _FUNCTION.findall(body)]
@@ -89,25 +89,25 @@ class DispatcherContext:
 
 
 class Connection(asyncio.Protocol):
-    """One kept-alive connection; requests come one after another."""
+    """One connection that stays open. Its requests come one after another."""
 
-    def __init__(self, desk: DispatcherContext) -> None:
-        self._desk = desk
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
         self._received = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Hold on to where answers go."""
+        """Keep the transport for the answers."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Serve a request once all of it is here."""
+        """Serve a request once it has arrived completely."""
         self._received += data
         head, separator, body = self._received.partition(b"\r\n\r\n")
         found = _LENGTH.search(head)
         if separator and found and len(body) >= int(found[1]):
             self._received.clear()
-            self._desk.take(self, bytes(body))
+            self._state.take(self, bytes(body))
 
     def answer(self, content: bytes) -> None:
         """Send an answer."""
@@ -115,21 +115,21 @@ class Connection(asyncio.Protocol):
         self._transport.write(head % len(content) + content)
 
 
-async def serve(desk: DispatcherContext) -> None:
+async def serve(state: ServerState) -> None:
     """Serve until the input ends."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(desk), "127.0.0.1", 0, backlog=256)
+    server = await loop.create_server(lambda: Connection(state), "127.0.0.1", 0, backlog=256)
     port = server.sockets[0].getsockname()[1]
     print(f"http://127.0.0.1:{port}/v1", flush=True)
     await asyncio.to_thread(sys.stdin.read)
     server.close()
-    seen: dict[str, float] = {"requests": desk.requests, "busiest": desk.busiest}
-    seen |= {"first": desk.first, "last": desk.last, "cpu": time.process_time()}
+    seen: dict[str, float] = {"requests": state.requests, "busiest": state.busiest}
+    seen |= {"first": state.first, "last": state.last, "cpu": time.process_time()}
     print(json.dumps(seen), flush=True)
 
 
 def main() -> None:
-    """Serve as the command line says."""
+    """Serve with the settings of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", type=Path)
     parser.add_argument("--latency", type=float, default=0.2)
@@ -139,7 +139,7 @@ def main() -> None:
     programs = json.loads(chosen.programs.read_text())
     asyncio.run(
         serve(
-            DispatcherContext(
+            ServerState(
                 programs=programs,
                 latency=chosen.latency,
                 room=chosen.room,

@@ -1,4 +1,4 @@
-"""How often the interval of the odds ratio misses a truth that is known."""
+"""Frequency with which the interval of the odds ratio misses the known true value."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pytest_promptse.scoring._samples import Floats, Ints
 
-# The mean effect of a variant in logits, an odds ratio of 0.67; originals are solved at 1.5 logits
-# (a rate of 0.82) on average, and variants of a task differ by 0.4 logits.
+# The mean effect of a variant in logits, an odds ratio of 0.67. Originals have 1.5 logits (a pass
+# rate of 0.82) on average. Variants of a task differ by 0.4 logits.
 _EFFECT, _LEVEL, _DIFFICULTY, _VARIANT = -0.4, 1.5, 1.5, 0.4
 
 
@@ -27,7 +27,7 @@ def _catastrophic(n: int, rng: np.random.Generator) -> Floats:
     return np.where(rng.random(n) < 0.05, -5.7, 0.3)  # noqa: PLR2004 - a share
 
 
-# How tasks differ from the mean effect; each has mean 0.
+# Distributions of the tasks' differences from the mean effect. Each has mean 0.
 SENSITIVITIES: dict[str, Callable[[int, np.random.Generator], Floats]] = {
     "all alike": lambda n, _: np.zeros(n),
     "normal, sd 0.7": lambda n, rng: 0.7 * rng.normal(size=n),
@@ -40,10 +40,11 @@ SENSITIVITIES: dict[str, Callable[[int, np.random.Generator], Floats]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class OddsRatioMisses:
-    """Shares of suites in which the interval lies wholly below or above the true odds ratio.
+    """Shares of suites in which the interval is entirely below or above the true odds ratio.
 
-    A gate whose threshold is the truth fails falsely in the first. It would pass falsely in the
-    second, if it did not take into account tasks not seen as well. ``mean`` is that of the log.
+    A gate whose threshold is the true value fails falsely in the first case. In the second case it
+    would pass falsely, if it did not also take unseen tasks into account. ``mean`` is the mean of
+    the log odds ratio.
     """
 
     below: float
@@ -82,10 +83,10 @@ def odds_ratio_misses(
 
 
 def library_misses(name: str, n: int, plan: Sampling, *, suites: int, seed: int) -> OddsRatioMisses:
-    """Fit the same model by variational Bayes, as statsmodels offers it.
+    """Fit the same model by variational Bayes with statsmodels.
 
-    ``BinomialBayesMixedGLM.fit_vb``, with its posterior's mean plus and minus 1.96 standard
-    deviations.
+    The function is ``BinomialBayesMixedGLM.fit_vb``. The interval is the posterior's mean plus and
+    minus 1.96 standard deviations.
     """
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - only here
     from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM  # noqa: PLC0415

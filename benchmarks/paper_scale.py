@@ -1,10 +1,11 @@
-"""Run HumanEval at the paper's scale from completions made elsewhere, collection to report.
+"""Run HumanEval at the paper's scale from existing completions, from collection to report.
 
     python benchmarks/paper_scale.py [--tasks N] [--workers N]
 
-164 tasks, 30 variants at each of 3 distances and the original: 14,924 variants of 16 completions
-each, 4 of them distinct and no two variants alike: 238,784 completions, 59,696 programs to judge.
-A quarter of the programs is wrong. Prints the time, the rate and the peak memory of the run.
+The run has 164 tasks with an original and 30 variants at each of 3 distances: 14,924 prompts with
+16 completions each. 4 of these are distinct, and no two prompts have the same. So there are 238,784
+completions and 59,696 programs to judge, of which a quarter is wrong. The script prints the time,
+the rate and the peak memory of the run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 from pathlib import Path
 
 from pytest_promptse.tasks import humaneval
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._variant import original
 
 SAMPLES, DISTINCT, PER_DISTANCE = 16, 4, 30
@@ -35,12 +36,12 @@ def test_humaneval(task, candidate):
 
 
 def write_completions(path: Path, tasks: int) -> int:
-    """Write the completions of every variant to `path` and return how many there are."""
+    """Write the completions of every variant to `path`. Return their number."""
     written = 0
     with path.open("w") as file:
         for task in humaneval.tasks(limit=tasks):
             body = (task.reference or "").removeprefix(task.prompt)
-            made = generate(task, per_distance=PER_DISTANCE).variants
+            made = generate(task, Selection(per_distance=PER_DISTANCE)).variants
             for number, variant in enumerate((original(task.id, task.prompt), *made)):
                 for index in range(SAMPLES):
                     kind = index % DISTINCT

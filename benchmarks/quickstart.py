@@ -1,9 +1,9 @@
-"""Time the quickstart as a user runs it: from an empty store, then again from the store.
+"""Time the quickstart twice: from an empty store, then from the filled store.
 
     python benchmarks/quickstart.py
 
-Prints both times and what the runs sampled; the suite is 20 tasks with 1 + 3 x 4 variants each,
-8 samples of a variant and 32 of an original, unless its own settings say otherwise.
+The script prints both times and the sampled numbers. The suite has 20 tasks with 1 + 3 x 4 prompts
+each. A variant has 8 samples and an original 32, unless the suite's settings differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def timed_run(folder: Path) -> tuple[float, dict[str, int]]:
-    """Run the quickstart over the store in `folder`; return seconds and the record's usage."""
+    """Run the quickstart with the store in `folder`. Return seconds and the record's usage."""
     record = folder / "run.json"
     started = time.perf_counter()
     subprocess.run(

@@ -1,11 +1,11 @@
-"""How large the page of a HumanEval run is, and how long it takes to write.
+"""Size and writing time of the page of a HumanEval run.
 
     pytest --promptse-model reference example_suites/humaneval --promptse-report json:run.json
     python benchmarks/report_size.py run.json
 
-The reference answers every variant alike. So each sample is given a program of its own: the
-reference with names, numbers and the order of some lines changed, and every second one fails.
-Real models repeat themselves far more.
+The reference model gives every variant the same answer. So each sample gets its own program: the
+reference with names, numbers and the order of some lines changed. Every second program fails. Real
+models repeat themselves far more.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def another(program: str, rng: Random) -> str:
 
 
 def spread(task: TaskRecord, rng: Random) -> TaskRecord:
-    """Return `task` with a program of its own for each sample."""
+    """Return `task` with a different program for each sample."""
     [program] = task.texts.values()
     texts: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""What drawing variants in rounds asks for and decides, against all of them at once."""
+"""Requests and verdicts of drawing variants in rounds, compared with all variants at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._gate import Gate
     from pytest_promptse.scoring._samples import Floats
 
-# A task that is nearly always solved: how often a variant breaks it, and to which pass rate.
+# A task that is nearly always solved: share of variants that break it, and their pass rate.
 SINGLE = {"never breaks": 0.0, "a quarter breaks": 0.25, "all break": 1.0}
 _SOLVED, _BROKEN = 0.98, 0.1
 
@@ -62,7 +62,7 @@ class Count:
 
 
 def in_rounds(population: str, gap: float, n: int, plan: Sampling, effort: Effort) -> Count:
-    """Judge the AUC-E of suites whose threshold lies `gap` above (+) or below (-) the truth.
+    """Judge the AUC-E of suites whose threshold is `gap` above (+) or below (-) the true figure.
 
     At a gap of 0 every decision is wrong.
     """
@@ -90,7 +90,7 @@ def in_rounds(population: str, gap: float, n: int, plan: Sampling, effort: Effor
 
 
 def single_in_rounds(task: str, gap: float, plan: Sampling, effort: Effort) -> Count:
-    """Judge one task, with the threshold `gap` from what its own planned variants would score."""
+    """Judge one task, with the threshold `gap` from the expected score of its planned variants."""
     looks = planned_looks(plan.variants)
     rng = generator(effort.seed, "single rounds", task, str(gap), plan.name)
     count = Count()
@@ -99,9 +99,9 @@ def single_in_rounds(task: str, gap: float, plan: Sampling, effort: Effort) -> C
         breaks = rng.random(shape) < SINGLE[task]
         rates = Rates(np.array([_SOLVED]), np.where(breaks, _BROKEN, _SOLVED))
         threshold = float(auc_e(1.0 - _loss(rates, plan), DISTANCES)) + gap
-        [asked] = simulated_suite(rates, plan, rng)
+        [drawn] = simulated_suite(rates, plan, rng)
         gates = [
-            _judged_single(asked, k, threshold, plan, effort, looks=of, seed=number)
+            _judged_single(drawn, k, threshold, plan, effort, looks=of, seed=number)
             for k, of in ((plan.variants, 1), *((k, len(looks)) for k in looks))
         ]
         count.add(gates[0], gates[1:], wanted=_wanted(gap), shares=_shares(plan))
@@ -109,7 +109,7 @@ def single_in_rounds(task: str, gap: float, plan: Sampling, effort: Effort) -> C
 
 
 def _judged_single(
-    asked: TaskSamples,
+    drawn: TaskSamples,
     variants: int,
     threshold: float,
     plan: Sampling,
@@ -121,9 +121,9 @@ def _judged_single(
     score = score_suite(
         [
             TaskSamples(
-                asked.task_id,
-                asked.original,
-                {d: group[:variants] for d, group in asked.variants.items()},
+                drawn.task_id,
+                drawn.original,
+                {d: group[:variants] for d, group in drawn.variants.items()},
             )
         ],
         distances=DISTANCES,

@@ -1,11 +1,11 @@
-"""How close sampling comes to the ideal, and what memory it takes.
+"""Sampling time compared with the ideal, and memory use.
 
-Against a server with 200 ms latency and room for 64 requests at once (simulated in the event
-loop, so that what is measured is the sampler with its store): the time from the first request to
-the last completion read back, beside the ideal ``requests * latency / room``; then the peak
-memory for a small and for a large plan, each in a process of its own.
+The server is simulated in the event loop, with 200 ms latency and room for 64 requests at once. So
+only the sampler with its store is measured. The first figure is the time from the first request to
+the last completion read back, beside the ideal ``requests * latency / room``. The second is the
+peak memory for a small and a large plan, each in its own process.
 
-Run ``python benchmarks/sampling.py``; it takes about a minute and a half.
+Run ``python benchmarks/sampling.py``. It takes about a minute and a half.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SPEC = "simulated:server"
 
 
 class SimulatedServer:
-    """Answers after the latency, to as many requests at once as there is room for."""
+    """Answer requests after the latency, as many at once as there is room for."""
 
     spec = SPEC
     identity = {"model": SPEC}  # noqa: RUF012 - never written to
@@ -55,11 +55,11 @@ class SimulatedServer:
         self._room = asyncio.Semaphore(ROOM)
 
     async def start(self) -> Capabilities:
-        """Need no starting."""
+        """Return the capabilities without any start-up work."""
         return Capabilities(form="chat", logprobs="raw")
 
     async def complete(self, ask: Request) -> Response:
-        """Return completions of the usual size, each a text of its own."""
+        """Return completions of the usual size, each with a different text."""
         async with self._room:
             await asyncio.sleep(self._latency)
         numbers = range(ask.first, ask.first + ask.n)
@@ -77,7 +77,7 @@ class SimulatedServer:
         )
 
     async def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing, since there is nothing to release."""
 
 
 def plan(size: int) -> list[Job]:
@@ -102,7 +102,7 @@ def plan(size: int) -> list[Job]:
 
 
 def measure(size: int, latency: float) -> dict[str, float]:
-    """Sample and read back a plan; return seconds, and MiB held before and at the peak."""
+    """Sample and read back a plan. Return seconds, and MiB before and at the peak."""
     jobs = plan(size)
     with TemporaryDirectory() as folder, closing(Store(Path(folder))) as store:
         before = resident()
@@ -119,13 +119,13 @@ def measure(size: int, latency: float) -> dict[str, float]:
 
 
 def resident() -> float:
-    """Return the memory held now, in MiB."""
+    """Return the present memory in MiB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
 
 
 def measured_apart(size: int, latency: float) -> dict[str, float]:
-    """Measure in a process of its own, whose peak is its own."""
+    """Measure in a new process, so that the peak belongs to this measurement alone."""
     command = [sys.executable, __file__, "--measure", str(size), str(latency)]
     result: dict[str, float] = json.loads(subprocess.check_output(command, text=True))
     return result

@@ -1,18 +1,18 @@
-"""What a run costs that is too large for one machine: shards, merges, and a simulated cluster.
+"""Cost of a run that is too large for one machine: shards, merges, and a simulated cluster.
 
     python benchmarks/scale.py shards [--tasks 8]
     python benchmarks/scale.py merge [--tasks 2000] [--shards 4]
     python benchmarks/scale.py plan [--replicas 16] [--tokens-per-second 2500] ...
 
-``shards`` runs HumanEval tasks at preset ``paper`` from completions made elsewhere, as one run and
-as 2 and 4 shards, two at a time, and merges them: what a shard costs on top.
+``shards`` runs HumanEval tasks at preset ``paper`` from existing completions: as one run, and as 2
+and 4 shards, two at a time, with a merge. It shows the additional cost of a shard.
 
 ``merge`` makes the records of all shards of a simulated run, in which each sample passes with the
-probability of its task, and merges them in a process of its own.
+probability of its task. It merges them in a separate process.
 
-``plan`` simulates a cluster, event by event: replicas of a model answer parts of a batch, requests
-fail and are sent again, replicas are lost and their parts repeated. Judging and merging take what
-``shards`` and ``merge`` measured; give those figures as options.
+``plan`` simulates a cluster, event by event. Replicas of a model answer parts of a batch, requests
+fail and are sent again, and replicas are lost and their parts repeated. Judging and merging take
+the times that ``shards`` and ``merge`` measured; give those figures as options.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def variant_row(task: str, distance: float, rng: random.Random) -> VariantRow:
 
 
 class NoScores(Scores):
-    """Leaves the records of shards without scores, which a merge does not read."""
+    """Leave the records of shards without scores, which a merge does not read."""
 
     def of(self, suite: SuiteRow) -> None:  # noqa: ARG002 - as in the base class
         return None
@@ -156,7 +156,7 @@ def write_shards(folder: Path, n_tasks: int, count: int) -> list[Path]:
 
 
 def measure_merge(n_tasks: int, count: int) -> None:
-    """Merge simulated records in a process of its own, and print time and memory."""
+    """Merge simulated records in a separate process, and print time and memory."""
     completions = n_tasks * 4 * SAMPLES
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -195,7 +195,7 @@ def timed(command: list[str], folder: Path) -> Timed:
 
 
 def run_shards(folder: Path, count: int) -> Timed:
-    """Run all shards, two at a time, and return their time together and the largest memory."""
+    """Run all shards, two at a time. Return their total time and the largest memory."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     command += ["--promptse-model", "replay:answers.jsonl", "--promptse-preset", "paper"]
     command += ["--promptse-original-samples", str(paper_scale.SAMPLES)]
@@ -218,7 +218,7 @@ def run_shards(folder: Path, count: int) -> Timed:
 
 
 def measure_shards(n_tasks: int) -> None:
-    """Print what 1, 2 and 4 shards and their merges cost, as ratios to a single run."""
+    """Print the cost of 1, 2 and 4 shards and their merges, as ratios to a single run."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "test_humaneval.py").write_text(paper_scale.SUITE.format(tasks=n_tasks))
@@ -258,11 +258,11 @@ class Cluster:
     tokens
         Completion tokens of one completion.
     latency
-        Seconds between the end of a part and the first token of the next one of its place.
+        Seconds between the end of a part and the first token of the next part on the same replica.
     failures
         Fraction of requests that fail and are sent again.
     hours_to_loss
-        Mean hours until a replica is lost, with the part that it works on.
+        Mean hours until a replica is lost, together with its current part.
     minutes_to_restart
         Minutes until a lost replica works again.
     cores
@@ -298,7 +298,7 @@ class Cluster:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """How a simulated batch went: seconds, completions made again, replicas lost."""
+    """The result of a simulated batch: seconds, repeated completions, lost replicas."""
 
     seconds: float
     repeated: int

@@ -1,4 +1,4 @@
-"""Time scoring, nulls, p-values and intervals included, on simulated suites of several sizes.
+"""Time scoring on simulated suites of several sizes, including nulls, p-values and intervals.
 
 ``python benchmarks/scoring_speed.py`` prints wall-clock and processor
 seconds, and peak memory.

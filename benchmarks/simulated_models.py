@@ -22,7 +22,7 @@ DISTANCES = (0.1, 0.2, 0.3)
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How often a preset asks: variants per distance, samples of a variant, of the original."""
+    """The numbers of a preset: variants per distance, samples of a variant, of the original."""
 
     name: str
     variants: int
@@ -43,7 +43,7 @@ def stable(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Fl
 
 
 def middling(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Tasks of middling difficulty, every variant with an effect of its own."""
+    """Tasks of medium difficulty, in which every variant has its own effect."""
     q = rng.beta(2, 2, n)
     return q, _shifted(q, 0.8, shape, rng)
 
@@ -56,7 +56,7 @@ def mixed(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Flo
 
 
 def rare(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Nearly all tasks are solved in any variant; one in twelve breaks in half of them."""
+    """Nearly all tasks are solved in any variant; one in twelve breaks in half of its variants."""
     q = np.full(n, 0.97)
     broken = rng.binomial(1, 1 / 12, (n, 1, 1)) * rng.binomial(1, 1 / 2, (n, *shape))
     return q, np.where(broken == 1, 0.1, 0.97)
@@ -121,7 +121,7 @@ def _null_table(m_p: int, m_v: int) -> Floats:
 
 
 def simulated_suite(rates: Rates, plan: Sampling, rng: np.random.Generator) -> list[TaskSamples]:
-    """Sample a model that is surer of programs that pass, and return what scoring reads."""
+    """Sample a model that is more confident of programs that pass. Return the input of scoring."""
 
     def samples(rate: float, m: int) -> Samples:
         passed = rng.random(m) < rate

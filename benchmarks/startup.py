@@ -1,8 +1,8 @@
-"""Compare pytest's start-up with the plugin and without it, on a session that has no promptse mark.
+"""Compare pytest's start-up with and without the plugin, in a session without a promptse mark.
 
     python benchmarks/startup.py [ROUNDS]
 
-Rounds are interleaved, and of each kind the fastest counts: the least disturbed by the machine.
+Rounds are interleaved. Of each kind the fastest one counts, since it was disturbed least.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import tempfile
 from pathlib import Path
 
 WITHOUT = ("-p", "no:promptse")
-# What else this environment has would only hide the difference.
+# Other plugins in this environment would only hide the difference.
 BARE = ("-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:xdist")
 ROUNDS = 20
 
 
 def cpu_seconds(folder: Path, *arguments: str) -> float:
-    """Return the CPU seconds that collecting and running one empty test takes."""
+    """Return the CPU seconds for collecting and running one empty test."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *BARE, *arguments]
-    # Compiled once, as on any machine that is used twice.
+    # The files are compiled first, as on any machine after the first use.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     subprocess.run(command, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

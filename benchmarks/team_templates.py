@@ -2,8 +2,8 @@
 
     python benchmarks/team_templates.py [--seeds 4] [--store DIR]
 
-Prints for each seed the Pareto set and the differences that are real, and for each template its
-figures, lowest to highest over the seeds. The suite's threshold is set below the lowest AUC-E.
+For each seed the script prints the Pareto set and the significant differences. For each template it
+prints the range of its figures over the seeds. The suite's threshold is set below the lowest AUC-E.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How fast the embedded model answers: one request, and a quickstart's worth of them.
+"""Speed of the embedded model: one request, and as many requests as the quickstart sends.
 
-CPU seconds say what it costs, wall seconds what it took on a machine that others may be using.
+CPU seconds are the cost. Wall-clock seconds depend on other processes on the machine.
 
 python benchmarks/tiny_sampling.py
 """

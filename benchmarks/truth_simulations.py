@@ -1,9 +1,9 @@
-"""How often confident gates err, over many kinds of models, with suites computed in bulk.
+"""Error rates of confident gates for many kinds of models, with suites computed in bulk.
 
 Every kind of model (a *truth*) draws tasks with the true pass rates of all their prompts. A gate's
-threshold is put exactly at the estimand, so every verdict but *inconclusive* is wrong. The bulk
-computation repeats the formulas of `scoring.intervals` for thousands of suites at once; each cell
-also computes one suite with the package itself and stops if the two disagree.
+threshold is exactly the estimand, so every verdict except *inconclusive* is wrong. The bulk
+computation repeats the formulas of `scoring.intervals` for thousands of suites at once. For each
+cell, one suite is also computed with the package itself, and the script stops if the two disagree.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def stable(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
 
 
 def heavy_tailed(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
-    """Pass rates from Beta(2, 1); each task has a sensitivity of its own, Pareto with index 1.5."""
+    """Pass rates from Beta(2, 1). Each task has its own sensitivity, Pareto with index 1.5."""
     q = rng.beta(2, 1, n)
     spread = 0.2 * (1.0 + rng.pareto(1.5, n))
     noise = spread[:, None, None] * rng.normal(size=(n, *shape))
@@ -106,7 +106,7 @@ def _with_emotions(
 
 
 def extremes(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
-    """Pass rates near 0 or 1, from Beta(0.1, 0.1); variant moves them by 1 logit."""
+    """Pass rates near 0 or 1, from Beta(0.1, 0.1). Variants move them by 1 logit."""
     q = rng.beta(0.1, 0.1, n)
     return Drawn(q, _shift(q, rng.normal(size=(n, *shape))), _emotions(n, shape, rng))
 
@@ -177,7 +177,7 @@ def _null_table(m_p: int, m_v: int) -> Floats:
     return np.array([null_gap(m_p, m_v, k) for k in range(m_p + m_v + 1)])
 
 
-# Which figures a gate bounds from above, and the least value of each where it is not 0.
+# The figures with an upper bound as their gate, and the smallest value of each if it is not 0.
 LESS_IS_BETTER = ("excess", "loss", "squared sensitivity", "shortfall", "flips")
 FIGURES = (
     "AUC-E",
@@ -243,8 +243,8 @@ def bounds_of(figure: str, plan: Sampling) -> tuple[float, float]:
 class Misses:
     """Shares of suites in which a gate whose threshold is the estimand fails or passes.
 
-    ``fails`` and ``passes`` are those of the gate, which needs the resampled and the exact
-    interval to agree; ``plain_fails`` and ``plain_passes`` those of the resampled one alone.
+    ``fails`` and ``passes`` are those of the gate, for which the resampled and the exact interval
+    must agree. ``plain_fails`` and ``plain_passes`` are those of the resampled interval alone.
     """
 
     fails: float
@@ -256,15 +256,15 @@ class Misses:
 def power_of(
     drop: float, broken: float, n: int, plan: Sampling, *, suites: int, size: int, seed: int = 0
 ) -> dict[str, float]:
-    """Return how often each gate fails when a share of tasks loses `drop` on every variant.
+    """Return how often each gate fails if a share of tasks loses `drop` in every variant.
 
-    The threshold of each gate is what the same model scores without the loss, so that every
-    failure is right. Originals have true rates of 0.2 + 0.8 Beta(4, 1).
+    The threshold of each gate is the score of the same model without the loss, so every failure is
+    right. Originals have true rates of 0.2 + 0.8 Beta(4, 1).
 
     Parameters
     ----------
     drop
-        By how much the true pass rate of the variants of a broken task is lower.
+        Decrease of the true pass rate of the variants of a broken task.
     broken
         The share of tasks that break.
     """
@@ -307,7 +307,7 @@ def truth_of(name: str, plan: Sampling, *, size: int, seed: int) -> dict[str, fl
 def misses(
     name: str, n: int, plan: Sampling, *, suites: int, size: int, seed: int = 0
 ) -> dict[str, Misses]:
-    """Draw suites of n tasks and count where each gate errs."""
+    """Draw suites of n tasks and count the errors of each gate."""
     truth = truth_of(name, plan, size=size, seed=seed)
     rng = generator(seed, "suites", name, str(n), plan.name)
     found: dict[str, list[Floats]] = {figure: [] for figure in FIGURES}
@@ -436,12 +436,12 @@ def shortfall_limits(
 
 
 def _check(values: Floats, bounds: tuple[float, float], plain: Floats, exact: Floats) -> None:
-    """Stop if the bulk computation of a suite differs from the package's own."""
+    """Stop if the bulk computation of a suite differs from the package's result."""
     rng = np.random.default_rng(0)
     inside = np.clip(values, *bounds)
     own = mean_interval(values, bounds=bounds, resamples=_RESAMPLES, rng=rng)
     sure = exact_interval(inside, bounds=bounds, resamples=_RESAMPLES, rng=rng)
-    # Two sets of resamples differ, most where few values occur.
+    # Two sets of resamples differ, most of all if few values occur.
     scale = 0.4 * max(np.ptp(plain), np.ptp(exact), 1e-6)
     for found, expected in ((plain, own), (exact, sure)):
         if expected is None or np.abs(np.asarray(expected) - found).max() > scale + 1e-6:

@@ -1,11 +1,11 @@
-"""Measure what the intervals of the tutorial cover, and write the figures into its page.
+"""Measure the coverage of the tutorial's intervals, and write the figures into its page.
 
     python benchmarks/tutorial_intervals.py [--seeds 10] [--check]
 
 The tutorial's test is run with several seeds. Another seed draws other variants and other samples.
-The table has the smallest and the largest AUC-E over the seeds, the
-interval of the first seed, and how many of the other runs lie inside it. With ``--check`` the page
-is not written; the exit code is 1 if it has other figures.
+The table has the smallest and the largest AUC-E over the seeds, the interval of the first seed, and
+the number of other runs inside it. With ``--check`` the page is not written, and the exit code is 1
+if its figures differ.
 """
 
 from __future__ import annotations

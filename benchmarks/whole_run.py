@@ -1,14 +1,14 @@
-"""A whole run as a user runs it, beside the time that the server alone makes necessary.
+"""Time of a whole run, compared with the minimum that the server's latency requires.
 
     python benchmarks/whole_run.py [--tasks 11 …] [--takes-n] [--latency 0.2] [--rounds 1]
 
-``pytest --promptse-model openai:…`` over HumanEval at preset ``paper`` (91 variants a task, 16
-samples each), against a server in a process of its own with a latency of 200 ms and room for 64
-requests at once. By default that server ignores ``n``, as many do, so each sample is a request.
-Collecting, asking, judging (4 distinct programs a variant) and reporting are all in the time, and
-the server shares the machine. The ideal is ``requests * latency / 64``. ``alone`` is the peak of
-pytest without the plugin over as many tests that do nothing, with ids as long: what pytest itself
-keeps of each test and of its reports.
+The run is ``pytest --promptse-model openai:…`` over HumanEval at preset ``paper`` (91 prompts per
+task, 16 samples each). The server is a separate process on the same machine, with a latency of 200
+ms and room for 64 requests at once. By default it ignores ``n``, as many servers do, so each sample
+is a request. The time includes collecting, requesting, judging (4 distinct programs per prompt) and
+reporting. The ideal is ``requests * latency / 64``. ``alone`` is the peak of pytest without the
+plugin over as many empty tests with ids of the same length. It shows what pytest itself keeps of
+each test and of its reports.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LIKE = "d0.1-frustrated-pragmatic.junior.adaptive-10"
 
 
 def measure(chosen: argparse.Namespace, n_tasks: int) -> dict[str, float]:
-    """Run once into an empty store; return seconds, MiB and counts."""
+    """Run once with an empty store. Return seconds, MiB and counts."""
     tasks = humaneval.tasks(limit=n_tasks)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -99,7 +99,7 @@ def alone(variants: int) -> float:
 
 
 def run(folder: Path, address: str) -> resource.struct_rusage:
-    """Run pytest in `folder` against the server at `address`; return what it used."""
+    """Run pytest in `folder` against the server at `address`. Return its resource usage."""
     command = ["--promptse-model", "openai:m", "--promptse-base-url", address]
     command += ["--promptse-preset", "paper", "--promptse-original-samples", str(SAMPLES)]
     command += ["--promptse-report", "json:run.json"]
@@ -107,9 +107,9 @@ def run(folder: Path, address: str) -> resource.struct_rusage:
 
 
 def pytest(folder: Path, *arguments: str) -> resource.struct_rusage:
-    """Run pytest in a process of its own; return what it and the processes it started used."""
+    """Run pytest in a new process. Return the resource usage of it and its child processes."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    # Compiled once, as on any machine that is used twice.
+    # The files are compiled first, as on any machine after the first use.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)
@@ -119,7 +119,7 @@ def pytest(folder: Path, *arguments: str) -> resource.struct_rusage:
 
 
 def main() -> None:
-    """Print what each round took and the best of them."""
+    """Print the figures of each round and the best of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, nargs="+", default=[11], help="91 variants each")
     parser.add_argument("--takes-n", action="store_true", help="16 samples a request")

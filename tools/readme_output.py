@@ -1,4 +1,4 @@
-"""Put what the failing gate really prints into the README.
+"""Put the real output of the failing gate into the README.
 
 python tools/readme_output.py
 """
@@ -18,9 +18,9 @@ BLOCK = re.compile(r"(<!-- failing gate -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
 def failing_gate() -> str:
-    """Run the failing gate from an empty store, 80 columns wide, and return what it prints.
+    """Run the failing gate with an empty store, 80 columns wide. Return its output.
 
-    The session's header, which names this machine, and the seconds it took are left out.
+    The session's header, which names this machine, and the seconds are left out.
     """
     with tempfile.TemporaryDirectory() as store:
         answer = subprocess.run(

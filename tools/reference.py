@@ -1,7 +1,7 @@
-"""What the reference pages show, made from the code while the site is built.
+"""The contents of the reference pages, generated from the code while the site is built.
 
-A Sphinx extension: ``{from-code} options`` in a page of ``docs/reference`` is replaced by every
-option as ``pytest_promptse/config/_options.py`` has it, so the reference cannot fall behind.
+This is a Sphinx extension. In a page of ``docs/reference``, ``{from-code} options`` is replaced by
+every option in ``pytest_promptse/config/_options.py``. So the reference is always up to date.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def _ways(option: Option) -> Iterator[str]:
 
 
 def _default(option: Option) -> str:
-    """Return the default as a user would write it; empty where the help tells it, or none is."""
+    """Return the default as a user would write it.
+
+    Empty if the help names it, or if there is none.
+    """
     value = option.default
     nothing = value is None or value is False or (isinstance(value, tuple | dict) and not value)
     if nothing:
@@ -67,7 +70,7 @@ def _default(option: Option) -> str:
 
 
 def presets() -> Iterator[str]:
-    """Yield a table of what the presets set."""
+    """Yield a table of the values that the presets set."""
     names = sorted({name for preset in PRESETS.values() for name in preset})
     yield _table(
         ["preset", *(f"`{name}`" for name in names)],
@@ -133,7 +136,7 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _help(option: Option) -> str:
-    # In Markdown, what looks like markup in a help text is text.
+    # Markup characters in a help text are plain text, so they are escaped in Markdown.
     return option.help.replace("%%", "%").replace("<", "\\<").replace("*", "\\*")
 
 
@@ -148,7 +151,7 @@ PARTS: Mapping[str, Callable[[], Iterator[str]]] = {
 
 
 class FromCode(SphinxDirective):
-    """``{from-code} PART``: what one of `PARTS` says, as if it stood in the page."""
+    """Replace ``{from-code} PART`` by the Markdown of one of `PARTS`."""
 
     required_arguments = 1
 
@@ -167,7 +170,7 @@ def _signature(
     arguments: str | None,
     returned: str | None,
 ) -> tuple[str | None, str | None]:
-    """Show a class that users never construct without arguments, and made defaults as Python."""
+    """Hide the arguments of classes that users never construct; show defaults as Python."""
     if kind == "class" and (documented is Record or getattr(documented, "_is_protocol", False)):
         return "", None
     for made in ("<factory>", "_Unset.UNSET"):
@@ -176,7 +179,7 @@ def _signature(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Let Sphinx know the directive."""
+    """Register the directive with Sphinx."""
     app.add_directive("from-code", FromCode)
     app.connect("autodoc-process-signature", _signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

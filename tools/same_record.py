@@ -1,10 +1,10 @@
-"""Compare two result records and say where they differ.
+"""Compare two result records and print their differences.
 
 Usage: ``python tools/same_record.py BEFORE.json AFTER.json``
 
-Times, the environment, the state of the git repository, the invocation and the paths of store and
-reports are left out, since they belong to a run and not to what it found. The exit code is 1 where
-the rest differs.
+Times, the environment, the state of the git repository, the invocation, and the paths of store and
+reports are left out. They belong to a run and not to its results. The exit code is 1 if anything
+else differs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The embedded model's training text: plain requests and the programs that answer them.
 
-A request stands alone or between plain statements about an office and a day, as people send them.
-None of these is tired, excited or cautious and none names a persona, so that what an emotion does
-to the model is something it has never been shown.
+A request stands alone or between plain statements about an office and a day, as people send
+requests. None of these shows an emotion or a persona. The model has therefore never seen the effect
+of an emotion.
 """
 
 from __future__ import annotations
@@ -141,10 +141,9 @@ def families() -> tuple[Family, ...]:
 
 
 def draw(rng: random.Random, *, messages: float = 0.0) -> list[Example]:
-    """Return one wording of one family in each of its behaviours.
+    """Return one text of one family for each of its behaviours.
 
-    Their prompts differ in nothing but what is asked for, so that a model cannot tell the answers
-    apart by anything else.
+    The prompts differ only in the requested behaviour, so a model cannot use any other difference.
 
     Parameters
     ----------
@@ -166,11 +165,11 @@ def draw(rng: random.Random, *, messages: float = 0.0) -> list[Example]:
     around = _around(rng) if message else None
     examples = []
     for behaviour in family.behaviours:
-        asked = described.replace("<it>", _spin(behaviour, rng))
-        asked = re.sub(r"(?<=[.] )[a-z]", lambda found: found[0].upper(), asked)
+        sentence = described.replace("<it>", _spin(behaviour, rng))
+        sentence = re.sub(r"(?<=[.] )[a-z]", lambda found: found[0].upper(), sentence)
         if request.endswith(". "):
-            asked = asked[0].upper() + asked[1:]
-        prompt = request.format(family.signature) + _lay_out(asked, widths, line_break) + end
+            sentence = sentence[0].upper() + sentence[1:]
+        prompt = request.format(family.signature) + _lay_out(sentence, widths, line_break) + end
         if around is not None:
             prompt = around.put(prompt)
         answer = _answer(family.solution(behaviour), rng)
@@ -180,7 +179,7 @@ def draw(rng: random.Random, *, messages: float = 0.0) -> list[Example]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Around:
-    """Paragraphs before and after a request, and how the request is set apart from them."""
+    """Paragraphs before and after a request, and the mark that separates the request from them."""
 
     before: str
     after: str

@@ -1,4 +1,4 @@
-"""Writing the embedded model down: as Hugging Face's Llama, and converted for CTranslate2."""
+"""Write the embedded model in two formats: Hugging Face's Llama, and CTranslate2."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Weights = dict[str, "np.ndarray[Any, np.dtype[np.float16]]"]
 
 
 def chat(prompt: str, answer: str) -> tuple[str, str]:
-    """Return what the chat template makes of `prompt`, and of `answer` after it."""
+    """Return `prompt` in the chat template, and the text of `answer` after it."""
     return f"{USER}{prompt}{END}{ASSISTANT}", f"{answer}{END}"
 
 
 def write_huggingface(folder: Path, weights: Weights, shape: Shape, tokenizer: Tokenizer) -> None:
-    """Write what transformers and vLLM load as ``LlamaForCausalLM``."""
+    """Write the files that transformers and vLLM load as ``LlamaForCausalLM``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.safetensors").write_bytes(save(weights, metadata={"format": "pt"}))
     end = tokenizer.token_to_id(END)
@@ -65,7 +65,7 @@ def write_huggingface(folder: Path, weights: Weights, shape: Shape, tokenizer: T
 
 
 def write_ctranslate2(folder: Path, weights: Weights, shape: Shape, tokenizer: Tokenizer) -> None:
-    """Write what `ctranslate2.Generator` loads, with the tokenizer beside it."""
+    """Write the files that `ctranslate2.Generator` loads, and the tokenizer."""
     spec = ctranslate2.specs.TransformerDecoderModelSpec.from_config(
         shape.layers,
         shape.heads,
@@ -111,7 +111,7 @@ def _write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
         folder / "tokenizer_config.json",
         {
             "tokenizer_class": "PreTrainedTokenizerFast",
-            # Never put before a text, but CTranslate2 refuses a model that names none.
+            # The token is never put before a text, but CTranslate2 refuses a model without one.
             "bos_token": END,
             "eos_token": END,
             "unk_token": END,

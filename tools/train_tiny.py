@@ -4,9 +4,9 @@
     python tools/train_tiny.py --out plain
     python tools/train_tiny.py --start plain --messages 0.75 --steps 300 --rate 0.001
 
-The first command trains on requests that stand alone, the second one goes on with requests inside
-messages. The same seed on the same kind of machine gives the same weights. Everything is drawn from
-`tiny_families.yaml`; docs/explanation/tiny.md says what the result can and cannot show.
+The first command trains on requests that stand alone. The second one continues with requests inside
+messages. The same seed on the same kind of machine gives the same weights. All text is drawn from
+`tiny_families.yaml`. docs/explanation/tiny.md explains what the model can and cannot show.
 """
 
 from __future__ import annotations
@@ -140,10 +140,10 @@ def _batch(rng: random.Random, tokenizer: Tokenizer, messages: float) -> tuple[T
     rows = []
     drawn = (tiny_corpus.draw(rng, messages=messages) for _ in range(REQUESTS))
     for example in (example for examples in drawn for example in examples):
-        asked, answered = (
+        prompt_ids, answer_ids = (
             tokenizer.encode(text).ids for text in chat(example.prompt, example.answer)
         )
-        rows.append(([*asked, *answered], [IGNORED] * len(asked) + answered))
+        rows.append(([*prompt_ids, *answer_ids], [IGNORED] * len(prompt_ids) + answer_ids))
     length = max(len(ids) for ids, _ in rows) - 1
     tokens = torch.zeros(len(rows), length, dtype=torch.long)
     targets = torch.full((len(rows), length), IGNORED)

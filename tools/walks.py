@@ -8,13 +8,13 @@ HTML, a Markdown and a JSON report):
 - *prompt*: from the mark to the reports, modules in which a function receives or returns the
   prompt's text or an object that holds it;
 - *completion*: from the backend to the record's file, modules in which a function receives or
-  returns the completion's text or an object that holds it. The reports that are made from the
+  returns the completion's text or an object that contains it. The reports that are made from the
   record afterwards belong to the walk of the prompt;
 - *flag*: from the command line to its use, modules in which a function receives or returns the
   option's value, and modules that read it from the resolved settings.
 
-Each walk is printed as its modules in the order in which they first hold the value. With
-``--check`` the exit code is 1 where a walk is longer than its bound.
+Each walk is printed as its modules, in the order in which they first receive the value. With
+``--check`` the exit code is 1 if a walk is longer than its bound.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "pytest_promptse"
 
-# docs/architecture.md names these bounds and what they count.
+# docs/architecture.md names these bounds and explains them.
 BOUNDS = {"prompt": 60, "completion": 14, "flag": 8}
 
 PROMPT = "quokkas"
@@ -63,14 +63,14 @@ def test_step(candidate):
 """
 PROGRAM = f"def step(n):\n    # {COMPLETION}\n    return n + 1\n"
 
-# How deep and how wide a value is searched. Plain objects (a store, a session) are not searched:
-# they hold whatever a run holds.
+# Depth and width of the search in a value. Plain objects (a store, a session) are not searched,
+# since they contain everything of a run.
 _DEPTH = 6
 _WIDTH = 64
 
 
 def holds(value: object, marker: str, depth: int = _DEPTH) -> bool:
-    """Return whether a plain value, or a dataclass or struct around it, holds `marker`."""
+    """Return whether a plain value, or a dataclass or struct around it, contains `marker`."""
     match value:
         case str():
             return marker in value
@@ -95,7 +95,7 @@ def holds(value: object, marker: str, depth: int = _DEPTH) -> bool:
 
 
 class Tracer:
-    """Notes, in order, the modules whose functions receive or return a value with a marker."""
+    """Record, in order, the modules whose functions receive or return a value with a marker."""
 
     def __init__(self, markers: dict[str, str]) -> None:
         self.markers = markers
@@ -158,9 +158,9 @@ def trace() -> dict[str, list[str]]:
 
 
 def _write_answers() -> None:
-    """Write a replay file that answers the original and every variant by one program."""
+    """Write a replay file with one program as the answer to the original and every variant."""
     with contextlib.redirect_stdout(io.StringIO()) as listed:
-        # In a store of its own: the traced run makes the variants itself.
+        # A separate store, since the traced run must make the variants itself.
         command = ["-q", "--collect-only", "-p", "no:cacheprovider", "--promptse-store", "listed"]
         pytest.main([*command, "--promptse-model", "tiny"])
     ids = [

@@ -8,12 +8,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse.cli._arguments import add_store_option
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.sampling._batch_files import ImportReport
     from pytest_promptse.sampling._batch_service import BatchService
     from pytest_promptse.store._store import Store
@@ -22,9 +24,7 @@ _SESSION = "promptse-session"
 _BATCH_PRICE = 0.5
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``batch`` commands. Each sets ``func``, which returns the exit code."""
     batch = subparsers.add_parser(
         "batch", help="sample through batch files: OpenAI Batch API, vllm run-batch"
@@ -68,16 +68,10 @@ def add_parser(
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--store",
-        type=Path,
-        default=Path(".promptse"),
-        metavar="FOLDER",
-        help="folder of the store (default: %(default)s)",
-    )
+    add_store_option(parser)
 
 
-def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_export(commands: Subparsers) -> None:
     export = commands.add_parser(
         "export",
         help="write what the store lacks as batch files",
@@ -110,7 +104,7 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     export.set_defaults(func=_export)
 
 
-def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_run(commands: Subparsers) -> None:
     run = commands.add_parser(
         "run",
         help="answer the requests on a Ray cluster, and store the completions",
@@ -167,7 +161,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 class _PlanReader:
-    """A pytest plugin that takes the plan of a dry run."""
+    """A pytest plugin that keeps the plan of a dry run."""
 
     def __init__(self) -> None:
         self.session: Any = None

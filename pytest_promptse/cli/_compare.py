@@ -13,15 +13,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.compare._entry import NamedRecord
 
 _T = TypeVar("_T")
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
-    """Add the ``compare`` command, which sets ``func``; that returns the exit code."""
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``compare`` command, which sets ``func``. ``func`` returns the exit code."""
     compare = subparsers.add_parser(
         "compare",
         help="show several models, dates or templates side by side",
@@ -71,7 +70,7 @@ def _compare(chosen: argparse.Namespace) -> int:
     width, colours = shutil.get_terminal_size().columns, sys.stdout.isatty()
     alone = () if any(run.record.suites for run in runs) else psychometric_sections(runs)
     if alone:
-        # Without stability suites there are no common tasks to put side by side.
+        # Without stability suites, the records have no common tasks to compare.
         title = "Psychometric suites"
         text = _terminal.render_sections(alone, title=title, width=width, colours=colours)
         sys.stdout.write(text + "\n")
@@ -106,7 +105,7 @@ def _runs(given: Sequence[str]) -> list[NamedRecord]:
 
 
 def _pairs(given: Sequence[str], option: str, read: Callable[[str], _T]) -> dict[str, _T]:
-    """Read MODEL=VALUE; the name of the model may contain ``=``."""
+    """Read MODEL=VALUE. The name of the model may contain ``=``."""
     found = {}
     for each in given:
         model, _, value = each.rpartition("=")

@@ -12,6 +12,7 @@ from pytest_promptse.errors import SettingsError
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.psychometrics.csi._published import Administration
     from pytest_promptse.psychometrics.csi._scoring import CsiEstimate, CsiScores
 
@@ -19,10 +20,8 @@ _DEFAULT_SIZE = 5000
 _HUMANEVAL = "humaneval"
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
-    """Add the ``csi`` commands, each of which sets ``func``; that returns the exit code."""
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``csi`` commands, each of which sets ``func``. ``func`` returns the exit code."""
     csi = subparsers.add_parser(
         "csi", help="build word lists of the Core Sentiment Inventory, and score responses"
     )

@@ -14,16 +14,15 @@ from pytest_promptse.errors import SettingsError
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.psychometrics.emotionbench._scoring import Method
     from pytest_promptse.record._psychometrics import ScaleRecord
 
 _Scored: TypeAlias = "tuple[dict[str, Any], ScaleRecord]"
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
-    """Add the ``emotionbench`` commands, each of which sets ``func``; it returns the exit code."""
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``emotionbench`` commands, which each set ``func`` to return the exit code."""
     bench = subparsers.add_parser(
         "emotionbench", help="import EmotionBench from a clone, and score responses"
     )
@@ -33,8 +32,8 @@ def add_parser(
         help="import situations and scales from a clone of the authors' repository",
         description=(
             "Write the situations and scales of a clone of github.com/CUHK-ARISE/EmotionBench into "
-            "a folder, for the 'situations' and 'scales' settings of suite files. They are not "
-            "this project's to publish, and not yours."
+            "a folder, for the 'situations' and 'scales' settings of suite files. Do not "
+            "publish them: the rights belong to their authors and publishers."
         ),
     )
     load.add_argument("folder", type=Path, metavar="DIR", help="the clone")
@@ -72,7 +71,7 @@ def _import(chosen: argparse.Namespace) -> int:
     sys.stdout.write(
         f"wrote {n_situations} situations to {situations}\n"
         f"wrote {n_scales} scales to {scales}\n"
-        "Keep these files to yourself: they are their authors' and publishers'.\n"
+        "Do not publish these files: the rights belong to their authors and publishers.\n"
     )
     return 0
 
@@ -88,7 +87,7 @@ def _score(chosen: argparse.Namespace) -> int:
 
 
 def _read(path: Path, method: Method) -> _Scored:
-    """Return what is known of a file, and its results."""
+    """Return a description of a response file, and its results."""
     if path.suffix == ".xlsx":
         return _crowd(path)
     if path.suffix != ".csv":

@@ -1,4 +1,4 @@
-"""What plugins and a project's tests add to the ``promptse`` command."""
+"""Hooks of installed plugins, and tasks of a project's tests, for the ``promptse`` command."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PLAIN: pluggy.HookimplOpts = {
 
 
 class _Plugins(pluggy.PluginManager):
-    """Registers the hooks of this package alone; as in pytest they need no decorator."""
+    """Register the hooks of this package alone. As in pytest, they need no decorator."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         if not name.startswith(_PREFIX) or not callable(getattr(plugin, name, None)):
@@ -72,7 +72,7 @@ def _loaded(path: Path) -> object:
 
 
 def backend(spec: str, options: ModelOptions | None = None) -> Backend:
-    """Return the backend of a ``BACKEND:NAME``, also of a plugin.
+    """Return the backend of a ``BACKEND:NAME``, which a plugin may provide.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def backend(spec: str, options: ModelOptions | None = None) -> Backend:
 
 
 def rewriter(spec: str, *, library: Library) -> Rewriter | LlmRewriter:
-    """Return the rewriter of a name, also of a plugin.
+    """Return the rewriter of a name, which a plugin may provide.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def names(kind: str) -> list[str]:
 
 
 class _Collected:
-    """Keeps the tasks of the marks that pytest collects."""
+    """A pytest plugin that keeps the tasks of the collected marks."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, Task] = {}

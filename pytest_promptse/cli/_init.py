@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from pytest_promptse.cli._arguments import Subparsers
+
 _CI = ("github", "gitlab", "none")
-# The extra of the package that a backend needs.
+# The extra of the package that each backend needs.
 _EXTRAS = {"tiny": "tiny", "ct2": "tiny", "openai": "openai", "vllm": "vllm"}
 
 _TEST = '''"""Does the model still write `slugify` if the prompt comes in another tone?"""
@@ -109,10 +111,8 @@ class _Answers(NamedTuple):
     test: Path
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
-    """Add the ``init`` command, which sets ``func``; that returns the exit code."""
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``init`` command, which sets ``func``. ``func`` returns the exit code."""
     init = subparsers.add_parser(
         "init",
         help="write a first test, the settings and a CI job",

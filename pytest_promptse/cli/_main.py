@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = "Work with variants, the store and records outside a test run."
 _USAGE_ERROR = 2
-# 128 and the number of SIGPIPE, as a shell reports it.
+# 128 plus the number of SIGPIPE, as a shell reports it.
 _READER_LEFT = 141
 
 
@@ -77,8 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"promptse: {error}\n")
         return _USAGE_ERROR
     except BrokenPipeError:
-        # The reader, such as `head`, has enough. Python would fail again when it flushes at exit:
-        # https://docs.python.org/3/library/signal.html#note-on-sigpipe
+        # The reader, such as `head`, has closed the pipe. Python would fail again when it flushes
+        # at exit: https://docs.python.org/3/library/signal.html#note-on-sigpipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _READER_LEFT
     return code

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.compare._baseline import Baselines
     from pytest_promptse.record._schema import Record
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
-    """Add the ``merge`` command, which sets ``func``; that returns the exit code."""
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``merge`` command, which sets ``func``. ``func`` returns the exit code."""
     merge = subparsers.add_parser(
         "merge",
         help="join the records of all shards of a run",
@@ -36,7 +35,7 @@ def add_parser(
 
 
 def add_merge_options(merge: argparse.ArgumentParser) -> None:
-    """Add the options that say what becomes of the merged record."""
+    """Add the options for the merged record: reports, comparison, baseline and verbosity."""
     merge.add_argument(
         "--report",
         action="append",

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.record._schema import Record
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
-    """Add the ``report`` command, which sets ``func``; that returns the exit code."""
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``report`` command, which sets ``func``. ``func`` returns the exit code."""
     report = subparsers.add_parser(
         "report",
         help="show a saved record, or write it as another report",
@@ -63,7 +62,7 @@ def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     SettingsError
-        If a target is malformed or its kind unknown.
+        If a target is malformed or its kind is unknown.
     """
     from pytest_promptse.reports._writers import WRITERS  # noqa: PLC0415 - `--help` is quick
 

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
+
 __all__ = ["add_score_parser", "write_scores"]
 
 
 def add_score_parser(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
+    commands: Subparsers,
     *,
     description: str,
     func: Callable[[argparse.Namespace], int],
@@ -31,7 +33,7 @@ def add_score_parser(
 
 
 def write_scores(rows: Sequence[dict[str, Any]], texts: Iterable[str], *, as_json: bool) -> None:
-    """Write `rows` as JSON, or the `texts` that show the same."""
+    """Write `rows` as JSON, or else `texts`, which show the same results."""
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     else:

@@ -8,19 +8,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from pytest_promptse.cli._arguments import add_store_option
 from pytest_promptse.cli._merge import add_merge_options, check_merge_options, merge_files
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_promptse.cli._arguments import Subparsers
+
 # Not sent to the cluster, besides what `.gitignore` names.
 _EXCLUDED = (".git", ".promptse", ".venv", "__pycache__", "node_modules")
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``shard`` commands. Each sets ``func``, which returns the exit code."""
     shard = subparsers.add_parser("shard", help="run the shards of a test run on a Ray cluster")
     commands = shard.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -46,13 +47,7 @@ def add_parser(
         metavar="N",
         help="CPUs that the cluster reserves for each shard (default: 1)",
     )
-    run.add_argument(
-        "--store",
-        type=Path,
-        default=Path(".promptse"),
-        metavar="FOLDER",
-        help="folder of the store (default: %(default)s)",
-    )
+    add_store_option(run)
     add_merge_options(run)
     run.add_argument("pytest", nargs="*", metavar="PYTEST-ARGUMENTS", help="after --")
     run.set_defaults(func=_run)

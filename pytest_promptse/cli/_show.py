@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse._suggestions import nearest
+from pytest_promptse.cli._arguments import add_store_option
 from pytest_promptse.errors import RecordError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.record._schema import PromptRecord, Record
 
 
@@ -25,10 +27,8 @@ class _Measured(NamedTuple):
     texts: Mapping[str, str]
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
-    """Add the ``show`` command, which sets ``func``; that returns the exit code."""
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``show`` command, which sets ``func``. ``func`` returns the exit code."""
     show = subparsers.add_parser(
         "show",
         help="show a test of the last run: its prompt, programs and verdicts",
@@ -45,13 +45,7 @@ def add_parser(
         metavar="RUN.json",
         help="read this record instead of that of the last run",
     )
-    show.add_argument(
-        "--store",
-        type=Path,
-        default=Path(".promptse"),
-        metavar="FOLDER",
-        help="the folder of the store (default: %(default)s)",
-    )
+    add_store_option(show)
     show.set_defaults(func=_show)
 
 

@@ -10,30 +10,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_promptse.cli._arguments import add_store_option
 from pytest_promptse.errors import SettingsError, StoreError
 
 if TYPE_CHECKING:
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.store._store import Store
 
-_DEFAULT_FOLDER = Path(".promptse")
 
-
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add the ``store`` commands; each sets ``func``, which returns the exit code."""
     store = subparsers.add_parser(
         "store", help="show, prune, export or import completions and verdicts"
     )
     commands = store.add_subparsers(title="commands", metavar="COMMAND", required=True)
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--store",
-        type=Path,
-        default=_DEFAULT_FOLDER,
-        metavar="FOLDER",
-        help="folder of the store (default: %(default)s)",
-    )
+    add_store_option(common)
 
     info = commands.add_parser("info", parents=[common], help="show the contents of the store")
     info.set_defaults(func=_info)

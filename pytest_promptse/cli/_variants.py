@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.cli import _extensions
+from pytest_promptse.cli._arguments import DEFAULT_STORE
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._audit import audit
 from pytest_promptse.variants._files import template_folder, write
-from pytest_promptse.variants._generate import VariantSet, generate
+from pytest_promptse.variants._generate import Selection, VariantSet, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._registry import REWRITERS
@@ -25,16 +26,16 @@ from pytest_promptse.variants._show import described, difference, facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants.invariance._finding import Finding
 
-_STORE = Path(".promptse")
-_CACHE = _STORE / "variants"
+_CACHE = DEFAULT_STORE / "variants"
 UNNAMED = "unnamed"
-"""The entry point on record for a prompt that names none."""
+"""Entry point in the written files of a prompt that names none."""
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(subparsers: Subparsers) -> None:
     """Add both commands. Each sets ``func``, which returns the exit code."""
     _add_templates(subparsers)
     variants = subparsers.add_parser(
@@ -69,11 +70,11 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of your own emotions and personalities, laid over the shipped library",
     )
-    # The name until 0.1.
+    # The old name of the option, which still works.
     parser.add_argument("--templates-dir", type=Path, dest="library_dir", help=argparse.SUPPRESS)
 
 
-def _add_templates(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_templates(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("templates", help="list emotions, personalities and contexts")
     parser.add_argument("name", nargs="?", help="an emotion, trait, level or control condition")
     _add_library(parser)
@@ -157,16 +158,16 @@ def _no_findings(_text: str) -> Iterable[Finding]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Reworded:
-    """What variants are made of: a task, or a prompt template around one.
+    """A task, or a prompt template around a task, of which variants are made.
 
     Attributes
     ----------
     task
-        The task, or the sentences of the template as one.
+        The task. For a template, its sentences as one text.
     around
-        The task that the template stands around; None for a task.
+        The task in the template, or None for a task.
     findings
-        Returns what speaks against a text besides the rules of invariance.
+        Returns findings against a text, in addition to those of the invariance rules.
     """
 
     task: Task
@@ -175,13 +176,13 @@ class _Reworded:
 
     @property
     def name(self) -> str:
-        """The task, and the template if it is one."""
+        """Name of the task, with the name of the template if there is one."""
         around = f" around {self.around.id}" if self.around else ""
         return f"template {self.task.id}{around}" if around else self.task.id
 
     @property
     def within(self) -> str:
-        """The prompt that the template stands around."""
+        """The prompt in the template."""
         return self.around.prompt if self.around else ""
 
 
@@ -204,21 +205,18 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     """Yield tasks and templates with the variants that the arguments request."""
     library = Library.load(chosen.library_dir)
     rewriter = _extensions.rewriter(chosen.rewriter, library=library)
-    drawn = {
-        "distances": chosen.distances,
-        "per_distance": chosen.per_distance,
-        "emotions": chosen.emotions,
-        "personalities": chosen.personalities,
-        "seed": chosen.seed,
-        "library": library,
-    }
-    subjects = list(_reworded(chosen))
+    selection = Selection(
+        distances=chosen.distances,
+        per_distance=chosen.per_distance,
+        emotions=chosen.emotions,
+        personalities=chosen.personalities,
+        seed=chosen.seed,
+        library=library,
+    )
+    subjects = [(one, replace(selection, within=one.within)) for one in _reworded(chosen)]
     if not isinstance(rewriter, LlmRewriter):
-        for one in subjects:
-            made = generate(
-                one.task, rewriter=rewriter, within=one.within, also=one.findings, **drawn
-            )
-            yield one, made
+        for one, own in subjects:
+            yield one, generate(one.task, own, rewriter=rewriter, also=one.findings)
         return
     from pytest_promptse.run._model_variants import (  # noqa: PLC0415 - only a model needs a store
         rewrites,
@@ -226,19 +224,20 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     )
 
     wanted = [
-        rewrites(one.task, rewriter, within=one.within, also=one.findings, **drawn)
-        for one in subjects
+        rewrites(one.task, own, rewriter=rewriter, also=one.findings) for one, own in subjects
     ]
-    everything = [each for own in wanted for each in own]
-    written = write_all(everything, partial(_extensions.backend, rewriter.spec), folder=_STORE)
+    everything = [text for texts in wanted for text in texts]
+    written = write_all(
+        everything, partial(_extensions.backend, rewriter.spec), folder=DEFAULT_STORE
+    )
     sys.stdout.write(
         f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "
         f"in, {written.usage.completion_tokens} out; {len(everything)} of {written.n_texts} texts "
         "accepted\n"
     )
-    for one, own in zip(subjects, wanted, strict=True):
-        variants = tuple(written.variants[each] for each in own)
-        rules = Counter(rule for each in own for rule in written.rejected[each])
+    for (one, _), texts in zip(subjects, wanted, strict=True):
+        variants = tuple(written.variants[text] for text in texts)
+        rules = Counter(rule for text in texts for rule in written.rejected[text])
         yield one, VariantSet(variants=variants, rejected=rules, snippets={})
 
 

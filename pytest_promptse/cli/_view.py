@@ -14,13 +14,13 @@ from pytest_promptse.errors import SettingsError
 if TYPE_CHECKING:
     import argparse
 
+    from pytest_promptse.cli._arguments import Subparsers
+
 _HOST = "127.0.0.1"
 
 
-def add_parser(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser],  # argparse names no other
-) -> None:
-    """Add the ``view`` command, which sets ``func``; that returns the exit code."""
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``view`` command, which sets ``func``. ``func`` returns the exit code."""
     view = subparsers.add_parser(
         "view",
         help="show a saved record as a page in the browser",
@@ -57,7 +57,7 @@ def _view(chosen: argparse.Namespace) -> int:
 
 
 def _serve(page: bytes, port: int) -> ThreadingHTTPServer:
-    """Return a server that answers its root with `page`, and every other path with 404."""
+    """Return a server that answers ``/`` with `page`, and every other path with 404."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,7 +1,7 @@
 """Baselines: records of earlier runs that are stored under a name and committed.
 
-They are stored at the project's root, independent of the store. The store is a cache and may be
-elsewhere on a build server. A baseline is part of the project's history.
+They are stored at the project's root, not in the store. The store is a cache and may be elsewhere
+on a build server. A baseline is part of the project's history.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Baselines:
     root
         Folder of the project. Baselines are in ``.promptse/baselines`` below it.
     here
-        Folder that paths are relative to.
+        Folder to which paths are relative.
     """
 
     def __init__(self, root: Path, *, here: Path) -> None:

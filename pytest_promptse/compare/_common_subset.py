@@ -1,6 +1,6 @@
 """The common subset of entries: tasks, distances and variants of all, scored in one mode.
 
-Everything else is left out, and a note says what was left out.
+Everything else is left out, and a note names it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CommonSubset:
 
     @property
     def title(self) -> str:
-        """The title: how many models or entries are compared."""
+        """The title: the number of models or entries."""
         entries, models = len(self.entries), len({entry.model for entry in self.entries})
         if models == entries:
             return f"{entries} models side by side"
@@ -82,15 +82,19 @@ def common_subset_of(entries: Sequence[ComparedEntry]) -> CommonSubset:
     """
     tasks = [key for key in entries[0].tasks if all(key in other.tasks for other in entries[1:])]
     if not tasks:
-        raise RecordError(f"no task was asked of all: {_suites_said(entries)}")
+        raise RecordError(
+            f"no task is in all records: {_list_suites(entries)}; compare runs of the same tests"
+        )
     distances = sorted(
         set.intersection(
             *({v.distance for key in tasks for v in e.tasks[key].variants} for e in entries)
         )
     )
     if not distances:
-        said = "; ".join(f"{e.label} {_distances_said(e, tasks)}" for e in entries)
-        raise RecordError(f"no distance was measured for all: {said}")
+        listed = "; ".join(f"{e.label} {_list_distances(e, tasks)}" for e in entries)
+        raise RecordError(
+            f"no distance is in all records: {listed}; compare runs with the same distances"
+        )
     shared_ids = {key: _shared([entry.tasks[key] for entry in entries], distances) for key in tasks}
     same = _scored_alike(entries, tasks)
     return CommonSubset(
@@ -104,7 +108,7 @@ def common_subset_of(entries: Sequence[ComparedEntry]) -> CommonSubset:
 
 
 def _shared(tasks: Sequence[TaskRecord], distances: Sequence[float]) -> frozenset[str] | None:
-    """Return the ids that all have, or None if a distance would then have no variant."""
+    """Return the ids of variants that all tasks have, or None if a distance then has no variant."""
     ids = frozenset.intersection(*(frozenset(v.id for v in task.variants) for task in tasks))
     left = {v.distance for v in tasks[0].variants if v.id in ids}
     measured = set.intersection(*({v.distance for v in task.variants} for task in tasks))
@@ -153,15 +157,15 @@ def _notes(
         if variant.distance in distances
     )
     if dropped:
-        yield f"{_counted(dropped, 'variant')} left out that not all have"
+        yield f"{_counted(dropped, 'variant')} left out that some entries lack"
     if not scored_alike and any(s.mode == "promptse" for e in entries for s in e.suites.values()):
-        yield "not all were scored alike: compared by pass rates, as PromptSELight does"
+        yield "the modes or weightings differ: compared by pass rates, as PromptSELight does"
     edited = [key[1] for key in tasks if _is_edited(entries, key)]
     if edited:
         yield f"prompts that are not the same in all: {_few(edited)}"
     for name, values in _differences(entries, tasks):
-        said = "; ".join(f"{value} ({_few(who)})" for value, who in values.items())
-        yield f"not the same: {name} {said}"
+        listed = "; ".join(f"{value} ({_few(labels)})" for value, labels in values.items())
+        yield f"not the same: {name} {listed}"
     lacking = {entry.label: sum(s.n_missing for s in entry.suites.values()) for entry in entries}
     partly = [f"{label} lacks {n}" for label, n in lacking.items() if n]
     if partly:
@@ -188,7 +192,7 @@ def _differences(
                 {
                     str(suite.settings[name])
                     for id_, suite in entry.suites.items()
-                    # An earlier release may not have recorded it.
+                    # An earlier release may not have recorded the setting.
                     if id_ in used and name in suite.settings
                 }
             )
@@ -242,14 +246,14 @@ def _templates(entries: Sequence[ComparedEntry]) -> Iterator[tuple[str, dict[str
     yield from ((name, values) for name, values in by_template.items() if len(values) > 1)
 
 
-def _suites_said(entries: Sequence[ComparedEntry]) -> str:
+def _list_suites(entries: Sequence[ComparedEntry]) -> str:
     by_suites: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for entry in entries:
         by_suites[tuple(dict.fromkeys(suite for suite, _ in entry.tasks))].append(entry.label)
-    return "; ".join(f"{_few(who)} answered {_few(suites)}" for suites, who in by_suites.items())
+    return "; ".join(f"{_few(labels)} has {_few(suites)}" for suites, labels in by_suites.items())
 
 
-def _distances_said(entry: ComparedEntry, tasks: Sequence[TaskKey]) -> str:
+def _list_distances(entry: ComparedEntry, tasks: Sequence[TaskKey]) -> str:
     found = sorted({v.distance for key in tasks for v in entry.tasks[key].variants})
     return ", ".join(f"{d:g}" for d in found) or "none"
 

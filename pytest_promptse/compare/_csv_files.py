@@ -51,7 +51,10 @@ def write_sections(sections: Sequence[Section], folder: Path) -> list[Path]:
 
 
 def lines(table: Table) -> Iterator[list[str]]:
-    """Yield the header and the rows of a table, with unrounded figures and empty cells for None."""
+    """Yield the header and the rows of a table.
+
+    Figures are unrounded, and cells with None are empty.
+    """
     yield [name for column in table.columns for name in _names(column)]
     for row in table.rows:
         yield [

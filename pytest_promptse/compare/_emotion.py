@@ -38,9 +38,9 @@ _TERM = re.compile(r"[`_(){}\[\]<>=\d]")
 class EmotionGroup:
     """The variants of one entry in one quadrant or emotion.
 
-    ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident``
-    and ``underconfident`` are over all samples of the run with that quadrant or emotion, not only
-    over the common subset. They are None without log-probabilities.
+    ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident`` and
+    ``underconfident`` are over all samples of the run with that quadrant or emotion, not only over
+    the common subset. They are None without log-probabilities.
     """
 
     entry: ComparedEntry
@@ -153,7 +153,7 @@ def emotion_analysis(
 
 
 def term_density(text: str) -> float:
-    """Return the share of a text's words that hold code: backticks, brackets, digits, ``_<>=``."""
+    """Return the share of words that look like code: with backticks, brackets, digits, ``_<>=``."""
     words = text.split()
     return sum(_TERM.search(word) is not None for word in words) / len(words) if words else 0.0
 

@@ -1,8 +1,8 @@
 """The entries of a study: one model with one prompt template in one run.
 
-A record may hold several entries, and several records may hold the same entry at different dates.
-All entries are reduced to the tasks, distances and variants that all of them have, and scored in
-one mode.
+A record may contain several entries, and several records may contain the same entry at different
+dates. All entries are reduced to their common tasks, distances and variants, and scored in one
+mode.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record._queries import asked, series_of
+from pytest_promptse.record._queries import series_of, tasks_of
 from pytest_promptse.reports._escaping import escaped
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ TaskKey: TypeAlias = tuple[str, str]
 """Suite and task."""
 
 SIZES = (("tiny", 3.0), ("small", 10.0), ("medium", 25.0), ("large", float("inf")))
-"""Groups of size with what they stay under, in billions of parameters."""
+"""Size groups with their upper limits (exclusive), in billions of parameters."""
 
 _BILLIONS = re.compile(r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 _WORD_BEFORE = re.compile(r"(?<=[a-z])(?=\d+(?:\.\d+)?b(?![a-z0-9]))", re.IGNORECASE)
-# The family of the architecture comes last in a name: DeepSeek-R1-Distill-Qwen-7B is called Qwen
-# by the paper, which groups by architecture.
+# The family of the architecture is the last one in a name. The paper groups by architecture, so
+# DeepSeek-R1-Distill-Qwen-7B belongs to Qwen.
 _FAMILIES = ("qwen", "llama", "deepseek", "gpt", "claude", "gemini", "gemma", "mistral", "phi")
 _ALIASES = {"codestral": "mistral", "mixtral": "mistral", "ds-coder": "deepseek"}
 
@@ -55,9 +55,9 @@ class NamedRecord:
 class ComparedEntry:
     """One model with one prompt template in one run.
 
-    ``size`` is in billions of parameters. It and ``family`` are None if neither the model's name
-    nor the user gives them. ``tasks`` are those whose original was measured, and ``originals`` has
-    these originals.
+    ``size`` is in billions of parameters. ``size`` and ``family`` are None if neither the model's
+    name nor the user gives them. ``tasks`` are those whose original was measured, and ``originals``
+    has these originals.
     """
 
     label: str
@@ -73,14 +73,14 @@ class ComparedEntry:
 
     @property
     def size_group(self) -> str | None:
-        """``tiny``, ``small``, ``medium`` or ``large`` (see `SIZES`)."""
+        """Size group of the model: ``tiny``, ``small``, ``medium`` or ``large`` (see `SIZES`)."""
         if self.size is None:
             return None
         return next(name for name, limit in SIZES if self.size < limit)
 
     @property
     def rewriters(self) -> str:
-        """The rewriters of its variants."""
+        """The rewriters of the entry's variants."""
         names = {v.rewriter for task in self.tasks.values() for v in task.variants}
         return ", ".join(sorted(names))
 
@@ -96,7 +96,8 @@ def entries_of(
     Parameters
     ----------
     families, sizes
-        By model specification. They replace the values that the name of a model implies.
+        Family and size (in billions of parameters) by model specification. They replace the values
+        that the name of a model implies.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def entries_of(
         own = []
         for series in series_of(record):
             model, template = series
-            tasks = {(t.suite, t.id): t for t in asked(record, series) if t.original is not None}
+            tasks = {(t.suite, t.id): t for t in tasks_of(record, series) if t.original is not None}
             if not tasks:
                 continue
             originals = {(t.suite, t.id): t.original for t in tasks.values() if t.original}
@@ -157,7 +158,10 @@ def family_of(model: str) -> str | None:
 
 
 def _labelled(entries: list[ComparedEntry]) -> list[ComparedEntry]:
-    """Label entries by model and template, and if these are equal by date, time and file."""
+    """Label entries by model and template.
+
+    Entries with equal labels also get date, time and file.
+    """
     plain = [_plain(entry) for entry in entries]
     dates = [entry.source.record.finished for entry in entries]
     longer = [

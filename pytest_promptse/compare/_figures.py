@@ -34,7 +34,7 @@ class Plot(NamedTuple):
 
 
 def numbers_of(study: Study) -> dict[str, int]:
-    """Return the number that stands for each entry in all plots: its rank on the leaderboard."""
+    """Return the number of each entry in all plots: its rank on the leaderboard."""
     return {s.entry.label: n for n, s in enumerate(ranked(study.leaderboard), start=1)}
 
 

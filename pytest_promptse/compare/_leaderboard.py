@@ -1,4 +1,4 @@
-"""The leaderboard: each entry's figures over the common subset, and its changes task by task."""
+"""The leaderboard: the figures of each entry over the common subset, and its changes by task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._scores import Curve, Estimate, Interval
 
 SEED = 0
-# Medians and ranks must not depend on rounding errors.
+# Values are rounded first, so that medians and ranks do not depend on rounding errors.
 _DIGITS = 12
 
 Quadrant: TypeAlias = Literal[
@@ -42,8 +42,8 @@ QUADRANTS: tuple[Quadrant, ...] = (
 class TaskFigures:
     """The figures of one task of one entry. Curves are by distance, None if not measured.
 
-    ``changes`` are Pass(d) - Pass(p), with Pass(d) the mean over the variants at d. ``soft`` has
-    the same differences of SoftExec and is empty without log-probabilities. ``passes`` holds
+    ``changes`` are Pass(d) - Pass(p), where Pass(d) is the mean over the variants at d. ``soft``
+    has the same differences of SoftExec and is empty without log-probabilities. ``passes`` has
     (passes, samples) of the original and of each variant.
     """
 
@@ -60,13 +60,12 @@ class TaskFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardRow:
-    """One entry over the common subset; figures are means over its tasks.
+    """One entry over the common subset. Figures are means over its tasks.
 
     ``light`` is AUC-E by PromptSELight. ``ceiling`` is the AUC-E that sampling alone would give,
     and ``excess`` is ``ceiling`` minus AUC-E. ``sensitivity`` is the mean of `|ΔPass|` over tasks
-    and distances.
-    ``odds_ratio`` is that of variants against originals (see `scoring.odds_ratio`).
-    ``gap_pass`` and ``gap_auc`` are the differences from the first entry, paired by task; their
+    and distances. ``odds_ratio`` is that of variants against originals (see `scoring.odds_ratio`).
+    ``gap_pass`` and ``gap_auc`` are the differences from the first entry, paired by task. Their
     p-values are Wilcoxon's over tasks, adjusted by Benjamini and Hochberg over all entries.
     """
 
@@ -106,10 +105,10 @@ class Cut:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskChange:
-    """One task of an entry against the same task of the first entry.
+    """One task of an entry, compared with the same task of the first entry.
 
-    ``p_value`` is Fisher's exact test of the original's passes, ``p_adjusted`` that by Benjamini
-    and Hochberg over all tasks and entries.
+    ``p_value`` is that of Fisher's exact test of the original's passes. ``p_adjusted`` is adjusted
+    by Benjamini and Hochberg over all tasks and entries.
     """
 
     key: TaskKey
@@ -142,7 +141,7 @@ def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | No
 
 
 def area(curve: Curve, distances: Sequence[float]) -> float | None:
-    """Return the area under one task's curve; None where a distance is missing."""
+    """Return the area under one task's curve, or None if a distance is missing."""
     if any(curve[d] is None for d in distances):
         return None
     values = task_values([curve], distances)
@@ -265,7 +264,7 @@ def _area_gaps(
 
 
 def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
-    # The interval is not widened, also if all tasks have the same difference.
+    # The interval is not widened, not even if all tasks have the same difference.
     widen = bounds == UNIT
     rng = generator(SEED, "study", purpose)
     found = mean_interval(values, bounds=bounds, widen=widen, rng=rng)

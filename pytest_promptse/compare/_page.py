@@ -65,7 +65,7 @@ def write_sections(sections: Sequence[Section], path: Path, *, title: str) -> No
     Raises
     ------
     RecordError, SettingsError
-        As `write`.
+        As in `write`.
     """
     check_installed()
     page = _rendered(title=title, study=None, sections=sections, numbers={}, figures={}, span="")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 340, 300
 _MARK, _NUMBER = 8.0, 10.0
-# Stars are drawn larger, because they look smaller.
+# Stars are drawn larger, since they look smaller than other marks.
 _LARGER = {"*": 13.0}
 _DECADES = tuple(step * 10.0**power for power in range(-2, 4) for step in (1, 2, 5))
 # Possible offsets of a number from its mark, in points: right, left, above, below, corners.
@@ -64,17 +64,17 @@ def scatter(
     Parameters
     ----------
     points
-        At least one.
+        The points, at least one.
     name, title
         Prefix of the ids in the page, and a description of the plot for screen readers.
     labels
         The labels of the axes.
     cut
-        Where to divide the plane into quadrants.
+        The values at which the plane is divided into quadrants.
     same
-        Whether both axes show the same figure: they get one scale and the diagonal.
+        True if both axes show the same figure. They then get one scale and the diagonal.
     by_decades
-        Whether the horizontal axis is logarithmic.
+        True for a logarithmic horizontal axis.
     """
     with drawn(_WIDTH, _HEIGHT, name=name, title=title) as (figure, axes, out):
         axes.set_axisbelow(True)
@@ -176,13 +176,13 @@ def lines(
     Parameters
     ----------
     series
-        At least one. Each series has at least one point.
+        The series, at least one. Each series has at least one point.
     label
-        Of the vertical axis.
+        Label of the vertical axis.
     zero
-        Whether 0 is marked: the figure is a change.
+        True to mark 0, for a figure that is a change.
     numbered
-        Whether the number of each line is written at its end.
+        True to write the number of each line at its end.
     """
     with drawn(_WIDTH, _HEIGHT - 60, name=name, title=title) as (figure, axes, out):
         distances = sorted({x for line in series for x, _ in line.points})

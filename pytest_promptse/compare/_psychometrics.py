@@ -33,7 +33,7 @@ _CONTROL = "neutral"
 
 @dataclass(frozen=True, kw_only=True)
 class _Named:
-    """A psychometric suite of a record, with the label that tells it from the others."""
+    """A psychometric suite of a record, with a unique label."""
 
     label: str
     csi: CsiRecord | None = None
@@ -54,7 +54,7 @@ def psychometric_sections(runs: Sequence[NamedRecord]) -> tuple[Section, ...]:
 
 
 def _manipulation_section(runs: Sequence[NamedRecord]) -> Section:
-    """Show recognition and affect shift of each model, beside its elasticity where it has one."""
+    """Show recognition and affect shift of each model, and its elasticity if it has one."""
     found = [(run, check) for run, part in _parts(runs) for check in part.manipulation]
     labels = _labels([(run, check.model) for run, check in found])
     rows: list[tuple[Cell, ...]] = []
@@ -145,7 +145,7 @@ def _benches(runs: Sequence[NamedRecord]) -> list[_Named]:
 
 
 def _labels(found: Sequence[tuple[NamedRecord, str]]) -> list[str]:
-    """Return the models' names, with the run's where several runs have the same model."""
+    """Return the models' names, with the run's name if several runs have the same model."""
     runs_of: dict[str, set[str]] = {}
     for run, model in found:
         runs_of.setdefault(model, set()).add(run.path)
@@ -208,7 +208,7 @@ def _csi_section(found: Sequence[_Named]) -> Section:
     )
     lists = {(one.word_list_sha256, one.n_words) for _, one in csi}
     missing = (
-        ("the inventories asked about different words, so their scores differ for that too",)
+        ("the inventories have different words, so their scores differ for that too",)
         if len(lists) > len({one.language for _, one in csi})
         else ()
     )

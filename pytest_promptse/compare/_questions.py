@@ -1,7 +1,7 @@
 """The analyses of the paper's first three research questions.
 
-RQ1: do performance and stability trade off? RQ2: what do distance, size and family change? RQ3:
-does PromptSELight agree with PromptSE? (RQ4 is in `emotion`.) If the runs do not allow an
+RQ1 asks whether performance and stability trade off, RQ2 what distance, size and family change, and
+RQ3 whether PromptSELight agrees with PromptSE. (RQ4 is in `emotion`.) If the runs do not allow an
 analysis, its result names what is missing.
 """
 
@@ -42,8 +42,8 @@ class Group:
     """Observations of one group at one distance, or at all distances if it is None.
 
     An observation is one task of one entry at one distance. ``sensitivity`` is the mean of
-    `|ΔPass|` with its standard deviation ``spread`` (None for a single one), ``losses`` the share
-    of observations in which the pass rate fell, ``soft`` the mean change of SoftExec.
+    `|ΔPass|` and ``spread`` its standard deviation (None for a single observation). ``losses`` is
+    the share of observations in which the pass rate fell. ``soft`` is the mean change of SoftExec.
     """
 
     factor: str
@@ -59,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Test:
-    """Tests of the effect of a factor on a figure: all groups together, then by pairs."""
+    """Tests of the effect of a factor on a figure: over all groups, then by pairs."""
 
     factor: str
     figure: str
@@ -79,7 +79,7 @@ class Moderation:
 
 @dataclass(frozen=True, kw_only=True)
 class Approximation:
-    """Agreement of light with full over n ``units``: entries, or tasks of one entry."""
+    """The agreement of light with full over n ``units``: entries, or tasks of one entry."""
 
     units: str
     agreement: Agreement
@@ -88,7 +88,10 @@ class Approximation:
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """The ranks of an entry by full and light AUC-E. Rank 1 is most stable; ties share a rank."""
+    """The ranks of an entry by full and light AUC-E.
+
+    Rank 1 is the most stable; ties share a rank.
+    """
 
     entry: ComparedEntry
     full: float
@@ -179,8 +182,8 @@ def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> M
 def screening(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Screening:
     """Analyse PromptSELight against PromptSE (RQ3)."""
     if subset.mode == "light":
-        said = "PromptSE needs log-probabilities and one weighting in every run compared"
-        return Screening(approximations=(), drifts=(), missing=(said,))
+        reason = "PromptSE needs log-probabilities and one weighting in every run compared"
+        return Screening(approximations=(), drifts=(), missing=(reason,))
     found, missing, drifts = [], [], []
     both = [(s, s.light, s.auc_e) for s in leaderboard]
     known = [(s, a, b) for s, a, b in both if a is not None and b is not None]
@@ -232,8 +235,7 @@ def _unknown(factor: str, leaderboard: Sequence[LeaderboardRow]) -> Iterator[str
     example = "MODEL=7" if factor == "size" else "MODEL=NAME"
     if unknown:
         yield (
-            f"the {factor} of {', '.join(unknown)} is not in its name; "
-            f"say it with --{factor} {example}"
+            f"the {factor} of {', '.join(unknown)} is not in its name; give --{factor} {example}"
         )
     if len(known) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
         yield f"an effect of {factor} needs models of two {_plural(factor)}, there is {len(known)}"
@@ -268,7 +270,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
-    """Test a property of models, such as size: the observations are the models.
+    """Test a property of models, such as size, with the models as observations.
 
     The tasks of one model share that model, so they are not independent observations of its size.
     """
@@ -290,7 +292,7 @@ def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
 
 
 def _repeated(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Iterator[Test]:
-    """Test distances within tasks: the same tasks are measured at each of them.
+    """Test distances within tasks, since the same tasks are measured at each of them.
 
     A task is one block, averaged over the models. Models share tasks, so they add no blocks.
     """

@@ -81,7 +81,7 @@ def leaderboard(study: Study) -> Section:
 
 
 def quadrants(study: Study) -> Section:
-    """Name the entries of each quadrant of pass@1 and AUC-E."""
+    """List the entries of each quadrant of pass@1 and AUC-E."""
     rows: list[tuple[Cell, ...]] = []
     for quadrant in QUADRANTS:
         own = [s.entry.label for s in ranked(study.leaderboard) if s.quadrant == quadrant]
@@ -384,7 +384,7 @@ def emotion(study: Study) -> Section:
         name="rq4",
         title="RQ4: valence and arousal",
         lead=(
-            "What mood does to correctness, stability and calibration. ECE, over- and "
+            "The effect of mood on correctness, stability and calibration. ECE, over- and "
             "under-confidence are over all samples of a run in that mood; the regression adds "
             "valence, arousal and their product to length, edit magnitude, term density and "
             "distance, with errors clustered on tasks."
@@ -551,7 +551,7 @@ _SECTIONS = (leaderboard, quadrants, against_first, performance, distance, light
 
 
 def sections_of(study: Study) -> list[Section]:
-    """Return all sections of a study. Some only name what is missing."""
+    """Return all sections of a study. A section without a result names what is missing."""
     controls = [length_control(study)]
     found = [*(make(study) for make in _SECTIONS), *study.psychometrics]
     # Few runs have a length control, so its absence is not reported.

@@ -52,7 +52,7 @@ def study_of(
     Parameters
     ----------
     families, sizes
-        Values for models whose name does not imply them. Sizes are in billions of parameters.
+        Families and sizes (in billions of parameters) of models whose names do not imply them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables: the common form of a study for the terminal, CSV files and the page."""
+"""Tables: the common form of a study's results for the terminal, CSV files and the page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WRITERS: Mapping[str, Callable[[float], str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column. ``key`` is its name in CSV. The terminal shows ``brief`` columns only."""
+    """A column. ``key`` is its name in CSV. The terminal shows only ``brief`` columns."""
 
     title: str
     key: str

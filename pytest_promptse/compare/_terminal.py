@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def render(study: Study, *, width: int, colours: bool) -> str:
-    """Return a study as text of at most `width` columns, with ANSI colours if asked for."""
+    """Return a study as text of at most `width` columns, with ANSI colours if `colours` is True."""
     entries = study.subset.entries
     records = len({id(entry.source.record) for entry in entries})
     source = f", from {records} records" if records > 1 else ""

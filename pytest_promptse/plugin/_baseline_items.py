@@ -30,9 +30,9 @@ class ComparisonResult:
     Attributes
     ----------
     word
-        What the item shows beside its outcome.
+        The word that the item shows beside its outcome.
     losses
-        One line for each reason to fail.
+        The reasons to fail, one line each.
     """
 
     word: str
@@ -40,7 +40,7 @@ class ComparisonResult:
 
 
 def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> ComparisonResult:
-    """Compare a suite, of which all variants were measured, with the baseline of the run.
+    """Compare a suite with the baseline of the run. All of its variants were measured.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> Comp
         return ComparisonResult(word="no baseline")
     except RecordError as error:
         return ComparisonResult(word="no baseline", losses=(str(error),))
-    # The models of a suite belong together: a single new one is compared with a single old one.
+    # A model that is new in the suite is compared with the one model that the baseline has instead.
     record = run.record(invocation(config), suite_id=suite.id)
     found = [
         one

@@ -1,4 +1,4 @@
-"""A digest of the source that a verdict depends on: the test body and what it imports."""
+"""A digest of the source that a verdict depends on: the test body and its imports."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_OWN_PACKAGE = __name__.partition(".")[0]
+
 
 def source_digest(modules: Iterable[str], root: Path) -> str:
-    """Return a digest of the named modules and all they import, as far as it lies under `root`.
+    """Return a digest of the named modules and all their imports that are files under `root`.
 
-    Installed packages do not count: what is imported from ``site-packages`` is taken to change
-    with the environment, not with the project. Neither does this package, which names the version
-    of its judging itself.
+    Installed packages in ``site-packages`` are not part of the digest, since they belong to the
+    environment and not to the project. Nor is this package, which has its own version of the
+    judging.
     """
     return _digest(frozenset(modules), root)
 
 
-# A session's sources do not change while it runs: what was imported is what was read.
+# The digest is cached: the imported sources are those that were read at the first call.
 @cache
 def _digest(modules: frozenset[str], root: Path) -> str:
     files: dict[str, str] = {}
@@ -43,7 +45,7 @@ def _digest(modules: frozenset[str], root: Path) -> str:
 
 
 def _project_file(name: str, root: Path) -> Path | None:
-    if name.partition(".")[0] == __package__:
+    if name.partition(".")[0] == _OWN_PACKAGE:
         return None
     file = getattr(sys.modules.get(name), "__file__", None)
     if not file:

@@ -51,7 +51,8 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
     metafunc
         A test function that has a ``promptse`` mark or takes ``candidate``.
 
-    A mark that cannot be used is noted in the stash of the module or class, which reports it.
+    The error of a mark that cannot be used is put into the stash of the module or class, which
+    reports it.
     """
     item = metafunc.definition
     try:
@@ -64,7 +65,7 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
         line = metafunc.function.__code__.co_firstlineno
         suites = session.run.plan(item.nodeid, mark.tasks(), mark.settings, line=line)
     except PromptseError as error:
-        # The error of the module names all of them.
+        # The error of the module lists all marks that cannot be used.
         if item.parent is None:
             raise pytest.Collector.CollectError(str(error)) from None
         item.parent.stash.setdefault(BAD_MARKS, {})[item.name] = str(error)
@@ -116,7 +117,7 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
         where=lambda name: f"{where}, promptse mark, {name}",
         folder=item.path.parent,
     )
-    # All methods under the mark of a class share its prompt, and so the completions for it.
+    # All methods under the mark of a class share its prompt, and therefore its completions.
     name = node.name if isinstance(node, pytest.Class) else getattr(item, "originalname", item.name)
     return _Mark(
         tasks=lambda: _tasks(source[0], of_task, name=name, where=where),
@@ -176,7 +177,7 @@ def set_target(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.skip(reason=NO_MODEL))
         return
     if any(name != "candidate" for name in callspec.params):
-        # The user's own parameters make another check, so another suite of the same variants.
+        # The user's own parameters make another check, and so another suite with the same variants.
         rest = callspec.id.replace(target.id, "", 1).strip("-").replace("--", "-")
         session = promptse_session(item.config)
         suite = session.suite_with_id(target.suite, f"{target.suite.id}[{rest}]")
@@ -209,12 +210,12 @@ class SuiteFileCollector(pytest.File):
             for target in targets_of(suite, id_parts):
                 task, own_id = target.task, target.id
                 if task is not None and isinstance(target.subject, PlannedGate):
-                    # The name in front of the brackets says which task it is.
+                    # The name before the brackets is that of the task.
                     name = target.subject.name
                     own_id = own_id.removesuffix(f"{task.id}-{name}") + name
                 name = f"{task.id if task else 'suite'}[{own_id}]"
                 line = file.task_lines[task.id] if task else 1
-                # As a plain text the node id matches what --lf has stored.
+                # A plain str, so that the node id equals the one that --lf has stored.
                 node_id = f"{self.nodeid}::{name}"
                 yield SuiteFileItem.from_parent(
                     self, name=name, nodeid=node_id, target=target, line=line

@@ -1,8 +1,8 @@
 """The plugin's entry point: options, the marker, the fixtures and the first hooks.
 
 Every pytest session loads this module, so it imports nothing beyond pytest and the standard
-library. The first ``promptse`` mark or suite file registers `PromptseSession`, which has all
-other hooks.
+library. The first ``promptse`` mark or suite file registers `PromptseSession`, which has all other
+hooks.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Report all marks of a module that cannot be used, and not the first one alone."""
+    """Report all marks of a module that cannot be used, and not only the first one."""
     report = yield
     if report.passed and BAD_MARKS in collector.stash:
         problems = [*collector.stash[BAD_MARKS].values(), *_problems_of_classes(report.result)]
@@ -120,7 +120,7 @@ def pytest_make_collect_report(
 
 
 def _problems_of_classes(nodes: Iterable[pytest.Item | pytest.Collector]) -> Iterator[str]:
-    """Collect the classes of a module that cannot be used, and yield what is wrong in them."""
+    """Collect the classes of a module that cannot be used, and yield their errors."""
     for node in nodes:
         if isinstance(node, pytest.Class):
             with suppress(pytest.Collector.CollectError):
@@ -144,7 +144,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """Show the pass rate or the gate's figure in verbose output, in xdist controllers too."""
+    """Show the pass rate or the gate's figure in verbose output, also in xdist controllers."""
     word = getattr(report, "promptse", None)
     if word is None or report.when != "call" or report.outcome != "passed":
         return None
@@ -156,11 +156,11 @@ def _is_marked(node: pytest.Item) -> bool:
 
 
 def _check(config: pytest.Config, settings: Settings) -> None:
-    """Refuse settings that cannot work before anything is collected."""
+    """Raise an error for unusable settings before anything is collected."""
     for spec in settings.model:
         _check_model(config, spec)
         if spec.startswith("vllm:"):
-            # They warn about themselves while an engine is loaded in a thread. Where the project
+            # These libraries issue warnings while an engine is loaded in a thread. If the project
             # turns warnings into errors, that would end the load.
             for library in _VLLM_LIBRARIES:
                 config.addinivalue_line("filterwarnings", rf"ignore:::{library}(\.|\Z)")
@@ -169,7 +169,7 @@ def _check(config: pytest.Config, settings: Settings) -> None:
     if settings.compare is not None:
         from pytest_promptse.compare._baseline import Baselines
 
-        # A missing baseline may be allowed; the end of the run decides.
+        # A missing baseline may be allowed, which is decided at the end of the run.
         with suppress(NoBaselineError):
             Baselines(config.rootpath, here=config.invocation_params.dir).load(settings.compare)
     if settings.template:

@@ -1,4 +1,4 @@
-"""How pytest was called: the settings it was given, the id of the run, how to call it again.
+"""The pytest command line: the given settings, the id of the run, and the command to repeat it.
 
 Every pytest session imports this module, so anything heavier than the option table is imported in
 the functions that need it.
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import InvocationRecord
 
 BAD_MARKS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
-"""Under this key the stash of a module or class has what is wrong with marks, by function."""
+"""Key in the stash of a module or class for errors of marks, by function."""
 REFUSAL = "promptse_refusal"
-"""Key of an xdist worker's output under which it reports why the run cannot start."""
+"""Key in an xdist worker's output for the reason why the run cannot start."""
 
 _RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 _SETTINGS: pytest.StashKey[GivenSettings] = pytest.StashKey()
 
-# These options concern a run as a whole. A command that repeats a few items leaves them out.
+# Options that concern a run as a whole. A command that repeats a few items leaves them out.
 _OF_WHOLE_RUN = {
     "report",
     "save",
@@ -91,7 +91,7 @@ class GivenSettings:
 
     @property
     def any_given(self) -> bool:
-        """Whether there is any setting on the command line or in the ini file."""
+        """True if the command line or the ini file has any setting."""
         return any(values for values, _ in self._layers)
 
     @cached_property
@@ -110,16 +110,16 @@ class GivenSettings:
     def of_suite(
         self, keywords: Mapping[str, Any], *, where: Callable[[str], str], folder: Path
     ) -> Settings:
-        """Return the settings of a suite: its own on top of the session's.
+        """Return the settings of a suite: its own settings override those of the session.
 
         Parameters
         ----------
         keywords
             The keywords of the mark, or the settings of the suite file.
         where
-            Returns the place of a keyword, for errors.
+            Returns the place of a keyword, for error messages.
         folder
-            The folder that template patterns in `keywords` start from.
+            The folder to which template patterns in `keywords` are relative.
 
         Raises
         ------
@@ -137,13 +137,13 @@ class GivenSettings:
             self.deprecations.append(f"{given} is deprecated; use {name}")
 
     def _from_root(self, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        """Rewrite template patterns that start from `folder` so that they start from the root."""
+        """Rewrite template patterns relative to `folder` as patterns relative to the root."""
         given = values.get("template")
         patterns = [given] if isinstance(given, str) else given
         if not isinstance(patterns, list | tuple) or not all(
             isinstance(pattern, str) and pattern.strip() for pattern in patterns
         ):
-            # Reading the value reports what is wrong with it.
+            # Reading the value later reports its error.
             return dict(values)
         from pytest_promptse.tasks._template import anchored
 
@@ -151,7 +151,10 @@ class GivenSettings:
 
 
 def _ini_value(config: pytest.Config, option: Option, name: str) -> Any:
-    """Return the raw value of an ini key; text with several lines is a list if it may be one."""
+    """Return the raw value of an ini key.
+
+    A text of several lines is a list if the option allows it.
+    """
     value = ini_value(config, name)
     if option.repeatable and isinstance(value, str):
         return [line.strip() for line in value.splitlines() if line.strip()]
@@ -177,7 +180,7 @@ def run_id(config: pytest.Config) -> str:
 
 
 def invocation(config: pytest.Config) -> InvocationRecord:
-    """Return the folder that pytest was called in and the promptse options as they were typed.
+    """Return the folder in which pytest was called, and the promptse options as typed.
 
     Options that concern a run as a whole, such as reports and comparisons, are left out.
     Credentials in addresses are replaced by ``***``.

@@ -1,4 +1,4 @@
-"""Pytest items: what each stands for, and how its test body judges programs."""
+"""Pytest items: their variants and gates, and the judging of programs by their test bodies."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 _TASK: pytest.StashKey[Task] = pytest.StashKey()
 RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
-# Remarks for the summary. They are no warnings, which "filterwarnings = error" would turn into
-# failures.
+# Key of an item's remarks for the summary. As warnings, "filterwarnings = error" would turn them
+# into failures.
 _NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
-# Why the item could not be scored.
+# Key of the reason why the item could not be scored.
 _NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
 _DETAILS: pytest.StashKey[str] = pytest.StashKey()
-# Part of the key of every verdict. Raise it when the judging itself changes.
+# Part of the key of every verdict. Increase it when the judging changes.
 _JUDGING = "judging/1"
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
@@ -54,11 +54,11 @@ _OWN_FIXTURES = ("candidate", "task", "request")
 
 
 Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
-"""What an item measures or decides."""
+"""The variant that an item measures, or the gate or comparison that it decides."""
 
 
 class IdParts(NamedTuple):
-    """Which parts stand in an item's id before the name of its variant or gate."""
+    """The optional parts of an item's id before the name of its variant or gate."""
 
     model: bool
     template: bool
@@ -73,7 +73,7 @@ class IdParts(NamedTuple):
         suites
             The suites of one test function or suite file.
         task
-            Whether the name of the task is a part.
+            True if the name of the task is a part of the id.
         """
         keys = [suite.key for suite in suites]
         return cls(
@@ -87,7 +87,7 @@ class IdParts(NamedTuple):
         if isinstance(subject, PlannedVariant):
             task, name = (subject.task if self.task else None), subject.outline.id
         else:
-            # The gate of one task has its name even where other ids do not need it.
+            # The gate of a task has the task's name, even if other ids do not need it.
             task, name = subject.task, subject.name
         parts = (
             suite.key.model if self.model else None,
@@ -109,7 +109,7 @@ class ItemTarget:
     suite
         The suite of the variant or gate.
     id_parts
-        The parts that ids of the same suite consist of.
+        The optional parts of the ids in the suite.
     subject
         The variant that the item measures, or the gate or comparison that it decides.
     """
@@ -125,14 +125,14 @@ class ItemTarget:
         return self.subject.task
 
     def needed(self) -> tuple[PlannedVariant, ...]:
-        """Return the variants that the item needs measured."""
+        """Return the variants that must be measured for this item."""
         if isinstance(self.subject, PlannedVariant):
             return (self.subject,)
         return self.suite.needed_by(self.subject)
 
 
 TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
-"""Under this key an item's stash has its target."""
+"""Key of the target in an item's stash."""
 
 
 def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
@@ -147,8 +147,8 @@ def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
 
 
 class CandidateProxy:
-    # The value of the ``candidate`` fixture: forwards to the program that is judged now.
-    # This is no docstring, since ``candidate.__doc__`` is the entry point's.
+    # The value of the ``candidate`` fixture, which forwards to the program under test. This is no
+    # docstring, since ``candidate.__doc__`` is the entry point's.
 
     promptse_candidate = True
 
@@ -172,7 +172,7 @@ class CandidateProxy:
         return self._bound()(*args, **kwargs)
 
     def __repr__(self) -> str:
-        # What assertion rewriting shows: "where 5 = candidate(2)".
+        # Assertion rewriting shows this, as in "where 5 = candidate(2)".
         return "candidate"
 
     def __getattr__(self, name: str) -> Any:
@@ -221,7 +221,7 @@ class CandidateProxy:
 
 
 def task_of(item: pytest.Item) -> Task:
-    """Return the task whose program `item` judges now.
+    """Return the task of the program that `item` judges at present.
 
     Raises
     ------
@@ -250,7 +250,7 @@ class _FunctionCheck:
 
     def __init__(self, item: pytest.Function) -> None:
         self._item = item
-        # pytest has set up the fixtures for the first program.
+        # pytest has already set up the fixtures for the first program.
         self._set_up_for: Task | None = task_of(item)
         definitions = fixture_definitions(item)
         self._has_own_fixtures = any(
@@ -292,7 +292,7 @@ def explain_comparison(op: str, left: object, right: object) -> list[str] | None
 def _run_body(
     body: Callable[[], object], candidate: Candidate, proxy: CandidateProxy, path: str
 ) -> CheckResult:
-    """Run the body of a check on a program, and distinguish a wrong program from a broken check."""
+    """Run the body of a check on a program. Distinguish a wrong program from a broken check."""
     proxy._bind(candidate)  # noqa: SLF001 - both classes work together
     token = _is_judging.set(True)
     try:
@@ -326,10 +326,10 @@ def _run_body(
 
 
 def _is_of_check(error: Exception, path: str) -> bool:
-    """Return whether a check fails by itself, whatever the program answers.
+    """Return whether an error is a mistake of the check itself, independent of the program.
 
-    A name that the test file does not define and an ``import`` statement that fails are mistakes
-    of the check. The same errors out of ``eval(answer)`` or ``import_module(answer)`` are not.
+    A name that the test file does not define, or an ``import`` statement that fails, is a mistake
+    of the check. The same errors from ``eval(answer)`` or ``import_module(answer)`` are not.
     """
     if isinstance(error, TaskError):
         return True
@@ -386,7 +386,7 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
 
 
 def run_suite_file_item(item: pytest.Item, run: PromptseRun) -> None:
-    """Run an item of a suite file, whose tasks bring their own checks.
+    """Run an item of a suite file, whose tasks have their own checks.
 
     Parameters
     ----------
@@ -434,7 +434,8 @@ def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> 
     if not isinstance(item, pytest.Function):
         return f"{target.suite.id}::{planned.task.id}[{own}]"
     begin = f"{item.originalname}[{target.id}"
-    # pytest escapes what is not ASCII in an id. Which part of the id is ours is then unknown.
+    # pytest escapes non-ASCII characters in an id. The part of the id from this plugin is then
+    # unknown.
     if not (item.name.startswith(begin) and own.isascii()):
         return None
     before = item.nodeid.removesuffix(item.name)
@@ -481,9 +482,9 @@ def _measure(
     count = run.measure(target.suite, planned, check, node_of=node_of)
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
-    # A control variant is no variant that the floor is meant for.
+    # The minimum pass rate does not apply to control variants.
     floor = None if planned.control else target.suite.settings.min_pass_rate
-    # A variant without a floor has nothing to pass: its programs may all have failed.
+    # Without a minimum pass rate, a variant passes even if all its programs have failed.
     verb = "MEASURED" if floor is None else "PASSED"
     item.stash[RESULT_WORD] = f"{verb} ({count.passes}/{count.n})"
     if floor is None:
@@ -516,7 +517,7 @@ def _pass_rate_gate(suite: Suite, count: PassCount, floor: float) -> Gate:
 def _details(
     item: pytest.Item, run: PromptseRun, target: ItemTarget, planned: PlannedVariant
 ) -> str:
-    """Return what the report of a failed variant shows: changes, a failure and its command."""
+    """Return the section of a failed variant in the report: changes, a failure and its command."""
     from pytest_promptse.reports.terminal._details import render_variant  # noqa: PLC0415 - rich
 
     own = (one for one in target.suite.variants if one.task is planned.task)
@@ -562,7 +563,7 @@ def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
 
 
 def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
-    """Yield the figures of a gate that JUnit files show beside its verdict."""
+    """Yield the figures of a gate that JUnit files show in addition to its verdict."""
     low, high = gate.ci95 or (None, None)
     figures = {
         gate.name: gate.value,
@@ -592,7 +593,7 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
         return
     not_scored = item.stash.get(_NOT_SCORED, None)
     if not_scored is not None or isinstance(call.excinfo.value, NotScoredError):
-        # pytest calls a failed set-up an error: in its counts, its exit code and JUnit.
+        # pytest counts a failed set-up as an error: in its counts, its exit code and JUnit.
         report.when = "setup"
     if not_scored is not None:
         report.promptse_not_scored = not_scored  # type: ignore[attr-defined]
@@ -607,7 +608,10 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
 
 
 def _set_summary_line(longrepr: Any, message: str) -> None:
-    """Set the line that the short summary and JUnit show; by default it begins with the class."""
+    """Set the line in the short summary and JUnit.
+
+    By default it begins with the exception's class.
+    """
     crash = getattr(longrepr, "reprcrash", None)
     if crash is not None:
         crash.message = message

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from pytest_promptse.store._run_log import Progress
 
 _POLL_SECONDS = 0.5
-# Workers whose last entry is older than this no longer wait.
+# A worker whose last entry is older than this is not waiting any more.
 _FRESH_SECONDS = 3.0
 
 
 class TerminalProgress:
-    """Shows progress while an item of this process waits for completions.
+    """Show progress while an item of this process waits for completions.
 
     Parameters
     ----------
     config
         The configuration of the session.
     price
-        Price of a million prompt and completion tokens, or None if unknown.
+        Prices of a million prompt tokens and of a million completion tokens, or None if unknown.
     """
 
     def __init__(self, config: pytest.Config, *, price: tuple[float, float] | None) -> None:
@@ -45,7 +45,10 @@ class TerminalProgress:
 
     @contextmanager
     def __call__(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], None]]:
-        """Return a context whose value shows the progress; the context erases it at its end."""
+        """Return a context manager whose value shows the progress.
+
+        It erases the line at its end.
+        """
         if self._line is None:
             yield lambda: None
             return
@@ -66,7 +69,7 @@ class TerminalProgress:
 
 
 class WorkerProgress:
-    """Writes the progress of an xdist worker to the run log, for the controller to show.
+    """Write the progress of an xdist worker to the run log, so that the controller can show it.
 
     Parameters
     ----------
@@ -80,7 +83,7 @@ class WorkerProgress:
 
     @contextmanager
     def __call__(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], None]]:
-        """Return a context whose value writes the progress."""
+        """Return a context manager whose value writes the progress."""
 
         def tick() -> None:
             if time.monotonic() - self._last >= _POLL_SECONDS:
@@ -91,7 +94,7 @@ class WorkerProgress:
 
 
 class ControllerProgress:
-    """Shows in an xdist controller the progress that its workers log.
+    """Show in an xdist controller the progress that its workers log.
 
     The controller only waits for its workers, so a thread shows the progress. The thread and the
     hooks in which pytest writes hold the same lock while they write.
@@ -199,7 +202,7 @@ def _progress_line(config: pytest.Config) -> ProgressLine | None:
             writer.line(line)
             writer.flush()
 
-    # An attribute in pytest 8.2 and 8.3, a method since.
+    # An attribute in pytest 8.2 and 8.3, a method in later versions.
     isatty = reporter.isatty() if callable(reporter.isatty) else reporter.isatty
     on_terminal = bool(isatty) and os.environ.get("TERM") != "dumb"
     return ProgressLine(draw=draw, log=log, on_terminal=on_terminal)

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 LOG_SECONDS = 10.0
 _TERMINAL_SECONDS = 0.25
-# The columns that are kept for an error.
+# Number of columns that are kept for an error.
 _ERROR_COLUMNS = 44
 _MINUTE, _HOUR = 60, 3600
-# Index (ESC D) makes room below without leaving the column, which a line feed would do, and the
-# saved position brings the cursor back to where pytest writes its next dot
-# (ECMA-48 and DEC private sequences: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html).
+# Index (ESC D) adds a line below without changing the column, unlike a line feed. Restoring the
+# saved position returns the cursor to where pytest writes its next dot. Source: ECMA-48 and DEC
+# private sequences, https://invisible-island.net/xterm/ctlseqs/ctlseqs.html.
 _DRAW = "\x1bD\x1b[A\x1b7\x1b[B\r{line}\x1b[K\x1b8"
 _ERASE = "\x1b7\x1b[B\r\x1b[2K\x1b8"
 
 
 def describe(progress: Progress, *, cost: float | None, width: int) -> str:
-    """Return progress in a line of less than `width` columns, most important first."""
+    """Return progress in a line of less than `width` columns, the most important parts first."""
     share = progress.done / progress.total if progress.total else 1.0
     parts = [f"promptse {progress.done} of {progress.total} samples ({share:.0%})"]
     if progress.eta is not None and progress.done < progress.total:
@@ -56,21 +56,21 @@ def duration(seconds: float) -> str:
 
 
 class ProgressLine:
-    """Shows a line from time to time.
+    """A line that is shown at intervals.
 
-    On a terminal the line stands below the one that pytest is writing, and is redrawn four times
-    a second until it is erased. In a log it is a line of its own, every ten seconds.
+    On a terminal, the line is below the one that pytest is writing. It is redrawn four times a
+    second until it is erased. In a log, it is a separate line every ten seconds.
 
     Parameters
     ----------
     draw
-        Writes to the terminal what must leave no trace there.
+        Writes text to the terminal that is erased later.
     log
         Writes a line to a log.
     on_terminal
-        Which of the two it is.
+        True for a terminal, False for a log.
     clock
-        Seconds that only go forward.
+        Returns the time in seconds of a monotonic clock.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ProgressLine:
         self._drawn = False
 
     def begin(self) -> None:
-        """Take note that a wait begins: a short one is not worth a line on a terminal."""
+        """Note the start of a wait. A short wait shows no line on a terminal."""
         if self._on_terminal:
             self._last = self._clock()
 
@@ -108,7 +108,7 @@ class ProgressLine:
             self._log(line)
 
     def erase(self) -> None:
-        """Leave nothing of a line on a terminal."""
+        """Erase the line on a terminal."""
         if self._drawn:
             self._draw(_ERASE)
             self._drawn = False

@@ -1,4 +1,4 @@
-"""The items of psychometric suites, and what the record says of these suites."""
+"""The items of psychometric suites, and the part of the record about these suites."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PsychometricItem(pytest.Item):
     Parameters
     ----------
     suite
-        The suite; None for an item that is skipped.
+        The suite, or None for an item that is skipped.
     subject
         A prompt, a gate, or the name of a stage.
     run
@@ -60,7 +60,7 @@ class PsychometricItem(pytest.Item):
 
     @property
     def jobs(self) -> list[Job]:
-        """The prompts that the item needs, as far as they are known at the start."""
+        """The prompts of the item that are known at the start."""
         if self.suite is None:
             return []
         if isinstance(self.subject, Probe):
@@ -115,9 +115,9 @@ class PsychometricItem(pytest.Item):
 
 
 def log_suites(run: PromptseRun, items: Sequence[PsychometricItem]) -> None:
-    """Log which suites, and which of their gates, the selected `items` belong to.
+    """Log the suites of the selected `items`, and which of their gates are selected.
 
-    Every process of the run logs the same, and the reporting process reads it.
+    Every process of the run logs the same entries, and the reporting process reads them.
     """
     gates: dict[tuple[str, str], tuple[Path, list[str]]] = {}
     for item in items:
@@ -137,7 +137,7 @@ def _gate_name(gate: PsychometricGate) -> str:
 
 
 def psychometrics_record(run: PromptseRun) -> PsychometricsRecord | msgspec.UnsetType:
-    """Return the results of the run's psychometric suites; UNSET if it has none."""
+    """Return the results of the run's psychometric suites, or UNSET if it has none."""
     rows = [json.loads(value) for _, value in run.store.scan(run.id, _LOG_KIND)]
     if not rows:
         return msgspec.UNSET
@@ -185,7 +185,7 @@ def _result(
         while new := dict(_stored(run, suite.next_jobs(answers))):
             answers |= new
     except SettingsError:
-        # The stage cannot be measured; its item has failed with this message.
+        # The stage cannot be measured. Its item has failed with this message.
         pass
     result = suite.result(answers)
     decided = [

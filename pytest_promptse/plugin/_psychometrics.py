@@ -47,7 +47,7 @@ class PsychometricFile(pytest.File):
         item: PsychometricItem = PsychometricItem.from_parent(
             self,
             name=name,
-            # As a plain text the node id matches what --lf has stored.
+            # A plain str, so that the node id equals the one that --lf has stored.
             nodeid=f"{self.nodeid}::{name}",
             suite=suite,
             subject=subject,

@@ -1,6 +1,6 @@
-"""The uses of pytest's private names, each with the reason why no public name serves.
+"""The uses of pytest's private names, each with the reason why no public name is enough.
 
-They are tested with the oldest and the newest supported pytest.
+Tests run them with the oldest and the newest supported pytest.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def ini_names(config: pytest.Config) -> Iterable[str]:
 def ini_value(config: pytest.Config, name: str) -> Any:
     """Return the raw value of a registered ini option, or None if the file does not set it.
 
-    ``config.getini`` supports one type per option. In TOML files a setting such as a threshold may
-    be a string, a number or a table, and pytest 8.2 to 9.1 cannot register such a union.
+    ``config.getini`` supports one type per option. In TOML files, a setting such as a threshold may
+    be a string, a number or a table. pytest 8.2 to 9.1 cannot register such a union.
     """
     given: Any = getattr(config, "_inicfg", {}).get(name)
     if hasattr(given, "mode"):
@@ -39,8 +39,8 @@ def ini_value(config: pytest.Config, name: str) -> Any:
 def warn_of_setting(config: pytest.Config, warning: Warning, setting: str) -> None:
     """Issue a warning at the place of a setting: its line in the ini file, or the command line.
 
-    The public ``config.issue_config_time_warning`` knows lines of Python files only, so that it
-    would point into this plugin.
+    The public ``config.issue_config_time_warning`` supports only lines of Python files, so it would
+    point into this plugin.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def warn_of_setting(config: pytest.Config, warning: Warning, setting: str) -> No
 
 
 def fixture_definitions(item: pytest.Function) -> Mapping[str, Sequence[Any]]:
-    """Return the definitions of all fixtures that an item uses, the one in effect last.
+    """Return the definitions of all fixtures that an item uses; the one in effect is last.
 
     The public ``item.fixturenames`` has their names, but not where they are defined.
     """
@@ -79,9 +79,10 @@ def fixture_definitions(item: pytest.Function) -> Mapping[str, Sequence[Any]]:
 
 
 def collected_fixture_definitions(metafunc: pytest.Metafunc, name: str) -> Sequence[Any]:
-    """Return the definitions of one fixture while tests are generated, the one in effect last.
+    """Return the definitions of a fixture while tests are generated; the one in effect is last.
 
-    An item does not exist yet, so neither `fixture_definitions` nor a request can be asked.
+    At that time there is no item, so neither `fixture_definitions` nor a fixture request can be
+    used.
     """
     return tuple(metafunc._arg2fixturedefs.get(name, ()))  # noqa: SLF001
 
@@ -95,10 +96,10 @@ def argument_names(item: pytest.Function) -> Sequence[str]:
 
 
 def renew_instance(item: pytest.Function) -> None:
-    """Give a test method a new instance of its class, as every test of a class has.
+    """Give a test method a new instance of its class, as pytest does for every test.
 
-    pytest creates the instance once per item and has no public way to renew it. It creates both
-    attributes again when they are used.
+    pytest creates the instance once per item and has no public way to renew it. Both deleted
+    attributes are created again on use.
     """
     if isinstance(item.parent, pytest.Class):
         vars(item).pop("_instance", None)
@@ -111,8 +112,8 @@ def set_up_again(item: pytest.Function) -> None:
     pytest-rerunfailures does the same, since pytest has no public way:
     https://github.com/pytest-dev/pytest/issues/12596
 
-    Some fixtures delete at teardown what a hook has put into the item's stash once. tmp_path does
-    so with the outcomes of the phases. These entries are put back.
+    At teardown, some fixtures delete entries that a hook has put into the item's stash only once.
+    An example is tmp_path with the outcomes of the phases. These entries are put back.
     """
     state = item.session._setupstate  # noqa: SLF001
     before = dict(item.stash._storage)  # noqa: SLF001

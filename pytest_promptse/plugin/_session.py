@@ -1,4 +1,4 @@
-"""The session object: all hooks that a session with ``promptse`` items needs."""
+"""The session object, with all hooks for a session with ``promptse`` items."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _WORKER_GRACE_SECONDS = 30.0
 
 
 def promptse_session(config: pytest.Config) -> PromptseSession:
-    """Return the session object; the first call creates and registers it.
+    """Return the session object. The first call creates and registers it.
 
     Raises
     ------
@@ -100,11 +100,11 @@ class PromptseSession:
     Attributes
     ----------
     given
-        The settings that the session was given.
+        The settings of the session.
     run
         The run of this session.
     jobs
-        The samples that the selected items need, after collection.
+        The samples that the selected items need, set after collection.
     repeated_errors
         Shortens pytest's section of errors.
     """
@@ -117,7 +117,7 @@ class PromptseSession:
         self._suites_with_own_id: dict[tuple[int, str], Suite] = {}
         self._headlines: list[str] = []
         self._refusal: str | None = None
-        # An xdist controller, by -n or by --tx, starts no run but reports the one of its workers.
+        # An xdist controller, by -n or by --tx, starts no run but reports that of its workers.
         self._reports = bool(config.getoption("tx", None)) and not self._is_worker
         self.jobs: list[Job] = []
         self._shard: ShardPlan | None = None
@@ -143,13 +143,13 @@ class PromptseSession:
         # The item that pytest-timeout watches, and its timeout.
         self._timeout: tuple[pytest.Item, Any] | None = None
 
-    # -- what collection needs ------------------------------------------------------------------
+    # -- used by collection ---------------------------------------------------------------------
 
     @property
     def has_models(self) -> bool:
-        """Whether there is a model to plan for.
+        """True if there is a model to plan for.
 
-        A model that cannot be opened counts as none here and ends the session after collection.
+        A model that cannot be opened counts as none here. It ends the session after collection.
         """
         try:
             for spec in self.run.settings.model:
@@ -160,7 +160,10 @@ class PromptseSession:
         return bool(self.run.settings.model)
 
     def suite_with_id(self, suite: Suite, suite_id: str) -> Suite:
-        """Return `suite` with another id, as the same object in every call."""
+        """Return `suite` with another id.
+
+        Every call with equal arguments returns the same object.
+        """
         key = (id(suite), suite_id)
         if key not in self._suites_with_own_id:
             self._suites_with_own_id[key] = replace(suite, id=suite_id)
@@ -168,14 +171,14 @@ class PromptseSession:
 
     @property
     def shard(self) -> ShardPlan | None:
-        """The plan of the shard that this session runs, None without shards."""
+        """The plan of the shard that this session runs, or None without shards."""
         return self._shard
 
     # -- hooks ----------------------------------------------------------------------------------
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Deselect what other shards measure."""
+        """Deselect the items of other shards."""
         shard = self.run.settings.shard
         if shard is None or self._refusal is not None:
             return
@@ -190,7 +193,7 @@ class PromptseSession:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Start to sample what the selected items need."""
+        """Start to sample the prompts of the selected items."""
         if self._refusal is not None:
             self._refuse(self._refusal)
         settings = self.run.settings
@@ -232,7 +235,7 @@ class PromptseSession:
         return self._headlines
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Run nothing in a dry run."""
+        """Run no test in a dry run."""
         return True if self.run.settings.dry_run and not session.testsfailed else None
 
     @pytest.hookimpl(tryfirst=True)
@@ -275,7 +278,7 @@ class PromptseSession:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:
-        """Remember the timeout of an item; pytest-timeout starts the timer afterwards."""
+        """Store the timeout of an item. pytest-timeout starts the timer afterwards."""
         self._timeout = (item, settings)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -292,7 +295,7 @@ class PromptseSession:
 
     @contextmanager
     def _waiting(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], object]]:
-        """Show progress, and suspend the timer of pytest-timeout: the test does not run."""
+        """Show progress, and suspend the timer of pytest-timeout, since the test is not running."""
         timeout, hook = self._timeout, self._config.hook
         if timeout is not None:
             hook.pytest_timeout_cancel_timer(item=timeout[0])
@@ -307,7 +310,7 @@ class PromptseSession:
     # -- start ----------------------------------------------------------------------------------
 
     def _is_own(self, item: pytest.Item, target: ItemTarget | None) -> bool:
-        """Whether this shard runs an item; the first shard runs psychometric items."""
+        """Return whether this shard runs an item. The first shard runs psychometric items."""
         if self._shard is None:
             return True
         if target is None:
@@ -348,7 +351,7 @@ class PromptseSession:
         jobs = list({job.key: job for item in measured for job in item.jobs}.values())
         if run.settings.dry_run:
             lines = run.estimate(selected, jobs)
-            self._headlines = [f"promptse would ask {line}" for line in lines]
+            self._headlines = [f"promptse: plan for {line}" for line in lines]
             return
         log_suites(run, measured)
         run.start(
@@ -383,7 +386,7 @@ class PromptseSession:
     def _finish(self, *, interrupted: bool) -> None:
         record = self.run.record(invocation(self._config))
         record = replace_fields(record, psychometrics=psychometrics_record(self.run))
-        # A shard without a task writes its record too, so that the merge misses none.
+        # A shard without a task writes its record too, so that the merge is complete.
         is_shard = record.shard is not msgspec.UNSET
         if not record.suites and not record.psychometrics and not is_shard:
             return
@@ -396,11 +399,11 @@ class PromptseSession:
             except PromptseError as error:
                 self._problems.append(str(error))
         try:
-            # For `promptse show`.
+            # `promptse show` reads this file.
             write_record(compared, self.run.store.folder / LAST_RUN)
         except RecordError as error:
             self._problems.append(str(error))
-        # A baseline does not contain what its run was compared with.
+        # A baseline does not contain the comparison of its own run.
         self._save(record, interrupted=interrupted)
         self.run.forget()
 
@@ -413,7 +416,7 @@ class PromptseSession:
         try:
             baseline = self._baselines.load(settings.compare)
         except RecordError as error:
-            # The items that compare have failed, unless a missing baseline is allowed.
+            # The comparison items have failed already, unless a missing baseline is allowed.
             self._notices.append(str(error))
             return record
         found = compare_records(
@@ -483,9 +486,9 @@ class PromptseSession:
 
 
 class RepeatedErrors:
-    """Shows each reason why items were not scored once in pytest's section of errors.
+    """Show each reason why items were not scored only once in pytest's section of errors.
 
-    The session object restores the reports before the short summary, which has every item.
+    The session object restores the reports before the short summary, which lists every item.
     """
 
     def __init__(self) -> None:
@@ -505,7 +508,7 @@ class RepeatedErrors:
         return (yield)
 
     def restore(self, terminalreporter: Any) -> int:
-        """Put all reports back and return how many were hidden."""
+        """Put all reports back. Return the number of hidden reports."""
         if self._all is None:
             return 0
         hidden = len(self._all) - len(terminalreporter.stats["error"])
@@ -535,7 +538,7 @@ def _in_main_thread() -> bool:
 
 
 def _interrupt(_signal: int, _frame: object) -> None:
-    """End the session as Ctrl-C does, so that the store is closed and in one file.
+    """End the session as Ctrl-C does, so that the store is closed and complete in one file.
 
     CI services send SIGTERM when they cancel a job, and may save a cache afterwards.
     """

@@ -1,4 +1,4 @@
-"""The controller of pytest-xdist: share the run with all workers, show what they report."""
+"""The xdist controller: share the run with all workers and show their reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = "promptse-controller"
 
 
 def join_run(node: Any) -> None:
-    """Make an xdist worker, which starts now, part of the controller's run."""
+    """Make an xdist worker that is starting part of the controller's run."""
     config: pytest.Config = node.config
     node.workerinput["promptse_run"] = run_id(config)
     if config.pluginmanager.has_plugin(_NAME):
@@ -29,7 +29,7 @@ def join_run(node: Any) -> None:
 
 
 class XdistController:
-    """Opens the session in the controller, which collects nothing, once a worker reports an item.
+    """Open the session in the controller, which collects nothing, once a worker reports an item.
 
     Parameters
     ----------

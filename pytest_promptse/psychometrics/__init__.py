@@ -1,1 +1,1 @@
-"""Psychometric suites: the Core Sentiment Inventory and EmotionBench."""
+"""Psychometric suites: Core Sentiment Inventory, EmotionBench and the manipulation check."""

@@ -1,4 +1,4 @@
-"""Files of psychometric suites, told by the ends of their names: see `SUFFIXES`."""
+"""Files of psychometric suites. The end of a file's name gives its kind (see `SUFFIXES`)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def load_settings(path: Path) -> tuple[Settings, int]:
     Raises
     ------
     TaskError
-        With file and line, for anything that is not as the format wants it.
+        If the file does not follow the format. The message names file and line.
     """
     kind = next(kind for suffix, kind in SUFFIXES.items() if path.name.endswith(suffix))
     try:
@@ -77,7 +77,7 @@ def load_settings(path: Path) -> tuple[Settings, int]:
 
 
 def _check(kind: type[Settings], name: str, place: _plainyaml.YamlNode) -> None:
-    """Raise for a value of another type, naming its own line."""
+    """Raise TaskError for a value of another type. The message names its line."""
     wanted = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
     try:
         msgspec.convert(place.value(), wanted)
@@ -101,9 +101,9 @@ def plan(
     models
         The identity of each ``BACKEND:NAME``.
     rater
-        The identity of the rater model that the settings name; None if they name none.
+        The identity of the rater model in the settings, or None if they have none.
     folder
-        The folder of the file, from which it names others.
+        The folder of the file, to which paths in it are relative.
 
     Raises
     ------
@@ -142,5 +142,7 @@ def plan(
                 )
             )
     if not any(each.probes for each in planned) and planned:
-        raise SettingsError(f"{suite_id}: the settings leave nothing to ask")
+        raise SettingsError(
+            f"{suite_id}: the settings select no prompt; add words, situations or prompts"
+        )
     return planned

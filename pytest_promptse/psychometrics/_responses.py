@@ -30,8 +30,8 @@ _LINE_BREAKS = re.compile(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]")
 _MARKUP = re.compile(r"[*`#>~]+|(?<!\w)_+|_+(?!\w)")
 _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$", re.MULTILINE)
 _BULLET = re.compile(r"^\s*[-+\u2022\u00b7\u25cf]\s+")
-# A number that counts an entry: not the start of a decimal such as 3.5, nor a fraction such as 4/5.
-# A colon may stand directly before a rating, as in 1:4.
+# A number that counts an entry. The start of a decimal such as 3.5 or a fraction such as 4/5 does
+# not count. A colon may stand directly before a rating, as in 1:4.
 _NUMBER = re.compile(
     r"(?<![\w.,/:])[(\[]?(?P<number>\d{1,4})\s*(?:[.)\]\u3001](?!\d)|:|-(?=\s))[.)\]:]?\s*"
 )
@@ -56,9 +56,9 @@ _SMALLEST_PREFIX = 4
 def clean(text: str) -> str:
     """Return `text` without escape sequences, markup and look-alike characters.
 
-    Full-width digits and punctuation become ASCII (Unicode normalisation form NFKC), every kind
-    of line break becomes a newline, and control and formatting characters are removed. The cells
-    of a table's row are joined by colons.
+    Full-width digits and punctuation become ASCII (Unicode normalisation form NFKC). Every kind of
+    line break becomes a newline. Control and formatting characters are removed. The cells of a
+    table's row are joined by colons.
     """
     text = _LINE_BREAKS.sub("\n", _ESCAPES.sub("", text))
     text = unicodedata.normalize("NFKC", text)
@@ -77,7 +77,7 @@ def is_refusal(text: str) -> bool:
 
 
 def normal_form(text: str) -> str:
-    """Return `text` as it is compared: NFKC, case folded, without punctuation at its ends."""
+    """Return `text` in the form for comparisons: NFKC, case folded, no punctuation at the ends."""
     folded = unicodedata.normalize("NFKC", text).casefold().strip(_SEPARATORS)
     return re.sub(r"\s+", " ", folded)
 
@@ -102,11 +102,11 @@ class Entry:
     Parameters
     ----------
     number
-        The entry's number, None where the line has none.
+        The entry's number, or None if the line has none.
     body
         The rest of the line.
     merged
-        Whether the entry shared its line with others.
+        True if the entry shared its line with others.
     """
 
     number: int | None
@@ -117,8 +117,8 @@ class Entry:
 def split_entries(text: str, items: Sequence[str] = ()) -> tuple[Entry, ...]:
     """Return the entries of a cleaned list, one for each line that is not empty.
 
-    A line that holds several numbered entries is split where the numbers count up by one. A line
-    without numbers is split at commas if two or more of the parts hold one of `items`.
+    A line with several numbered entries is split where the numbers count up by one. A line without
+    numbers is split at commas if at least two of its parts contain one of `items`.
     """
     entries: list[Entry] = []
     for line in text.split("\n"):
@@ -155,7 +155,7 @@ def _split_line(line: str, items: Sequence[str]) -> list[Entry]:
 
 
 class ItemIndex:
-    """Finds which item of a prompt an entry is about, by its text.
+    """Find the item of a prompt that an entry is about, by the entry's text.
 
     Parameters
     ----------
@@ -170,11 +170,11 @@ class ItemIndex:
             self._positions.setdefault(form, position)
 
     def exact(self, text: str) -> int | None:
-        """Return the position of the item that `text` is, None if it is none."""
+        """Return the position of the item that equals `text`, or None if there is none."""
         return self._positions.get(normal_form(text))
 
     def find(self, text: str) -> int | None:
-        """Return the position of the item that `text` names, None if it is none or not clear.
+        """Return the position of the item that `text` names, or None if there is none or several.
 
         An item may be cut short: a prefix of at least four characters that only one item has.
         """
@@ -188,14 +188,14 @@ class ItemIndex:
             if len(starting) == 1:
                 return starting[0]
         held = [i for i, item in enumerate(self._forms) if holds_word(form, item)]
-        # Of "strong" and "strong will" in one text, the longer one is meant.
+        # If "strong" and "strong will" both occur in a text, the longer one is meant.
         longest = [
             i for i in held if not any(j != i and self._forms[i] in self._forms[j] for j in held)
         ]
         return longest[0] if len(longest) == 1 else None
 
     def agrees(self, text: str, position: int) -> bool:
-        """Return whether `text` is empty or a cut-short or inflected form of one item."""
+        """Return whether `text` is empty, or a shortened or inflected form of one item."""
         form, item = normal_form(text), self._forms[position]
         if not form or form == item:
             return True

@@ -38,7 +38,7 @@ PROBLEMS = {
     "merged": "items that share a line with others",
     "unknown_item": "lines about an item that the scale does not have",
 }
-"""What can be wrong with a response, and how it is counted. The last three alone spoil nothing."""
+"""The kinds of problems of a response. The last three alone do not make a response malformed."""
 
 _HARMLESS = frozenset({"renumbered", "merged", "unknown_item"})
 _RATING = re.compile(r"(?<![\w.,/])(?P<number>-?\d+(?:[.,]\d+)?)(?:\s*/\s*(?P<of>\d+))?(?![\w])")
@@ -55,19 +55,20 @@ class Scale:
     name
         Its short name, such as ``PANAS``.
     items
-        The items in published order; the keys of ``categories`` and ``reverse`` count from 1.
+        The items in published order. The item numbers in ``categories`` and ``reverse`` count from
+        1.
     low, high
         The smallest and the largest rating.
     instructions
-        What stands above the items in the prompt; the situation, if there is one, before it.
+        The text above the items in the prompt. If there is a situation, it precedes this text.
     categories
-        The items of each total, by its name.
+        The item numbers of each total, by the name of the total.
     reverse
-        Items that count as ``low + high - rating``.
+        Numbers of the items that are scored as ``low + high - rating``.
     compute
         How the ratings of a category become its total.
     source
-        Where items and key come from.
+        The source of items and scoring key.
     """
 
     name: str
@@ -110,22 +111,22 @@ class Scale:
         return totals
 
     def plain(self) -> Scale:
-        """Return the scale with plain sums and no reversed items, as the paper's Table 5 has it."""
+        """Return the scale with plain sums and no reversed items, as in the paper's Table 5."""
         return replace(self, reverse=frozenset(), compute="sum")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ratings:
-    """What one response says.
+    """The ratings that were read from one response.
 
     Parameters
     ----------
     ratings
-        The rating of each item, by its number in the scale; items that have none are not there.
+        The rating of each item by its number in the scale. Items without a rating are left out.
     problems
-        How often each kind of `PROBLEMS` occurs.
+        Number of occurrences of each kind of `PROBLEMS`.
     complete
-        Whether every item has a rating, so that totals exist.
+        True if every item has a rating, so that totals exist.
     """
 
     ratings: Mapping[int, int]
@@ -134,12 +135,12 @@ class Ratings:
 
     @property
     def malformed(self) -> bool:
-        """Whether anything but the harmless kinds is wrong."""
+        """True if there is a problem of any but the harmless kinds."""
         return any(kind not in _HARMLESS for kind in self.problems)
 
 
 def item_order(n_items: int, *, shuffle: bool, seed: int) -> tuple[int, ...]:
-    """Return the order in which a prompt lists the items, by their numbers in the scale."""
+    """Return the order in which a prompt lists the items, as item numbers of the scale."""
     order = list(range(1, n_items + 1))
     if shuffle:
         random.Random(derive_seed("scale-order", seed)).shuffle(order)  # noqa: S311
@@ -149,7 +150,7 @@ def item_order(n_items: int, *, shuffle: bool, seed: int) -> tuple[int, ...]:
 def scale_prompt(scale: Scale, order: Sequence[int], *, situation: str | None = None) -> str:
     """Return the prompt of `scale` with its items in `order`, numbered from 1.
 
-    Where the instructions of an imported scale hold ``SCENARIO``, the situation takes its place.
+    The situation replaces ``SCENARIO`` in the instructions of an imported scale.
     """
     items = "\n".join(f"{place}. {scale.items[n - 1]}" for place, n in enumerate(order, start=1))
     imagine = situation or ""
@@ -165,15 +166,15 @@ def read_ratings(
 ) -> Ratings:
     """Return the ratings in `response` to a prompt that listed the items in `order`.
 
-    A line is matched to its item by its number and then by the item's text; where they disagree
-    the text decides. ``4/5`` and ``5 (extremely)`` are ratings, 3.5 and 7 on a scale to 5 are not.
+    A line is matched to its item by its number and by the item's text. If the two disagree, the
+    text decides. ``4/5`` and ``5 (extremely)`` are ratings; on a scale to 5, 3.5 and 7 are not.
     Bare numbers are taken in the prompt's order if there are exactly as many as items. Nothing is
     imputed: an item without one clear rating has none.
 
     Parameters
     ----------
     truncated
-        Whether the model stopped at its token limit.
+        True if the model stopped at its token limit.
     """
     problems: Counter[str] = Counter()
     text = clean(response)
@@ -206,7 +207,7 @@ def read_ratings(
 
 
 def _agreed(found: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[int, int]:
-    """Return the rating of each item whose ratings are all the same."""
+    """Return the rating of each item whose ratings are all equal."""
     ratings: dict[int, int] = {}
     for number, values in found.items():
         if len(set(values)) == 1:
@@ -219,7 +220,7 @@ def _agreed(found: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[
 def _without_statements(items: Sequence[str], text: str) -> tuple[list[str], str]:
     """Return `items` and `text` without the numbers of the statements that an item consists of.
 
-    They are no ratings where a response repeats the item.
+    If a response repeats the item, these numbers are no ratings.
     """
     plain: list[str] = []
     for item in items:
@@ -233,9 +234,9 @@ def _without_statements(items: Sequence[str], text: str) -> tuple[list[str], str
 def _bare_numbers(
     entries: Sequence[Entry], text: str, scale: Scale, n_items: int
 ) -> list[str] | None:
-    """Return the numbers of a response that is nothing but numbers, one for each item.
+    """Return the numbers of a response that contains only numbers, one for each item.
 
-    Lines such as ``1. 4`` carry the item's number, so they are no bare numbers.
+    Lines such as ``1. 4`` have the item's number, so they are not bare numbers.
     """
     if any(character.isalpha() for character in text):
         return None
@@ -304,7 +305,7 @@ def _read_entry(
 
 
 def _parted(body: str, index: ItemIndex) -> tuple[str, str]:
-    """Return a line's item text and the rest, in which its rating stands."""
+    """Split a line into the item's text and the part with the rating."""
     for separator in (": ", ":", " - ", " \u2013 ", " \u2014 ", "=", "->", "\u2192", "\t"):
         head, present, tail = body.partition(separator)
         if present and any(map(str.isalpha, head)) and index.find(head) is not None:
@@ -315,8 +316,8 @@ def _parted(body: str, index: ItemIndex) -> tuple[str, str]:
     before, after = body[: match.start()].strip(" -:=(["), body[match.end() :].strip(" -:)=].")
     if any(map(str.isalpha, before)):
         return before, body[match.start() :]
-    # "4 Interested" and "4 (quite a bit)": the text after the number may be the item. In
-    # "4 Interested 3" the first number counts the item and the second one rates it.
+    # "4 Interested" and "4 (quite a bit)": the text after the number may be the item. In "4
+    # Interested 3" the first number counts the item and the second one rates it.
     if any(map(str.isalpha, after)):
         second = _RATING.search(after)
         name = after[: second.start()] if second else after

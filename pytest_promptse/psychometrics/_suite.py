@@ -1,4 +1,4 @@
-"""What all psychometric suites have in common: the prompts they send and the gates they decide."""
+"""The common parts of all psychometric suites: prompts, gates and records of responses."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ __all__ = [
 ]
 
 WORST_SHOWN = 5
-"""How many of the responses that could not be read in full a record keeps."""
+"""Largest number of unreadable responses in a record."""
 
-# A response in a record is cut here, so that one endless answer does not fill a report.
+# A response in a record is cut at this length, so that an endless answer does not fill a report.
 _LONGEST_RESPONSE = 4000
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -55,9 +55,9 @@ class SuiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     persona
         A system prompt.
     temperature, max_tokens, seed
-        How responses are drawn, and the seed of everything that is shuffled or drawn.
+        Decoding parameters, and the seed for everything that is shuffled or drawn.
     min_coverage
-        The share of what was asked for that must be answered readably.
+        The minimum share of requested answers that must be readable, in [0, 1].
     """
 
     persona: str | None = None
@@ -73,7 +73,7 @@ class IntervalGateSettings(SuiteSettings, frozen=True, kw_only=True):
     Parameters
     ----------
     gate, inconclusive
-        How gates treat uncertainty, as the options of the same names.
+        How gates treat uncertainty, as in the options of the same names.
     """
 
     gate: Literal["point", "confident"] = "point"
@@ -87,9 +87,9 @@ class Probe:
     Parameters
     ----------
     group, id
-        They name the item: ``group[id]``.
+        Parts of the item's name, ``group[id]``.
     job
-        The one sample to take.
+        The single sample to draw.
     """
 
     group: str
@@ -99,7 +99,7 @@ class Probe:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PsychometricGate:
-    """A gate of a suite; ``scope`` is an emotion or a factor, None for the whole suite."""
+    """A gate of a suite. ``scope`` is an emotion or a factor, or None for the whole suite."""
 
     name: str
     scope: str | None = None
@@ -118,9 +118,9 @@ class Measurement(ABC):
     line
         The line of the file at which its settings begin.
     settings
-        What its file says.
+        The settings in the suite's file.
     identity
-        Identity of the model.
+        The values that identify the model in the store.
     """
 
     id: str
@@ -137,21 +137,21 @@ class Measurement(ABC):
     @property
     @abstractmethod
     def probes(self) -> Sequence[Probe]:
-        """The prompts that are known before anything is answered, in the order of the items."""
+        """The prompts that are known before any response, in the order of the items."""
 
     @property
     def decisive(self) -> Sequence[Probe]:
-        """The probes that the gates are computed from; all by default."""
+        """The probes that the gates are computed from. The default is all probes."""
         return self.probes
 
     @property
     @abstractmethod
     def gates(self) -> Sequence[PsychometricGate]:
-        """The gates that the settings ask for."""
+        """The gates for which the settings have a bound."""
 
     @property
     def stages(self) -> Sequence[str]:
-        """Names of items whose prompts depend on answers to the probes."""
+        """Names of items whose prompts depend on the responses to the probes."""
         return ()
 
     @property
@@ -161,44 +161,44 @@ class Measurement(ABC):
 
     @property
     def inconclusive(self) -> str:
-        """What becomes of an inconclusive gate: ``pass``, ``fail`` or ``skip``."""
+        """The outcome of an inconclusive gate: ``pass``, ``fail`` or ``skip``."""
         settings = self.settings
         return settings.inconclusive if isinstance(settings, IntervalGateSettings) else "pass"
 
     def next_jobs(self, answers: Mapping[str, Completion]) -> Sequence[Job]:
-        """Return the jobs of the next stage, given the answers so far; none if all are known.
+        """Return the jobs of the next stage given the answers so far, or none after the last stage.
 
         Raises
         ------
         SettingsError
-            If the answers do not allow the stage.
+            If the stage is impossible with these answers.
         """
         del answers
         return ()
 
     def stage_word(self, answers: Mapping[str, Completion]) -> str:
-        """Return a word about a finished stage."""
+        """Return a short result of a finished stage, for verbose output."""
         del answers
         return "done"
 
     @abstractmethod
     def read(self, probe: Probe, completion: Completion) -> str:
-        """Return a word about one response, such as ``29/30 labelled``."""
+        """Return a short result of one response, such as ``29/30 labelled``."""
 
     @abstractmethod
     def result(
         self, answers: Mapping[str, Completion]
     ) -> CsiRecord | EmotionBenchRecord | ManipulationRecord:
-        """Return what the answers come to, without gates."""
+        """Return the result of the answers, without gates."""
 
     @abstractmethod
     def decide(
         self, gate: PsychometricGate, result: Any
     ) -> tuple[Gate, tuple[float | None, float | None]]:
-        """Return the decision of a gate on a result, and its lower and upper bound."""
+        """Return the decision of a gate on a result, and the gate's lower and upper bound."""
 
     def _job(self, name: str, text: str, *, max_tokens: int | None = None) -> Job:
-        """Return the job that sends `text` to the model, drawn as the settings say."""
+        """Return the job that sends `text` to the model, decoded as the settings define."""
         settings = self.settings
         return make_job(
             suite=self.id,
@@ -220,12 +220,12 @@ class Measurement(ABC):
 
 
 class AnswerLog:
-    """What is wrong with the responses of a suite, as its record keeps it.
+    """The problems of a suite's responses, for its record.
 
     Attributes
     ----------
     problems
-        How often each kind of problem occurs.
+        Number of occurrences of each kind of problem.
     answers
         Every response with its own problems.
     """
@@ -246,7 +246,7 @@ class AnswerLog:
         )
 
     def worst(self, badness: Callable[[Mapping[str, int]], float]) -> list[AnswerRecord]:
-        """Return the answers whose problems have the largest `badness` above 0, worst first."""
+        """Return the answers whose problems have a `badness` above 0, the worst first."""
         bad = [answer for answer in self.answers if badness(answer.problems) > 0]
         ranked = sorted(bad, key=lambda answer: badness(answer.problems), reverse=True)
         return ranked[:WORST_SHOWN]
@@ -264,7 +264,7 @@ def make_job(
 ) -> Job:
     """Return the job of one sample of `prompt`.
 
-    Its seed is hashed from `seed` and the probe's name, so that it is the same for every model.
+    Its seed is a hash of `seed` and the probe's name, so it is the same for every model.
     """
     own_seed = derive_seed("psychometrics", seed, probe)
     return Job(
@@ -288,7 +288,7 @@ def _shortened(response: str) -> str:
 def bounds_record(
     planned: PsychometricGate, gate: Gate, bounds: tuple[float | None, float | None]
 ) -> BoundsRecord:
-    """Return a decided gate as the record keeps it."""
+    """Return the record of a decided gate."""
     return BoundsRecord(
         name=planned.name,
         scope=planned.scope,

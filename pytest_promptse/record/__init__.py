@@ -1,6 +1,6 @@
 """The result record: schema, reading, writing and queries over it.
 
-The names listed here are for readers of records and authors of own reports.
+The names in ``__all__`` are for readers of records and authors of their own reports.
 `pytest_promptse.Record` reads a record.
 """
 

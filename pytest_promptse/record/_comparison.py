@@ -1,8 +1,8 @@
 """Comparison of a run with a baseline, from both records alone.
 
-Suites are matched by id, template and model, tasks by id, and variants by id, or by distance and
-index if they were generated again. The comparison lists what differs between both sides (model,
-decoding, rewriter, prompt) and what only one side has.
+Suites are matched by id, template and model, and tasks by id. Variants are matched by id, or by
+distance and index if they were generated again. The comparison lists differences of model,
+decoding, rewriter and prompt, and the tasks and variants that only one record has.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._compare import Metric
     from pytest_promptse.scoring._samples import Mode
 
-# Settings that the metrics of a suite depend on.
+# Settings on which the metrics of a suite depend.
 DECISIVE = (
     "temperature",
     "top_p",
@@ -132,7 +132,7 @@ class _Side:
     def recorded(self, *, light: bool, by_place: Container[str]) -> list[RecordedTask]:
         """Return the scored tasks. A task without a scored original is left out.
 
-        In the tasks `by_place`, variants are identified by distance and index.
+        In the tasks of `by_place`, variants are identified by distance and index.
         """
         tasks = []
         for task in self.tasks.values():
@@ -149,7 +149,10 @@ class _Side:
 
 
 def recorded(prompt: PromptRecord, *, light: bool) -> RecordedPrompt | None:
-    """Return a prompt for comparison, with `light` by its pass rate; None without a score."""
+    """Return a prompt for comparison, or None without a score.
+
+    If `light`, its score is the pass rate.
+    """
     score = prompt.pass_rate if light else prompt.score
     if score is None:
         return None
@@ -220,12 +223,12 @@ def _figures(
     margins: dict[str, Margin],
     seed: int,
 ) -> list[ComparedRecord]:
-    asked: list[tuple[Metric, float | None]] = [("pass_at_1", None)]
-    asked += [("elasticity", distance) for distance in distances]
+    metrics: list[tuple[Metric, float | None]] = [("pass_at_1", None)]
+    metrics += [("elasticity", distance) for distance in distances]
     further: tuple[Metric, ...] = ("auc_e", "excess", "squared_sensitivity")
-    asked += [(metric, None) for metric in further] if distances else []
+    metrics += [(metric, None) for metric in further] if distances else []
     figures = []
-    for metric, distance in asked:
+    for metric, distance in metrics:
         margin = margins.get(metric)
         found = compare_runs(
             current,

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 SUFFIX = ".json"
 LAST_RUN = "last-run.json"
-"""Name of the file in the store's folder that holds the record of the last run."""
+"""Name of the file in the store's folder that contains the record of the last run."""
 
-# The variants of a task share most of their text, which the fastest level compresses well.
+# The variants of a task share most of their text, so the fastest level compresses well.
 _COMPRESSION_LEVEL = 1
 
 
@@ -38,8 +38,11 @@ def baseline_command(name_or_path: str) -> str:
 
 
 def encode(record: Record) -> Iterator[bytes]:
-    """Yield a record as JSON, task by task; indented, so that two can be compared line by line."""
-    # A line break stands between values only, so that a line tells its depth.
+    """Yield a record as JSON, task by task.
+
+    It is indented, so that two records can be compared line by line.
+    """
+    # Line breaks occur only between values, so the indentation of a line shows its depth.
     head, tail = _indented(msgspec.structs.replace(record, tasks=[])).split(b'\n "tasks": []')
     yield head + b'\n "tasks": ['
     for number, task in enumerate(record.tasks):
@@ -73,7 +76,7 @@ def write_chunks(chunks: Iterable[bytes], path: Path, *, what: str) -> None:
     path
         The file to write. An existing file is replaced.
     what
-        Names the requested file in the error message, for example ``report json:run.json``.
+        Name of the requested file for the error message, for example ``report json:run.json``.
 
     Raises
     ------
@@ -89,14 +92,14 @@ def write_chunks(chunks: Iterable[bytes], path: Path, *, what: str) -> None:
 
 
 class CompressedTasks(Sequence[TaskRecord]):
-    """A sequence of task records in about a tenth of their memory.
+    """A sequence of task records that uses about a tenth of their memory.
 
     Each access decompresses one task.
 
     Parameters
     ----------
     tasks
-        The task records. They are read one after the other, so an iterator may make them.
+        The task records. They are read one after the other, so an iterator can be given.
     """
 
     def __init__(self, tasks: Iterable[TaskRecord] = ()) -> None:

@@ -1,4 +1,4 @@
-"""The part of the record that holds psychometric suites; absent from records without them."""
+"""The part of the record for psychometric suites. Records without such suites lack it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ __all__ = [
 
 
 class ScoreRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure with its 95 % interval; None where there was nothing to compute it from."""
+    """A figure with its 95 % interval, or None if it could not be computed."""
 
     value: float | None
     ci95: Interval | None = None
 
 
 class BoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate of a psychometric suite: a figure that must lie in ``low`` ... ``high``.
+    """A gate of a psychometric suite: the range from ``low`` to ``high`` for a figure.
 
-    A bound is None where there is none. ``scope`` is an emotion or a factor, None for the suite;
-    ``verdict`` is None where the figure was not measured.
+    A missing bound is None. ``scope`` is an emotion or a factor, or None for the suite. ``verdict``
+    is None if the figure was not measured.
     """
 
     name: str
@@ -53,7 +53,7 @@ class BoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A response that could not be read in full; ``problems`` counts what is wrong with it."""
+    """A response that could not be read in full. ``problems`` counts its faults by kind."""
 
     id: str
     problems: dict[str, int]
@@ -61,7 +61,7 @@ class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How the comparator questionnaire was answered in several runs."""
+    """The reliability of the comparator questionnaire over several runs."""
 
     scale: str
     n_items: int
@@ -87,11 +87,11 @@ class StoriesRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CsiRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The Core Sentiment Inventory, given to one model.
+    """The result of the Core Sentiment Inventory for one model.
 
-    ``n_responses`` of ``n_planned`` prompts were answered. ``words`` holds the first words of each
-    class in list order, ``problems`` counts what is wrong with responses by kind, and ``worst`` has
-    the responses with the fewest labels.
+    ``n_responses`` of ``n_planned`` prompts were answered. ``words`` has the first words of each
+    class in list order. ``problems`` counts faults of responses by kind. ``worst`` has the
+    responses with the fewest labels.
     """
 
     id: str
@@ -131,17 +131,17 @@ class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Mean change and its standard deviation over the human subjects of the paper's study."""
+    """Mean and standard deviation of the change over the human subjects of the paper's study."""
 
     delta: float
     sd: float
 
 
 class ChangeRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How a total changes from the default to the evoked measure.
+    """The change of a total from the default to the evoked measure.
 
-    ``name`` is a factor's id, an emotion or ``Overall``; ``arrow`` is the sign of a change that is
-    significant at 0.01. ``human`` is the norm of the same row, for PANAS.
+    ``name`` is a factor's id, an emotion or ``Overall``. ``arrow`` is the sign of a change that is
+    significant at 0.01. ``human`` is the human norm of the same row, for PANAS.
     """
 
     name: str
@@ -161,7 +161,7 @@ class ChangeRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ScaleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The totals of one scale, by category.
 
-    ``counterparts`` are the changes in the situations' positive counterparts, ``contrasts`` the
+    ``counterparts`` are the changes in the situations' positive counterparts. ``contrasts`` are the
     changes from the situations to their counterparts.
     """
 
@@ -173,10 +173,10 @@ class ScaleRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EmotionBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """EmotionBench, given to one model.
+    """The result of EmotionBench for one model.
 
-    ``n_scored`` of the ``n_responses`` to ``n_planned`` prompts have a rating for every item;
-    ``n_refused`` decline to answer.
+    ``n_scored`` of the ``n_responses`` to ``n_planned`` prompts have a rating for every item.
+    ``n_refused`` responses decline to answer.
     """
 
     id: str
@@ -197,7 +197,7 @@ class EmotionBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Mean change of a total from the original message, over ``n`` prompts."""
+    """The mean change of a total from the original message, over ``n`` prompts."""
 
     n: int
     delta: float | None
@@ -205,10 +205,11 @@ class ShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AffectShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How affect shifts after variants of one emotion and level.
+    """The shift of affect after variants of one emotion and level.
 
     ``emotion`` is ``neutral`` for the control. ``perspective`` is ``own`` for the affect that the
-    model reports as its own, ``writer`` for that which it reads in the message.
+    model reports as its own, or ``writer`` for the affect that it attributes to the message's
+    writer.
     """
 
     emotion: str
@@ -219,7 +220,7 @@ class AffectShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LevelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a label was chosen at one level; the level of the original message is 0."""
+    """Frequency of a label at one level. The level of the original message is 0."""
 
     distance: float
     n: int
@@ -227,10 +228,11 @@ class LevelRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecognitionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a label was chosen for the messages that carry it.
+    """Frequency with which a label was chosen for messages that express it.
 
-    ``p_value`` is of a one-sided exact binomial test against guessing (``chance``), ``p_adjusted``
-    that by Benjamini and Hochberg over the labels; ``recognised`` says that it is under 0.05.
+    ``p_value`` is that of a one-sided exact binomial test against guessing (``chance``).
+    ``p_adjusted`` is adjusted by Benjamini and Hochberg over the labels. ``recognised`` means
+    ``p_adjusted`` < 0.05.
     """
 
     label: str
@@ -247,7 +249,7 @@ class RecognitionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ManipulationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The manipulation check for one model.
+    """The result of the manipulation check for one model.
 
     ``baseline`` has the totals after the original messages, by perspective and category.
     """

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class Loss(NamedTuple):
     """A variant that passed less often than its original.
 
-    ``place`` is the position of the task in the query; ``number`` is that of the variant in its
-    task, where the original has 0.
+    ``place`` is the position of the task in the query. ``number`` is the position of the variant in
+    its task, where the original has 0.
     """
 
     place: int
@@ -67,16 +67,16 @@ def losses(tasks: Iterable[TaskRecord], *, most: int) -> Losses:
     tasks
         The tasks of one model and template, or of several.
     most
-        How many are returned. The worst variant of every model and template is always among
-        them, so that a template with small losses is not hidden by another one.
+        The number of variants to return. The worst variant of every model and template is always
+        among them, so that a template with large losses does not hide the others.
     """
     n = 0
-    # Kept with its sort key, whose last two parts are unique.
+    # The variants are kept with their sort keys, whose last two parts are unique.
     kept: dict[Series, list[tuple[float, int, int, int, Loss]]] = defaultdict(list)
     for place, task in enumerate(tasks):
         own = sorted(_losses(task, place), key=lambda loss: (round(loss.change, 9), loss.number))
         n += len(own)
-        # Among equal losses, variants of tasks that are not shown yet come first.
+        # Among equal losses, variants of tasks that are not listed yet come first.
         ranked = [
             (round(loss.change, 9), seen, place, loss.number, loss) for seen, loss in enumerate(own)
         ]
@@ -97,7 +97,7 @@ def _losses(task: TaskRecord, place: int) -> Iterator[Loss]:
 
 
 class Series(NamedTuple):
-    """A model with a prompt template (None without one)."""
+    """A model with a prompt template, or with None if there is no template."""
 
     model: str
     template: str | None
@@ -112,7 +112,7 @@ def series_of(record: Record) -> list[Series]:
     return list(dict.fromkeys(Series(suite.model, suite.template) for suite in record.suites))
 
 
-def asked(record: Record, *series: Series) -> Iterator[TaskRecord]:
+def tasks_of(record: Record, *series: Series) -> Iterator[TaskRecord]:
     """Yield the tasks of `series`, in the order of the record."""
     return (task for task in record.tasks if (task.model, task.template) in series)
 
@@ -128,7 +128,7 @@ def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
 
 
 class Causes(NamedTuple):
-    """Number of failed samples by cause, among ``n`` samples at a distance."""
+    """Number of failed samples by cause, of ``n`` samples at one distance."""
 
     distance: float
     n: int
@@ -156,16 +156,16 @@ def unscored(record: Record) -> dict[str, list[str]]:
 
 
 def worst_change(task: TaskRecord) -> float | None:
-    """Return the change of the pass rate under the worst variant, None without one."""
+    """Return the change of the pass rate under the worst variant, or None without variants."""
     if task.original is None or not task.variants:
         return None
     return min(variant.pass_rate for variant in task.variants) - task.original.pass_rate
 
 
 def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
-    """Return a sentence on the variants that subgroups leave out, None if they leave out none.
+    """Return a sentence about the variants that subgroups leave out, or None if there are none.
 
-    A variant counts for its emotion and each of its traits only if it carries a cue of it.
+    A variant counts for its emotion and for each of its traits only if its text has a cue of it.
     """
     counted: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
@@ -189,13 +189,13 @@ _VERDICTS = ("fail", "inconclusive", "pass")
 
 
 def worst_verdict(verdicts: Iterable[str | None]) -> str | None:
-    """Return the worst of `verdicts`: fail, inconclusive, pass, or None without any."""
+    """Return the worst of `verdicts` (fail, inconclusive, pass), or None without any."""
     known = set(verdicts)
     return next((verdict for verdict in _VERDICTS if verdict in known), None)
 
 
 class Compared(NamedTuple):
-    """A metric that both this run and a baseline have."""
+    """A metric that this run and a baseline both have."""
 
     suite: str
     model: str
@@ -253,7 +253,7 @@ _RARELY = 0.5
 
 
 class Gap(NamedTuple):
-    """Difference of a template from the best one in a metric; None for the best itself."""
+    """Difference of a template from the best one in a metric, or None for the best template."""
 
     template: str
     metric: Figure
@@ -263,9 +263,9 @@ class Gap(NamedTuple):
 
 
 def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
-    """Return the template with the best value of a metric, None without one.
+    """Return the template with the best value of a metric, or None without any value.
 
-    Templates that `rarely_solve` are left out, because they can hardly lose anything.
+    Templates that `rarely_solve` are left out, since they can hardly lose anything.
     """
     idle = rarely_solve(ranking)
     known = [
@@ -331,26 +331,26 @@ def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], l
 
 
 def remarks(ranking: RankingRecord) -> list[str]:
-    """Return notes that a reader needs to interpret the ranking."""
-    said = []
+    """Return remarks that a reader needs to interpret the ranking."""
+    notes = []
     if not any(one.real for one in ranking.differences):
-        said.append("No difference is significant: each could be due to chance.")
+        notes.append("No difference is significant: each could be due to chance.")
     if ranking.n_tasks < ranking.fewest_tasks:
-        said.append(
+        notes.append(
             f"With {_tasks(ranking.n_tasks)} no difference can be significant: "
             f"at least {ranking.fewest_tasks} tasks are needed."
         )
     if ranking.uneven:
-        said.append(
+        notes.append(
             "The templates have different numbers of samples: AUC-E is lower with fewer samples, "
             "excess is not."
         )
     if idle := rarely_solve(ranking):
-        said.append(
+        notes.append(
             f"{', '.join(idle)}: pass@1 is less than half of the best. A rarely solved task can "
             "lose little, so AUC-E, excess and the Pareto set are too favourable."
         )
-    return said
+    return notes
 
 
 def _tasks(n: int) -> str:

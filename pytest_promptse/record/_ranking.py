@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.models._base import token_cost
 from pytest_promptse.record._comparison import recorded
-from pytest_promptse.record._queries import Series, asked
+from pytest_promptse.record._queries import Series, tasks_of
 from pytest_promptse.record._schema import DifferenceRecord, RankedRecord, RankingRecord
 from pytest_promptse.scoring._pairing import RecordedTask, shared
 from pytest_promptse.scoring._ranking import rank
@@ -90,7 +90,7 @@ def _ranking(
     ranked_tasks = {
         name: [
             _RankedTask.of(task, light=light)
-            for task in asked(record, Series(model, name))
+            for task in tasks_of(record, Series(model, name))
             if task.suite in ids
         ]
         for name in templates

@@ -1,7 +1,7 @@
-"""The schema of the result record, whose JSON field names other tools rely on.
+"""The schema of the result record. Other tools rely on the names of its JSON fields.
 
-The terminal summary, reports, baselines and comparisons are made from the record alone. A value
-that was not measured is None, never 0.
+The terminal summary, reports, baselines and comparisons use only the record. A value that was not
+measured is None, never 0.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ Losses = dict[str, dict[str, LossRecord]]
 class RobustnessRecord(msgspec.Struct, frozen=True, kw_only=True):
     """ReCode's worst-case figures over ``s`` variants, as means over ``n_tasks`` tasks.
 
-    ``rp`` is robust pass, ``rd`` robust drop (None if ``nominal`` is below 0.05), ``rr`` robust
-    relative.
+    ``rp`` is robust pass, ``rd`` is robust drop (None if ``nominal`` is below 0.05), and ``rr`` is
+    robust relative.
     """
 
     s: int
@@ -106,8 +106,8 @@ Calibrations = dict[str, CalibrationRecord]
 class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a suite that was sampled in rounds.
 
-    It ended at look ``look`` of at most ``looks``, after ``n_variants`` variants and
-    ``completions`` of at most ``most`` completions. ``decided`` says whether every gate with a
+    The suite ended at look ``look`` of at most ``looks``, after ``n_variants`` variants and
+    ``completions`` of at most ``most`` completions. ``decided`` is True if every gate with a
     threshold was decided.
     """
 
@@ -122,8 +122,9 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of a suite with its intervals.
 
-    ``ci95`` is the resampled interval. It covers other tasks that are like those measured.
-    ``exact`` also covers tasks unlike them: it counts unmeasured tasks as the worst possible.
+    ``ci95`` is the resampled interval. It covers other tasks that are like the measured ones.
+    ``exact`` also covers tasks that are not, since it counts unmeasured tasks as the worst
+    possible.
     """
 
     value: float | None
@@ -132,11 +133,11 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The length-matched control at one distance, over the ``n_tasks`` tasks that have both.
+    """The length-matched control at one distance, over the ``n_tasks`` tasks that have both kinds.
 
-    ``loss`` is the mean score of the originals minus that of the variants with emotion and persona,
-    ``control_loss`` the same for the control variants, and ``left`` their difference. ``added`` and
-    ``control_added`` are mean numbers of added words.
+    ``loss`` is the mean score of the originals minus that of the variants with emotion and persona.
+    ``control_loss`` is the same for the control variants, and ``left`` is the difference of the
+    two. ``added`` and ``control_added`` are mean numbers of added words.
     """
 
     n_tasks: int
@@ -148,16 +149,16 @@ class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left of the loss of a suite once length is taken away.
+    """The loss of a suite that remains after subtracting the effect of length.
 
     Attributes
     ----------
     name
         The control condition, ``neutral``.
     n_planned, n_measured
-        Number of control variants.
+        Numbers of control variants.
     loss, control_loss, left
-        Areas under the curves over all distances, as AUC-E has them; None where one is missing.
+        Areas under the curves over all distances, as for AUC-E. None if a distance is missing.
     levels
         The figures by distance.
     """
@@ -172,10 +173,10 @@ class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of ``n`` completions differ within their prompts.
+    """The number ``n`` of completions, and how many of them differ within their prompts.
 
-    ``equal_pairs`` counts pairs of equal completions of one prompt; ``expected_pairs`` is about the
-    largest number that independent samples explain, None without log-probabilities.
+    ``equal_pairs`` counts pairs of equal completions of the same prompt. ``expected_pairs`` is
+    roughly the largest number that independent samples explain, or None without log-probabilities.
     """
 
     n: int
@@ -191,12 +192,12 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     suite was sampled in rounds and ended. ``line`` is the first line of the suite in the file that
     ``id`` starts with. ``template_sha256`` identifies the template in ``Record.templates``.
 
-    Intervals named ``ci95`` cover further tasks like those measured; those named ``exact`` hold
-    whatever the tasks are like that were not seen. ``speaks_for`` says what varies in them:
-    ``tasks``, ``tasks+emotions``, or ``reruns`` for a suite of one task. ``loss``,
-    ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
-    ``shortfall``, ``flips`` and ``odds_ratio`` are explained in the documentation on gates.
-    ``control`` is None without a control condition; control variants count in no other figure.
+    Intervals named ``ci95`` cover further tasks like the measured ones. Intervals named ``exact``
+    hold for any unseen tasks. ``speaks_for`` is what varies in the intervals: ``tasks``,
+    ``tasks+emotions``, or ``reruns`` for a suite of one task. The documentation on gates explains
+    ``loss``, ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
+    ``shortfall``, ``flips`` and ``odds_ratio``. ``control`` is None without a control condition;
+    control variants count in no other figure.
     """
 
     id: str
@@ -255,30 +256,30 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One completion: ``cause`` is None where its program passed.
+    """One completion. ``cause`` is None if its program passed.
 
-    ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens; both are None
-    where the model returns none.
+    ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens. Both are None
+    if the model returns none.
     """
 
     cause: str | None
     logprob: float | None
     n_tokens: int | None
     answer: int | msgspec.UnsetType = msgspec.UNSET
-    """The place of the first sample with the same completion."""
+    """The index of the first sample with the same completion."""
 
 
 class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The original prompt of a task as measured.
+    """The original prompt of a task, with its measured samples.
 
-    ``causes`` counts why samples failed, ``details`` gives an example of each. ``samples`` holds
-    the most frequent outcomes, at least one of every cause: they may be fewer than ``n``.
-    ``draws`` holds all of them in sample order, with ``--promptse-record-samples all`` only.
-    ``confidence`` is the samples' mean of exp(logprob / tokens), None without log-probabilities.
-    ``node`` is the pytest item that measures it, seen from the root directory; None if
-    its name is not known. ``prompt`` is the text that variants are made of: the task, or the whole
-    prompt if the template has variants. Tokens are those of one attempt, None if the model reports
-    none.
+    ``causes`` counts failed samples by cause, and ``details`` has an example of each cause.
+    ``samples`` has the most frequent outcomes, at least one of every cause, so there may be fewer
+    than ``n``. ``draws`` has all outcomes in sample order, only with ``--promptse-record-samples
+    all``. ``confidence`` is the samples' mean of exp(logprob / tokens), or None without
+    log-probabilities. ``node`` is the pytest item that measures the prompt, relative to the root
+    directory, or None if its name is unknown. ``prompt`` is the text that variants are made of: the
+    task, or the whole prompt if the template has variants. Tokens are those of one attempt, or None
+    if the model reports none.
     """
 
     node: str | None = None
@@ -302,11 +303,12 @@ class VariantRecord(PromptRecord, frozen=True, kw_only=True):
 
     ``excess`` is the part of ``abs(delta)`` beyond sampling noise. ``p_adjusted`` is ``p_value``
     adjusted by Benjamini and Hochberg over the variants of the suite. ``added_share`` is the share
-    of its words that the original lacks, ``replaced_share`` and ``moved_share`` are shares of the
-    original's words that it lacks or has elsewhere, and ``length_ratio`` is its number of words
-    divided by the original's; None in records of earlier versions. ``operations`` says what was
-    done to the prompt. ``cues`` has the words that show the emotion (``emotion``) and each trait
-    (``technical``, ``experience``, ``collaboration``); one without a cue is missing.
+    of the variant's words that the original lacks. ``replaced_share`` and ``moved_share`` are the
+    shares of the original's words that the variant lacks or has elsewhere. ``length_ratio`` is the
+    variant's number of words divided by the original's. These four are None in records of earlier
+    versions. ``operations`` lists the changes to the prompt. ``cues`` has the words that show the
+    emotion (``emotion``) and each trait (``technical``, ``experience``, ``collaboration``). A
+    dimension without a cue is missing.
     """
 
     id: str
@@ -355,13 +357,16 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """All variants with one value of a trait, at one distance, or at all distances if it is None.
+    """All variants with one value of a trait, at one distance.
 
-    ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or
-    ``personality`` if a persona does not consist of these three. ``value`` is one of its values.
-    ``change`` is the mean of the variants' pass rates minus their originals', over the
-    ``n_variants`` that carry a cue of the value; ``n_without_cue`` more have the value as their
-    label alone and are left out. A rewriter that records no cues is counted by its labels.
+    ``distance`` is None for all distances together.
+
+    ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or ``personality``
+    if a persona does not consist of these three. ``value`` is one of its values. ``change`` is the
+    mean of the variants' pass rates minus their originals', over the ``n_variants`` whose texts
+    have a cue of the value. ``n_without_cue`` more variants have the value only as a label and are
+    left out. If a rewriter records no cues, its variants count by their labels.
+
     ``p_value`` tests whether variants with this value pass as often as those with the other values
     of the trait, by shuffling the values within task and distance. ``p_adjusted`` is adjusted by
     Benjamini and Hochberg over all subgroups of the model.
@@ -391,7 +396,7 @@ class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """How pytest was called: its folder, relative to the root directory, and promptse options."""
+    """The pytest command line: its folder relative to the root directory, and promptse options."""
 
     directory: str
     options: list[str]
@@ -400,8 +405,8 @@ class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of the run.
 
-    ``cached`` completions came from the store; ``oldest`` is when the first of them was stored, and
-    ``batch_cost`` what those cost that came from batches with a price.
+    ``cached`` is the number of completions from the store. ``oldest`` is the time at which the
+    first of them was stored. ``batch_cost`` is the cost of those from batches with a price.
     """
 
     requests: int
@@ -427,11 +432,11 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
     variants
         Number of variants whose texts were judged.
     texts
-        Number of texts, the rejected ones included.
+        Number of texts, including rejected ones.
     accepted
         Number of accepted texts. ``accepted / texts`` is the acceptance rate.
     rules
-        In how many rejected texts each rule was broken.
+        Number of rejected texts that broke each rule, by rule.
     """
 
     rewriter: str
@@ -444,7 +449,7 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An item that could not be measured, and why."""
+    """An item that could not be measured, with the reason."""
 
     where: str
     message: str
@@ -477,10 +482,10 @@ class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of this run and of the baseline, over the variants that both have.
 
-    ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval; ``exact`` is the one
-    that also covers tasks not seen. ``verdict`` is ``pass`` if both exclude a loss of ``margin`` or
-    more, ``fail`` if ``ci95`` excludes every smaller loss, else ``inconclusive``. It
-    is None without a margin or without both values.
+    ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval. ``exact`` is the
+    interval that also covers unseen tasks. ``verdict`` is ``pass`` if both exclude a loss of
+    ``margin`` or more, and ``fail`` if ``ci95`` excludes every smaller loss. Otherwise it is
+    ``inconclusive``, or None without a margin or without both values.
     """
 
     metric: str
@@ -510,17 +515,17 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     model, baseline_model
-        None if only the baseline, or only this run, has the suite; then there are no figures.
+        None if the baseline, or this run, lacks the suite. Then there are no figures.
     mode
-        The mode in which scores were compared.
+        The mode of the compared scores.
     differences
-        Settings and the like that differ, as (this run, baseline).
+        Settings and properties that differ, as (this run, baseline).
     prompts_changed
         Tasks whose prompt was edited.
     notes
-        Consequences for the comparison.
+        Notes for the reader that follow from the differences.
     tasks_only_current, tasks_only_baseline
-        Task ids that only one side has.
+        Ids of tasks that only one side has.
     variants_only_current, variants_only_baseline
         Variants that only one side has, as (task id, variant id).
     """
@@ -548,10 +553,9 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
 class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One template of a ranking, over the tasks and variants that all templates have.
 
-    ``tokens_per_solved`` and ``cost_per_solved`` are those of one attempt at the original prompt
-    divided by pass@1. They are None without token counts, without a price, or if no task is
-    solved. ``pareto`` says that no other template is at least as good in every metric and better
-    in one.
+    ``tokens_per_solved`` and ``cost_per_solved`` are those of one attempt at the original prompt,
+    divided by pass@1. They are None without token counts, without a price, or if no task is solved.
+    ``pareto`` is True if no other template is at least as good in every metric and better in one.
     """
 
     template: str
@@ -566,9 +570,9 @@ class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
 class DifferenceRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The metric of ``template`` minus that of ``other``, with its paired 95 % interval.
 
-    ``p_value`` is that of a sign-flip test over tasks, ``p_adjusted`` is adjusted by Holm over all
-    differences of the ranking. ``real`` means ``p_adjusted`` < 0.05. ``better`` is the template
-    with the better value.
+    ``p_value`` is that of a sign-flip test over tasks. ``p_adjusted`` is adjusted by Holm's method
+    over all differences of the ranking. ``real`` means that the difference is significant:
+    ``p_adjusted`` < 0.05. ``better`` is the template with the better value.
     """
 
     metric: Figure
@@ -585,8 +589,8 @@ class DifferenceRecord(msgspec.Struct, frozen=True, kw_only=True):
 class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt templates of one model over the same suites, sorted by pass@1.
 
-    ``mode`` is the mode in which scores were compared. ``uneven`` says that templates differ in
-    the number of samples of a variant, for example after adaptive sampling. With fewer than
+    ``mode`` is the mode of the compared scores. ``uneven`` is True if templates differ in the
+    number of samples per variant, for example after adaptive sampling. With fewer than
     ``fewest_tasks`` tasks no difference can be significant.
     """
 
@@ -601,10 +605,10 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model of ``--promptse-judge`` was asked about texts with doubtful words.
+    """The decisions of the model of ``--promptse-judge`` about texts with doubtful words.
 
-    ``texts`` counts the texts that it was asked about, ``questions`` the answers and ``cleared``
-    the findings that it cleared. ``instruction`` is a digest.
+    ``texts`` is the number of judged texts, ``questions`` the number of answers, and ``cleared``
+    the number of findings that the model cleared. ``instruction`` is a hash of the instruction.
     """
 
     model: str
@@ -656,7 +660,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         Raises
         ------
         RecordError
-            If the file cannot be read, or does not hold a record of this schema version.
+            If the file cannot be read, or does not contain a record of this schema version.
         """
         try:
             text = Path(path).read_bytes()
@@ -675,7 +679,7 @@ def decode(text: bytes, *, where: str) -> Record:
     Raises
     ------
     RecordError
-        If `text` is no record, or one of another schema version, naming `where` it stands.
+        If `text` is not a record, or one of another schema version. The message names `where`.
     """
     try:
         schema = msgspec.json.decode(text, type=_Head).schema
@@ -702,7 +706,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a record."""
     schema: dict[str, Any] = msgspec.json.schema(Record)
     for definition in schema["$defs"].values():
-        # From docstrings, whose indentation Python removes from version 3.13 on.
+        # The descriptions are docstrings. Python removes their indentation from version 3.13 on.
         if "description" in definition:
             definition["description"] = inspect.cleandoc(definition["description"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,4 +1,4 @@
-"""A result record as tables: one row for each suite, task, variant or sample."""
+"""Tables of a result record, with one row for each suite, task, variant or sample."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Library = Literal["pandas", "polars"]
 Row = dict[str, str | int | float | bool | None]
 _CUES = ("emotion", "technical", "experience", "collaboration")
 
-# A spreadsheet takes a cell that begins so for a formula, whatever a model or task was named
-# (https://owasp.org/www-community/attacks/CSV_Injection).
+# A spreadsheet treats a cell that begins with one of these as a formula. The text may come from a
+# model (https://owasp.org/www-community/attacks/CSV_Injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - wide forms
 
 
@@ -37,9 +37,9 @@ def rows(record: Record, level: Level) -> Iterator[Row]:
         The record of a run.
     level
         ``suites``, ``tasks``, ``variants``, ``controls`` or ``samples``. ``controls`` are the
-        variants of the control condition, with the columns of ``variants``. ``samples`` has one
-        row for each completion of originals and variants where the run recorded all of them
-        (``--promptse-record-samples all``), else one for each distinct outcome with its count
+        variants of the control condition, with the columns of ``variants``. If the run recorded all
+        samples (``--promptse-record-samples all``), ``samples`` has one row for each completion of
+        originals and variants. Otherwise it has one row for each distinct outcome, with its count
         ``n``.
 
     Raises
@@ -77,7 +77,7 @@ def frame(record: Record, level: Level, *, library: Library | None = None) -> An
     level
         ``suites``, ``tasks``, ``variants``, ``controls`` or ``samples``; see `rows`.
     library
-        ``pandas`` or ``polars``. None takes the one that is installed, pandas before polars.
+        ``pandas`` or ``polars``. None means the one that is installed, or pandas if both are.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def write_csv(record: Record, path: Path) -> None:
 
 
 def csv_text(text: str) -> str:
-    """Return text for a CSV cell, quoted so that no spreadsheet takes it for a formula."""
+    """Return text for a CSV cell, prefixed if a spreadsheet would treat it as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

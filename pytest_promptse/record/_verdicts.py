@@ -1,4 +1,4 @@
-"""The result of each suite in words, with which the summary and every report begin."""
+"""The result of each suite in words, at the start of the summary and of every report."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
 
-# With originals that pass less often there is hardly anything that variants could lose.
+# If the originals pass less often than this, variants have hardly anything to lose.
 _LEAST_PASS_RATE = 0.1
-# Smaller losses are called none: they are below what a percentage with no decimals shows.
+# A smaller loss is reported as none, since it would be shown as 0 %.
 _LEAST_LOSS = 0.02
 _SIGNIFICANT = 0.05
-# An interval of AUC-E wider than this leaves open how much is lost.
+# With a wider interval of AUC-E than this, the size of the loss is unclear.
 _WIDE = 0.2
 _MOST = 4
 _NO_GATE = 2
@@ -32,10 +32,10 @@ class VerdictInWords(NamedTuple):
 
 
 def verdicts_in_words(record: Record) -> list[VerdictInWords]:
-    """Return what became of the suites of a record, in words.
+    """Return the results of the suites of a record, in words.
 
-    Suites that fail or are inconclusive come first. Of more than four suites their number is
-    told, and those that fail or are inconclusive are described, at most four.
+    Suites that fail or are inconclusive come first. With more than four suites, the first line has
+    the counts. At most four failed or inconclusive suites follow.
     """
     described = sorted(enumerate(record.suites), key=_attention)
     found = []
@@ -57,7 +57,7 @@ def verdicts_in_words(record: Record) -> list[VerdictInWords]:
 
 
 def _attention(numbered: tuple[int, SuiteRecord]) -> tuple[int, int]:
-    """Sort failed suites first, then inconclusive ones, then those without a gate."""
+    """Return a sort key: failed suites first, then inconclusive ones, then those without a gate."""
     number, suite = numbered
     ranks = {"fail": 0, "inconclusive": 1, "pass": _NO_GATE + 1}
     return ranks.get(suite.verdict or "", _NO_GATE), number
@@ -82,13 +82,13 @@ def _rates(task: TaskRecord) -> tuple[float, float] | None:
 
 
 def _names(suites: Sequence[SuiteRecord]) -> list[str]:
-    """Return the shortest names that tell suites apart: function, template and model."""
+    """Return the shortest names that distinguish the suites: function, template and model."""
     several_models = len({suite.model for suite in suites}) > 1
     several_templates = len({suite.template for suite in suites}) > 1
     several_ids = len({suite.id for suite in suites}) > 1
     short = {suite.id: _short_name(suite.id) for suite in suites}
     if len(set(short.values())) < len(short):
-        # Functions of the same name in several files.
+        # Functions of the same name in several files also need the file.
         short = {name: name for name in short}
     names = []
     for suite in suites:

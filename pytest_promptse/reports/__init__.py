@@ -1,1 +1,1 @@
-"""Reports made from the record alone."""
+"""Reports, which are made from the record alone."""

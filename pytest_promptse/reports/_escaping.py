@@ -1,4 +1,4 @@
-"""Escaping of control characters, so that no text of a model can alter a report."""
+"""Escape control characters, so that no text of a model can alter a report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_promptse.record._schema import Record, TaskRecord
 
 Part = TypeVar("Part", Record, TaskRecord)
 
-# JSON escapes some of them itself, after an even number of backslashes.
+# JSON itself escapes some of them. Such an escape follows an even number of backslashes.
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])")
 
 
@@ -31,7 +31,7 @@ def escaped(record: Record) -> Record:
 
 
 def _holds_any(part: Record | TaskRecord) -> bool:
-    # Few records contain any, and walking through a large one takes seconds.
+    # Few records contain any, and walking through a large record takes seconds.
     try:
         text = msgspec.json.encode(part).decode()
     except UnicodeEncodeError:

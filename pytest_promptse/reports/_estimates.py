@@ -1,4 +1,4 @@
-"""The figures of a suite that stand beside AUC-E, and what its intervals speak for.
+"""The figures of a suite besides AUC-E, and the population that its intervals cover.
 
 The terminal summary, the HTML page and the Markdown summary show the same figures and sentences.
 """
@@ -21,13 +21,13 @@ _SCOPES = {
     "reruns": "95 % intervals cover another run of the same prompts, not other tasks",
 }
 EARLY = (
-    "stopped early: AUC-E may be off by up to 0.05, since a suite stops where chance has carried "
+    "stopped early: AUC-E may be off by up to 0.05, since a suite stops when chance has moved "
     "it away from the threshold; for a baseline give a number of samples"
 )
 
 
 class EstimateCells(NamedTuple):
-    """One figure as text: its label, value, 95 % interval, and the one with tasks not seen."""
+    """One figure as text: label, value, 95 % interval, and the interval with unseen tasks."""
 
     label: str
     value: str
@@ -36,7 +36,7 @@ class EstimateCells(NamedTuple):
 
 
 def estimates(suite: SuiteRecord) -> list[EstimateCells]:
-    """Return the figures of a suite that were measured, AUC-E and pass@1 first."""
+    """Return the measured figures of a suite, AUC-E and pass@1 first."""
     found = [
         EstimateCells("AUC-E", exact(suite.auc_e), _interval(suite.ci95), _interval(suite.exact)),
         EstimateCells(
@@ -72,7 +72,7 @@ def estimates(suite: SuiteRecord) -> list[EstimateCells]:
 
 
 def scopes(suites: Sequence[SuiteRecord]) -> Iterator[str]:
-    """Yield what the intervals of `suites` cover, and what that leaves out, each sentence once."""
+    """Yield what the intervals of `suites` cover and do not cover, each sentence once."""
     for scope in dict.fromkeys(suite.speaks_for for suite in suites):
         if scope in _SCOPES:
             yield _SCOPES[scope]
@@ -83,5 +83,5 @@ def scopes(suites: Sequence[SuiteRecord]) -> Iterator[str]:
 def _interval(interval: Interval | None, shown: Callable[[float], str] = short) -> str:
     if interval is None:
         return NOT_MEASURED
-    # A dash between signed numbers reads like another sign.
+    # A dash between signed numbers would look like another sign.
     return (" to " if shown is signed else DASH).join(map(shown, interval))

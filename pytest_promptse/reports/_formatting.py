@@ -26,7 +26,7 @@ WIDE = 100
 _LEAST_PROBABILITY = 0.001
 _LARGE_RATIO = 1000.0
 _BARS = "▁▂▃▄▅▆▇█"
-# Elasticities at or below this value have the lowest bar, because most values are above it.
+# Elasticities at or below this value have the lowest bar, since most values are above it.
 _SPARK_FLOOR = 0.5
 
 
@@ -55,12 +55,12 @@ def printed(console: Console) -> str:
     return escape_commands("\n".join(line.rstrip() for line in lines))
 
 
-# Sums of floats may miss 1 by so much.
+# Tolerance for sums of floats that are 1 in exact arithmetic.
 _ROUNDING = 1e-9
 
 
 def short(value: float | None) -> str:
-    """Return a number with two decimals. Only 1 is shown as 1.00, and nothing as -0.00."""
+    """Return a number with two decimals. Only exactly 1 is shown as 1.00. Zero has no sign."""
     return NOT_MEASURED if value is None else _decimals(value, 2)
 
 
@@ -70,7 +70,7 @@ def ratio(value: float | None) -> str:
 
 
 def exact(value: float | None) -> str:
-    """Return a number with three decimals. Only 1 is shown as 1.000, and nothing as -0.000."""
+    """Return a number with three decimals. Only exactly 1 is shown as 1.000. Zero has no sign."""
     return NOT_MEASURED if value is None else _decimals(value, 3)
 
 
@@ -163,7 +163,7 @@ def cost_unit(ranking: RankingRecord) -> str:
 
 
 def per_solved(one: RankedRecord) -> str:
-    """Return the cost of a solved task: money where prices are known, else tokens."""
+    """Return the cost of a solved task: money if prices are known, else tokens."""
     if one.cost_per_solved is not None:
         return f"{one.cost_per_solved:.3g}"
     return NOT_MEASURED if one.tokens_per_solved is None else f"{one.tokens_per_solved:,.0f}"

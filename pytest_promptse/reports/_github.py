@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import ComparedRecord, Record, SuiteRecord
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
-# GitHub shows no summary of a step that is larger.
+# GitHub does not show a step summary that is larger.
 _LARGEST_BYTES = 1024 * 1024
 _LEVELS = {"fail": "error", "inconclusive": "warning"}
 
@@ -33,7 +33,7 @@ def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says whe
     Raises
     ------
     RecordError
-        Outside GitHub Actions, or if the summary cannot be written.
+        If the run is not in GitHub Actions, or the summary cannot be written.
     """
     summary = os.environ.get(_SUMMARY)
     if not summary:
@@ -52,7 +52,7 @@ def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says whe
             file.write(text)
     except OSError as error:
         raise RecordError(f"report github: {summary}: {error.strerror or error}") from None
-    # A command must begin a line, and the current line of pytest may not have ended.
+    # A command must begin a line, and pytest may not have ended its current line.
     sys.stdout.write("".join(f"\n{line}" for line in commands(record)) + "\n")
     sys.stdout.flush()
 

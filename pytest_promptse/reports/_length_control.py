@@ -1,4 +1,4 @@
-"""What is left of the loss once length is taken away, in sentences that all reports show."""
+"""Sentences about the loss that remains after subtracting the effect of length, for all reports."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
         SuiteRecord,
     )
 
-# A loss that rounds to 0.00 is none.
+# A loss that rounds to 0.00 counts as none.
 _LEAST_LOSS = 0.005
 
 
 class ControlCells(NamedTuple):
-    """One row of figures as text; ``distance`` is ``all`` for the area over all distances."""
+    """One row of figures as text. ``distance`` is ``all`` for the area over all distances."""
 
     distance: str
     loss: str
@@ -32,9 +32,10 @@ class ControlCells(NamedTuple):
 
 
 def control_lines(suites: Sequence[SuiteRecord], *, verbose: bool) -> Iterator[str]:
-    """Yield what is left of the loss of each suite with a control, for the terminal.
+    """Yield the remaining loss of each suite with a control condition, for the terminal.
 
-    Suites that lose nothing share one line, unless `verbose`, which adds the figures by distance.
+    Suites that lose nothing share one line, unless `verbose` is True. `verbose` also adds the
+    figures by distance.
     """
     stable = []
     for suite in suites:
@@ -59,7 +60,7 @@ def control_lines(suites: Sequence[SuiteRecord], *, verbose: bool) -> Iterator[s
 
 
 def control_sentence(control: ControlRecord) -> str:
-    """Return what is left of a loss once length is taken away, as a sentence."""
+    """Return a sentence about the loss that remains after subtracting the effect of length."""
     left, loss = control.left, control.loss
     missing = ""
     if control.n_measured < control.n_planned:
@@ -78,7 +79,7 @@ def control_sentence(control: ControlRecord) -> str:
 
 
 def _in_words(control: ControlRecord, left: float, interval: Interval | None) -> str:
-    """Return what the interval of what is left says; limits count as they are printed."""
+    """Return the meaning of the interval of the remaining loss, with limits as printed."""
     if interval is None:
         return "the length explains the rest"
     if interval[0] >= _LEAST_LOSS:
@@ -127,7 +128,7 @@ def _interval(interval: Interval | None) -> str:
 
 
 def _figure(value: float | None) -> str:
-    """Return a number with two decimals, without the sign of a zero."""
+    """Return a number with two decimals. A zero has no sign."""
     if value is None:
         return NOT_MEASURED
     text = f"{value:.2f}"

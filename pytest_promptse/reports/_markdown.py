@@ -1,6 +1,6 @@
 """The ``md`` report: a Markdown page, for example for a comment on a merge request.
 
-Names, prompts and messages are untrusted text. They are written in code spans and code blocks only,
+Names, prompts and messages are untrusted text. They are written only in code spans and code blocks,
 where no HTML, link, image, mention or table can begin.
 """
 
@@ -79,7 +79,7 @@ def render(record: Record) -> str:
 def code(text: str) -> str:
     """Return `text` as a code span in one line, for use in a table.
 
-    The fence is longer than every run of backticks in the text. Vertical bars are escaped, because
+    The fence is longer than every run of backticks in the text. Vertical bars are escaped, since
     tables are parsed before code spans.
     """
     line = " ".join(text.split()) or " "
@@ -181,7 +181,7 @@ def _scores(suite: CsiRecord | EmotionBenchRecord | ManipulationRecord) -> str:
 
 
 def _controls(record: Record) -> Iterator[str]:
-    """Yield what is left of the loss of each suite once length is taken away."""
+    """Yield the loss of each suite that remains after subtracting the effect of length."""
     controlled = [suite for suite in record.suites if suite.control is not None]
     for suite in controlled:
         if suite.control is not None:
@@ -191,7 +191,7 @@ def _controls(record: Record) -> Iterator[str]:
 
 
 def _estimates(record: Record) -> Iterator[str]:
-    """Yield the figures that a mean hides, folded away."""
+    """Yield the secondary figures in a collapsed section."""
     scored = [suite for suite in record.suites if suite.loss is not None]
     if not scored:
         return
@@ -231,8 +231,8 @@ def _gates(record: Record) -> Iterator[str]:
     ]
     for suite, gate in missed:
         where = code(f"{suite.id} · {gate.task}" if gate.task else suite.id)
-        asked = f" {_model(suite)}" if several else ""
-        yield f"- {_verdict(gate.verdict)}: {where}{asked}: {code(gate.message)}"
+        of_model = f" {_model(suite)}" if several else ""
+        yield f"- {_verdict(gate.verdict)}: {where}{of_model}: {code(gate.message)}"
     if missed:
         yield ""
 

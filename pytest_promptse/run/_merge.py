@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from pytest_promptse.store._run_log import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.record._schema import (
         EntailmentRecord,
@@ -44,6 +44,7 @@ _FREE_SETTINGS = frozenset(
     {"base_url", "concurrency", "dry_run", "max_cost", "max_requests", "price", "report", "store"}
 )
 _RUN = "merge"
+_T = TypeVar("_T")
 
 
 def merge_shards(records: Iterable[tuple[str, Record]], store: Store) -> Record:
@@ -280,50 +281,50 @@ def _joined(ours: Record, theirs: Record) -> Record:
         models=models,
         psychometrics=ours.psychometrics or theirs.psychometrics,
         usage=_sum(ours.usage, theirs.usage),
-        rewriting=_joined_rewriting(ours.rewriting, theirs.rewriting),
-        entailment=_joined_entailment(ours.entailment, theirs.entailment),
+        rewriting=_joined_lists(
+            ours.rewriting,
+            theirs.rewriting,
+            key=lambda each: each.rewriter,
+            join=_joined_rewriting,
+        ),
+        entailment=_joined_lists(
+            ours.entailment,
+            theirs.entailment,
+            key=lambda each: (each.model, each.instruction),
+            join=_joined_entailment,
+        ),
     )
 
 
-def _joined_rewriting(
-    ours: list[RewritingRecord], theirs: list[RewritingRecord]
-) -> list[RewritingRecord]:
-    """Return the texts that each rewriter wrote in both runs, counted together."""
-    joined = {each.rewriter: each for each in ours}
-    for other in theirs:
-        own = joined.get(other.rewriter)
-        joined[other.rewriter] = (
-            other
-            if own is None
-            else replace(
-                own,
-                variants=own.variants + other.variants,
-                texts=own.texts + other.texts,
-                accepted=own.accepted + other.accepted,
-                rules=dict(sorted((Counter(own.rules) + Counter(other.rules)).items())),
-            )
-        )
-    return list(joined.values())
+def _joined_rewriting(ours: RewritingRecord, theirs: RewritingRecord) -> RewritingRecord:
+    """Return the texts that one rewriter wrote in both runs, counted together."""
+    return replace(
+        ours,
+        variants=ours.variants + theirs.variants,
+        texts=ours.texts + theirs.texts,
+        accepted=ours.accepted + theirs.accepted,
+        rules=dict(sorted((Counter(ours.rules) + Counter(theirs.rules)).items())),
+    )
 
 
-def _joined_entailment(
-    ours: list[EntailmentRecord], theirs: list[EntailmentRecord]
-) -> list[EntailmentRecord]:
-    """Return the requests to each judge model in both runs, counted together."""
-    joined = {(each.model, each.instruction): each for each in ours}
+def _joined_entailment(ours: EntailmentRecord, theirs: EntailmentRecord) -> EntailmentRecord:
+    """Return the requests to one judge model in both runs, counted together."""
+    return replace(
+        ours,
+        texts=ours.texts + theirs.texts,
+        questions=ours.questions + theirs.questions,
+        cleared=ours.cleared + theirs.cleared,
+    )
+
+
+def _joined_lists(
+    ours: list[_T], theirs: list[_T], *, key: Callable[[_T], object], join: Callable[[_T, _T], _T]
+) -> list[_T]:
+    """Return the entries of both lists. Entries with the same key become one."""
+    joined = {key(each): each for each in ours}
     for other in theirs:
-        key = (other.model, other.instruction)
-        own = joined.get(key)
-        joined[key] = (
-            other
-            if own is None
-            else replace(
-                own,
-                texts=own.texts + other.texts,
-                questions=own.questions + other.questions,
-                cleared=own.cleared + other.cleared,
-            )
-        )
+        own = joined.get(key(other))
+        joined[key(other)] = other if own is None else join(own, other)
     return list(joined.values())
 
 

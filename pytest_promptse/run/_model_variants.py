@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models._base import Backend, Usage
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants._entailment import EntailmentJudge
-    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants._generate import Selection
     from pytest_promptse.variants._llm import LlmRewriter
     from pytest_promptse.variants._rewriter import RewriteRequest
     from pytest_promptse.variants._variant import Variant
@@ -143,15 +143,9 @@ class Rewrite(PendingText):
 
 def rewrites(
     task: Task,
-    rewriter: LlmRewriter,
+    selection: Selection,
     *,
-    distances: Sequence[float],
-    per_distance: int,
-    emotions: Sequence[str] | None,
-    personalities: Sequence[str] | None,
-    seed: int,
-    library: Library,
-    within: str = "",
+    rewriter: LlmRewriter,
     also: Callable[[str], Iterable[Finding]] = _no_findings,
     entailment: EntailmentJudge | None = None,
 ) -> list[Rewrite]:
@@ -161,29 +155,18 @@ def rewrites(
     ----------
     task
         The task to reword.
+    selection
+        Which variants to make.
     rewriter
         The model and its instruction.
-    distances, per_distance, emotions, personalities, seed, library, within
-        As in `generate`.
     also, entailment
         As in `Rewrite`.
 
     Raises
     ------
     VariantError
-        If a setting cannot be used.
+        If the selection cannot be used.
     """
-    wanted = requests_for(
-        task,
-        distances=distances,
-        per_distance=per_distance,
-        emotions=emotions,
-        personalities=personalities,
-        seed=seed,
-        source=rewriter.label,
-        library=library,
-        within=within,
-    )
     return [
         Rewrite(
             task=task,
@@ -193,7 +176,7 @@ def rewrites(
             also=also,
             entailment=entailment,
         )
-        for request in wanted
+        for request in requests_for(task, selection, source=rewriter.label)
     ]
 
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -20,7 +20,7 @@ from pytest_promptse.tasks._template import render
 from pytest_promptse.variants._audit import check_frozen, frozen
 from pytest_promptse.variants._entailment import SOFT_RULES, EntailmentJudge
 from pytest_promptse.variants._files import folder_of, template_folder
-from pytest_promptse.variants._generate import generate, measured, outlines
+from pytest_promptse.variants._generate import Selection, generate, measured, outlines
 from pytest_promptse.variants._length_control import length_matched
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
@@ -147,18 +147,6 @@ class TaskVariants:
 
 _MadeVariant: TypeAlias = Variant | PendingText | _PendingControl
 """A variant, or a pending variant whose text a model must still write."""
-
-
-class _Drawn(TypedDict):
-    """The inputs that determine the variants of a task; they are hashed as a key."""
-
-    distances: Sequence[float]
-    per_distance: int
-    emotions: Sequence[str] | None
-    personalities: Sequence[str] | None
-    seed: int
-    library: Library
-    within: str
 
 
 class VariantMaker:
@@ -392,27 +380,26 @@ class VariantMaker:
         within: str = "",
     ) -> TaskVariants:
         """Plan variants. Their ids exist now; their texts are made when one of them is needed."""
-        drawn: _Drawn = {
-            "distances": settings.distances,
-            "per_distance": settings.variants,
-            "emotions": settings.emotions,
-            "personalities": settings.personalities,
-            "seed": settings.seed,
-            "library": self.library,
-            "within": within,
-        }
+        selection = Selection(
+            distances=settings.distances,
+            per_distance=settings.variants,
+            emotions=settings.emotions,
+            personalities=settings.personalities,
+            seed=settings.seed,
+            library=self.library,
+            within=within,
+        )
         return TaskVariants(
-            outlines=outlines(task, rewriter=rewriter, **drawn),
-            make=partial(self._make, rewriter, task, settings, view, drawn),
+            outlines=outlines(task, selection, rewriter=rewriter),
+            make=partial(self._make, rewriter, task, selection, view),
         )
 
     def _make(
         self,
         rewriter: Rewriter | LlmRewriter,
         task: Task,
-        settings: Settings,
+        selection: Selection,
         view: View | None,
-        drawn: _Drawn,
     ) -> Sequence[Variant | PendingText]:
         """Make variants, or read them from the store if the package's own rewriters made them.
 
@@ -420,12 +407,14 @@ class VariantMaker:
         """
         also = view.findings if view else _no_findings
         if isinstance(rewriter, LlmRewriter):
-            return rewrites(task, rewriter, **drawn, also=also, entailment=self.entailment)
+            return rewrites(
+                task, selection, rewriter=rewriter, also=also, entailment=self.entailment
+            )
         if rewriter.name not in REWRITERS:
             # The code of other packages' rewriters may change unnoticed, so their variants are not
             # stored.
             try:
-                return generate(task, rewriter=rewriter, **drawn, also=also).variants
+                return generate(task, selection, rewriter=rewriter, also=also).variants
             except PromptseError:
                 raise
             except Exception as error:
@@ -437,18 +426,18 @@ class VariantMaker:
             task.id,
             task.entry_point,
             label(rewriter),
-            settings.distances,
-            settings.variants,
-            settings.emotions,
-            settings.personalities,
-            settings.seed,
-            drawn["within"],
+            selection.distances,
+            selection.per_distance,
+            selection.emotions,
+            selection.personalities,
+            selection.seed,
+            selection.within,
             task.prompt,
             view.template.digest if view else "",
             self._code_digest,
         ]
         return self._kept_or_made(
-            identity, lambda: generate(task, rewriter=rewriter, **drawn, also=also).variants
+            identity, lambda: generate(task, selection, rewriter=rewriter, also=also).variants
         )
 
     def _kept_or_made(

@@ -48,8 +48,8 @@ class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
     omitted
         Decoding fields that are not sent.
     price
-        Price of a million prompt tokens and of a million completion tokens in a batch; None if
-        the run has no price.
+        Prices of a million prompt tokens and of a million completion tokens in a batch. None if the
+        run has no price.
     """
 
     format: str
@@ -67,7 +67,7 @@ class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """How requests are written.
+    """The form of the requests in a batch.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ class BatchOptions:
         The API of the requests.
     omit
         Decoding fields that the model refuses: temperature, top_p, n, seed or logprobs. Without
-        ``n`` each sample is a request of its own.
+        ``n``, each sample is a separate request.
     length_name
-        Name of the token limit; None for the preferred name of the API.
+        Name of the token limit, or None for the preferred name of the API.
     price
-        Price of a million prompt tokens and of a million completion tokens in a batch.
+        Prices of a million prompt tokens and of a million completion tokens in a batch.
     max_requests, max_bytes
-        Limits of one file.
+        Limits of one file: number of requests, and bytes.
 
     Raises
     ------
@@ -151,12 +151,12 @@ def export_batch(
     jobs
         The plan. Jobs of other models are left out.
     store
-        Samples in it are not requested.
+        The store. Samples that it contains are not requested.
     folder
-        Gets ``manifest.jsonl`` and ``requests-001.jsonl`` and so on. It must not contain batch
-        files already.
+        The folder for ``manifest.jsonl``, ``requests-001.jsonl`` and so on. It must not contain
+        batch files already.
     model, identity
-        The model as ``BACKEND:NAME``, and what identifies it in the store.
+        The model as ``BACKEND:NAME``, and the values that identify it in the store.
     options
         How requests are written.
 
@@ -186,7 +186,7 @@ def export_batch(
             for key, samples in missing.items():
                 for request in _requests(wanted[key], samples, one_by_one="n" in options.omitted):
                     writer.write(_custom_id(key, request), options.body(header.name, request))
-        # Written last: a folder with a manifest is complete.
+        # The manifest is written last, so a folder with a manifest is complete.
         with (folder / MANIFEST).open("wb") as file:
             file.write(msgspec.json.encode(header) + b"\n")
             file.writelines(wanted[key].to_json() + b"\n" for key, own in missing.items() if own)
@@ -297,13 +297,13 @@ class ImportReport:
     completions
         Completions that were added to the store.
     problems
-        How many lines could not be used, by reason. The reason names the first such line.
+        Number of unusable lines by reason. The reason names the first such line.
     missing
         Samples of the batch that the store still lacks.
     usage
         Requests and tokens of the usable responses.
     cost
-        What they cost at the batch price; None without a price.
+        Cost of these at the batch price, or None without a price.
     """
 
     completions: int = 0
@@ -327,7 +327,7 @@ class _Importer:
         self.report = ImportReport()
 
     def add(self, line: bytes, place: str) -> None:
-        """Store the completions of one result line, or count why it cannot be used."""
+        """Store the completions of one result line, or count the reason why it is unusable."""
         try:
             result = msgspec.json.decode(line, type=_ResultLine)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -351,7 +351,7 @@ class _Importer:
     ) -> None:
         body = bytes(response.body)
         model = msgspec.json.decode(body, type=_BodyModel).model if body else ""
-        # Services answer with a dated name: gpt-4.1-mini-2025-04-14 for gpt-4.1-mini.
+        # Services answer with a dated name, such as gpt-4.1-mini-2025-04-14 for gpt-4.1-mini.
         if not model.startswith(self._header.name):
             self._problem(f"answered by model {model!r} instead of {self._header.name!r}", place)
             return
@@ -366,7 +366,7 @@ class _Importer:
         usage, price = reply.usage, self._header.price
         self.report.usage += usage
         if known.issuperset(each.index for each in completions):
-            # Imported before, with its usage.
+            # The response was imported before, with its usage.
             return
         self._store.add_completions(
             job.key,
@@ -496,7 +496,7 @@ def _reason(result: _ResultLine) -> str:
 
 
 def _missing(store: Store, jobs: Mapping[str, Job]) -> dict[str, list[int]]:
-    """Return which samples of each of `jobs` the store lacks."""
+    """Return the samples of each of `jobs` that the store lacks."""
     return store.missing(
         {key: job.n for key, job in jobs.items()},
         since={key: job.since for key, job in jobs.items()},

@@ -1,7 +1,7 @@
 """Batches on a service with the OpenAI Batch API: submit, follow, fetch and cancel.
 
-The state of a batch is in ``state.json`` in its folder, so that every step can be repeated after a
-kill: https://platform.openai.com/docs/api-reference/batch
+The state of a batch is in ``state.json`` in its folder, so that every step can be repeated after
+the process was killed: https://platform.openai.com/docs/api-reference/batch
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pytest_promptse.models._openai_wire import APIS
 from pytest_promptse.sampling._batch_files import read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from openai.types import Batch
@@ -31,7 +31,7 @@ _STATE = "state.json"
 _TIMEOUT = 600.0
 _Endpoint = Literal["/v1/responses", "/v1/chat/completions", "/v1/completions"]
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-# A batch in one of these states will answer no more requests, so its file is submitted again.
+# A batch in one of these states answers no more requests, so its file is submitted again.
 _LOST = frozenset({"failed", "expired", "cancelling", "cancelled"})
 
 
@@ -47,7 +47,7 @@ class FileState(msgspec.Struct, kw_only=True):
     completed, failed, total
         Numbers of requests.
     problem
-        Why the service refused the file; empty if it did not.
+        The reason why the service refused the file, or empty.
     results
         Downloaded result files.
     """
@@ -63,7 +63,7 @@ class FileState(msgspec.Struct, kw_only=True):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the service does no more work on it."""
+        """True if the service does no more work on the file."""
         return self.status in _ENDED
 
 
@@ -75,7 +75,7 @@ class BatchService:
     folder
         The folder of ``promptse batch export``.
     base_url
-        The service; by default OPENAI_BASE_URL, else OpenAI.
+        Address of the service. The default is OPENAI_BASE_URL, or else OpenAI.
 
     Raises
     ------
@@ -97,12 +97,12 @@ class BatchService:
     def submit(self) -> list[str]:
         """Upload the request files that have no batch yet, and start a batch for each.
 
-        A batch that exists on the service already, because an earlier call was killed, is adopted.
+        A batch that an earlier, killed call already created on the service is used.
 
         Returns
         -------
         list of str
-            The names of the files.
+            The names of the submitted files.
 
         Raises
         ------
@@ -133,12 +133,7 @@ class BatchService:
         ModelError
             If the service cannot be reached.
         """
-        with self._errors():
-            for state in self.files.values():
-                batch_id = state.batch
-                if batch_id is not None and not state.has_ended:
-                    self._note(state, self._client.batches.retrieve(batch_id))
-                    self._save()
+        self._update_open(self._client.batches.retrieve)
 
     def cancel(self) -> None:
         """Cancel every batch that has not ended. Finished requests can still be fetched.
@@ -148,12 +143,7 @@ class BatchService:
         ModelError
             If the service cannot be reached.
         """
-        with self._errors():
-            for state in self.files.values():
-                batch_id = state.batch
-                if batch_id is not None and not state.has_ended:
-                    self._note(state, self._client.batches.cancel(batch_id))
-                    self._save()
+        self._update_open(self._client.batches.cancel)
 
     def fetch(self) -> list[Path]:
         """Download the results of the batches that have ended.
@@ -177,6 +167,14 @@ class BatchService:
                     state.results = self._download_all(name, state.batch)
                     self._save()
         return [self._folder / name for state in self.files.values() for name in state.results]
+
+    def _update_open(self, request: Callable[[str], Batch]) -> None:
+        """Send `request` for every batch that has not ended, and note its new status."""
+        with self._errors():
+            for state in self.files.values():
+                if state.batch is not None and not state.has_ended:
+                    self._note(state, request(state.batch))
+                    self._save()
 
     def _start(self, name: str, state: FileState, digest: str) -> Batch:
         if state.input_file is None:

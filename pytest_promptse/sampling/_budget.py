@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models._base import Request
 
-# What chat templates and role markers add to a prompt: a few dozen tokens in current models.
+# Tokens that a chat template and role markers add to a prompt: a few dozen in current models.
 _TEMPLATE_TOKENS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The limits of one run. None stands for no limit.
+    """The limits of one run. None means no limit.
 
     Parameters
     ----------
     max_requests
-        The largest number of requests, failed ones included.
+        The largest number of requests, including failed ones.
     max_cost
         The largest cost, in the currency of `price`.
     price
@@ -35,7 +35,7 @@ class Budget:
     Raises
     ------
     SettingsError
-        If `max_cost` comes without `price`.
+        If `max_cost` is given without `price`.
     """
 
     max_requests: int | None = None
@@ -78,7 +78,7 @@ class Account:
     budget
         The limits.
     spent
-        What earlier leaders of the same run have spent.
+        Usage of earlier leaders of the same run.
     """
 
     def __init__(self, budget: Budget, *, spent: Usage) -> None:
@@ -89,9 +89,10 @@ class Account:
 
     @asynccontextmanager
     async def request(self, worst: Usage) -> AsyncIterator[RequestUsage]:
-        """Reserve `worst` while a request is open, then book its actual usage.
+        """Reserve `worst` while a request is open, then add its actual usage to the account.
 
-        If only the reservations of other requests exceed the budget, wait until they are booked.
+        If the budget is exceeded only by reservations of other requests, wait until these are
+        settled.
 
         Raises
         ------

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _TOLERANCE = 2.0
-# The factor in responses per second that doubling must gain. If it gains less, the server is
-# saturated, and the limit keeps a quarter more than before: a few queued requests hide the latency
-# between two requests.
+# The factor by which a doubled limit must raise the responses per second. If the gain is smaller,
+# the server is saturated. The limit then becomes the previous one plus a quarter, since a few
+# queued requests hide the latency between two requests.
 _WORTH = 1.1
 _MARGIN = 1.25
 _LONGEST_HOLD = 64
@@ -21,14 +21,15 @@ _LONGEST_HOLD = 64
 class AdaptiveLimit:
     """Slow start, then additive increase and decrease on overload, as in TCP congestion control.
 
-    The limit is adjusted after as many responses as it is high, to requests sent since it was
-    last set. During slow start it doubles. If doubling gains few responses per second, the server
-    queues the requests, and slow start ends with a quarter more than the last useful limit.
-    Afterwards the limit rises slowly while the mean latency stays below twice the best mean.
+    The limit is adjusted each time when as many responses have arrived as the limit allows
+    requests. Only responses to requests sent after the last adjustment count. During slow start the
+    limit doubles. If doubling gains few responses per second, the server queues the requests. Slow
+    start then ends with the last useful limit plus a quarter. Afterwards the limit rises slowly
+    while the mean latency stays below twice the best mean.
 
-    If the server reports overload, the limit falls to the highest value that worked, or to one
-    half if it is there already, and rises again after a pause that doubles every time. All
-    requests that were open at that time count as one report.
+    If the server reports overload, the limit falls to the highest value that worked. If it has that
+    value already, it is halved. It rises again after a pause that doubles every time. All requests
+    that were open at that time count as one report.
 
     All times are in seconds of one clock.
 
@@ -37,8 +38,8 @@ class AdaptiveLimit:
     maximum
         The largest limit, at least 1.
     initial
-        The first limit. The default suits servers with a small allowance and reaches the limits
-        of large servers after one or two doublings.
+        The first limit. The default suits servers with a small allowance. One or two doublings
+        reach the limits of large servers.
     """
 
     def __init__(self, maximum: int, *, initial: int = 32) -> None:
@@ -102,7 +103,7 @@ class AdaptiveLimit:
 
 
 class RequestLimiter:
-    """Limits the number of concurrent requests, first come, first served.
+    """Limits the number of concurrent requests. Requests start in the order of their arrival.
 
     Use it as an asynchronous context manager around each request.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_promptse.sampling._job import Job
     from pytest_promptse.store._store import Store
 
-# The rule of thumb for English and code in current tokenisers:
+# Characters per token, a rule of thumb for English and code in current tokenisers:
 # https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them
 _CHARS_PER_TOKEN = 4
 
@@ -25,13 +25,14 @@ class CostEstimate:
     Attributes
     ----------
     variants, completions, stored
-        Planned variants, planned completions, and planned completions that are in the store.
+        Numbers of planned variants, of planned completions, and of planned completions that are
+        already in the store.
     prompt_tokens
-        Estimated from the length of the prompts; each is sent once.
+        Number of prompt tokens, estimated from the length of the prompts. Each prompt is sent once.
     completion_tokens
-        The upper bound that ``max_tokens`` allows.
+        Upper bound of the completion tokens, from ``max_tokens``.
     cost
-        The upper bound of the cost; None without a price.
+        Upper bound of the cost, or None without a price.
     """
 
     model: str
@@ -46,7 +47,7 @@ class CostEstimate:
     def line(self, *, at_most: bool = False) -> str:
         """Return the estimate in one line.
 
-        `at_most` says that the run may stop before all of it is requested.
+        `at_most` is True if the run may stop before it has requested everything.
         """
         missing = self.completions - self.stored
         cost = "" if self.cost is None else f", at most {self.cost:.4g}"
@@ -68,9 +69,9 @@ def estimate_cost(
     jobs
         The plan. A variant that two suites share counts once, with the larger number of samples.
     store
-        Completions in it are not requested again.
+        The store. Its completions are not requested again.
     price
-        Price of one million prompt tokens and of one million completion tokens.
+        Prices of one million prompt tokens and of one million completion tokens.
     """
     planned: dict[tuple[str, str | None], dict[str, Job]] = {}
     for job in jobs:

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from pytest_promptse.store._writer import Writer
 
 STARTED = "started"
-"""Kind of the note that holds the capabilities of a model that this run started."""
+"""Kind of the notes that contain the capabilities of models that this run started."""
 
-# After so many failed variants in a row, each tried as often as allowed, the server is down.
+# After this many failed variants in a row, each tried as often as allowed, the server is down.
 _MAX_FAILURES_IN_A_ROW = 3
 
 
@@ -66,7 +66,7 @@ class DispatcherContext:
     starting
         Held while a local model is loaded, so that only one is loaded at a time.
     stored
-        Called with a key and how many more of its samples are in the store.
+        Called with a key and the number of its samples that were added to the store.
     stop
         Called when the budget is used up.
     crash
@@ -93,11 +93,11 @@ class Dispatcher:
     ----------
     backend
         The model. It is started with the first job. Local models are loaded one after the other,
-        because loading may need most of the machine; remote models do not wait.
+        since loading may need most of the machine. Remote models are started without waiting.
     context
-        What the dispatchers of the run share.
+        The objects that the dispatchers of the run share.
     concurrency
-        The largest number of concurrent requests; None for the backend's own limit.
+        The largest number of concurrent requests, or None for the backend's own limit.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Dispatcher:
 
     @property
     def holds_leases(self) -> bool:
-        """Whether any job of this model is leased and not finished."""
+        """True if any job of this model is leased and not finished."""
         return self._queue.holds_leases
 
     def add(self, jobs: Iterable[Job], *, first: bool) -> None:
@@ -138,7 +138,7 @@ class Dispatcher:
             self.start()
 
     def start(self) -> None:
-        """Start the model unless that has been done."""
+        """Start the model unless it was started already."""
         if not self._starting:
             self._starting = True
             self._spawn(self._start())
@@ -146,7 +146,7 @@ class Dispatcher:
             self._send()
 
     def retry_leased(self) -> None:
-        """Try again to lease the jobs that another run had leased."""
+        """Try again to lease the jobs that another run has leased."""
         if not self._closing:
             self._queue.retry_leased()
             self._send()
@@ -216,7 +216,7 @@ class Dispatcher:
 
     @asynccontextmanager
     async def _guard_probe(self, request: Request) -> AsyncIterator[RequestUsage]:
-        """Check the budget before a request that the start of the model needs, and book it."""
+        """Check the budget before a request of the model's start, and account for its usage."""
         context = self._context
         async with context.account.request(upper_bound(request)) as usage:
             try:
@@ -239,7 +239,7 @@ class Dispatcher:
     async def _work(self, limiter: RequestLimiter) -> None:
         try:
             while True:
-                # A worker waits for the limiter before it takes a job, and holds its place until
+                # A worker waits for the limiter before it takes a job, and occupies its place until
                 # the response is stored. A killed run therefore loses at most as many paid
                 # responses as it may send concurrently.
                 async with limiter:
@@ -297,7 +297,7 @@ class Dispatcher:
         self._settle(batch.active, settled)
 
     def _request_one_by_one(self, batch: Batch, samples: Sequence[int]) -> int:
-        """Put samples that a response lacked at the front; return how many they are."""
+        """Queue samples that a response lacked at the front. Return their number."""
         if samples:
             self._batches.one_by_one = True
             self._batches.add(batch.active, samples, first=True)
@@ -389,7 +389,8 @@ class Dispatcher:
 
     def _defect(self, error: Exception) -> ModelError:
         found = FatalError(f"{self._backend.spec}: unexpected error in the backend: {error!r}")
-        # Another process may raise it. With --full-trace pytest shows the notes of an exception.
+        # Another process may raise the error. With --full-trace pytest shows the notes of an
+        # exception.
         found.add_note(redact("".join(format_exception(error))))
         return found
 

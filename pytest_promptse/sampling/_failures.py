@@ -21,16 +21,16 @@ _CLASSES = {"BudgetError": BudgetError, "ModelError": ModelError}
 
 
 class FailureLog:
-    """Why completions of one run cannot be had: of a variant, of a model, or all of them."""
+    """Reasons why completions are missing: for a variant, for a model, or for the whole run."""
 
     def __init__(self, store: Store, run: str) -> None:
         self._store = store
         self._run = run
 
     def add(self, error: NotScoredError, *, key: str = "", model: str = "") -> None:
-        """Record a failure of the variant `key`, of all of `model`, or without both of the run.
+        """Record a failure of the variant `key`, of `model`, or of the run if both are empty.
 
-        The notes of the error are kept as well.
+        The notes of the error are stored as well.
         """
         kind = "BudgetError" if isinstance(error, BudgetError) else "ModelError"
         note = json.dumps([kind, str(error), getattr(error, "__notes__", [])]).encode()

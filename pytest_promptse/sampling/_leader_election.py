@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from pytest_promptse.store._store import Store
 
 WANTED_JOB, WANTED_MODEL = "wanted job", "wanted model"
-"""Kinds of the notes by which the other processes of a run send requests to the leader."""
+"""Kinds of the notes with which the other processes of a run send requests to the leader."""
 
 POLL_SECONDS = 0.1
-"""How often the leader reads such notes and tries to lease jobs that other runs had leased."""
+"""Seconds between two reads of such notes, and between two attempts to lease other runs' jobs."""
 
 
 class Leadership:
-    """A file lock that one process of a run holds. The system frees it when that process ends.
+    """A file lock of one process of a run. The system releases it when that process ends.
 
     Parameters
     ----------
     path
-        The lock file, the same in all processes of the run; None for a run of one process.
+        The lock file, the same in all processes of the run, or None for a run of one process.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -49,11 +49,11 @@ class Leadership:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the run may have other processes."""
+        """True if the run may have other processes."""
         return self._path is not None
 
     def take(self) -> bool:
-        """Try to become the leader. Return at once whether that succeeded."""
+        """Try to become the leader. Return True on success, without waiting."""
         if self._path is None:
             return True
         if self._file is None:
@@ -102,9 +102,9 @@ class Leader:
     backend
         Returns the model of a ``BACKEND:NAME``.
     n_missing
-        Returns how many samples of the plan the store lacks.
+        Returns the number of planned samples that the store lacks.
     stored
-        Called with a key and how many more of its samples are in the store.
+        Called with a key and the number of its samples that were added to the store.
     changed
         Called after each write to the store.
     """
@@ -151,7 +151,7 @@ class Leader:
         )
 
     async def lead(self, commands: SamplerCommands, plan: Sequence[Job]) -> None:
-        """Request `plan`, and what `commands` and other processes add to it, until closed.
+        """Request `plan` and the jobs that `commands` and other processes add, until closed.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class Leader:
                 dispatcher.drop()
 
     def _report_budget_error(self) -> None:
-        """Report that the budget is used up, once everything that was paid for is stored."""
+        """Report that the budget is used up, after all paid responses are stored."""
         error = self._budget_error
         if error is None or self._budget_error_reported or self._holds_leases:
             return

@@ -1,9 +1,9 @@
 """Run batch files on a Ray cluster, through vLLM replicas or an OpenAI-compatible server.
 
-The requests are a Ray Data set. Its tasks send each result to a `ResultFile`, an actor on the
-machine of the driver, which appends it to ``results-ray.jsonl`` in the folder of the batch. Results
-in the file survive the loss of a worker and of the driver: neither a task that Ray repeats nor a
-later run sends their requests again.
+The requests are a Ray Data set. Its tasks send each result to a `ResultFile`. This is an actor on
+the machine of the driver, which appends the result to ``results-ray.jsonl`` in the folder of the
+batch. Results in the file are kept when a worker or the driver fails. Neither a task that Ray
+repeats nor a later run sends their requests again.
 
 Documentation of Ray: https://docs.ray.io/en/latest/data/working-with-llms.html
 """
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 RESULTS = "results-ray.jsonl"
 _LOCK = "results-ray.lock"
 _OK = 200
-# Requests of one task. A lost vLLM replica repeats the requests of the tasks that it worked on.
+# Number of requests of one task. If a vLLM replica is lost, the requests of its tasks are repeated.
 _PART = 64
-# Requests that one task sends to a server at the same time.
+# Number of requests that one task sends to a server at the same time.
 _PER_TASK = 32
 _TIMEOUT = 600.0
 _RETRIES = 6
-# How long a run waits for an earlier one, whose driver was killed, to end.
+# Seconds that a run waits for an earlier one, whose driver was killed, to end.
 _PATIENCE = 30.0
-# Fraction of a CPU of a task that mostly waits.
+# Fraction of a CPU for a task that mostly waits.
 _LIGHT = 0.25
 
 
@@ -63,7 +63,7 @@ class ServerStage:
     api_key
         Key for the server.
     concurrency
-        Requests at the same time, over the whole cluster.
+        Number of concurrent requests over the whole cluster.
     """
 
     base_url: str
@@ -76,19 +76,19 @@ class ServerStage:
 
 @dataclass(frozen=True, kw_only=True)
 class VllmStage:
-    """Answer the requests by vLLM replicas, which ``ray.data.llm`` starts and feeds.
+    """Answer the requests with vLLM replicas, which ``ray.data.llm`` starts.
 
     Parameters
     ----------
     weights
-        Name of the model on the Hugging Face hub, or a folder that every node has; None for the
+        Name of the model on the Hugging Face hub, or a folder that every node has. None means the
         name in the batch.
     gpus
-        GPUs of all replicas together; 0 runs one replica on CPUs.
+        Number of GPUs of all replicas together; 0 runs one replica on CPUs.
     tensor_parallel
-        GPUs of one replica.
+        Number of GPUs of one replica.
     concurrency
-        Requests that one replica works on at the same time.
+        Number of requests that one replica processes at the same time.
     engine_args
         Options of ``vllm serve`` without the dashes; an empty value stands for a flag.
     """
@@ -121,16 +121,16 @@ def _require_positive(option: str, value: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class RayReport:
-    """What `run_batch` did.
+    """The result of `run_batch`.
 
     Attributes
     ----------
     results
         The file of the results.
     known
-        Requests that had a result before.
+        Number of requests that had a result before this run.
     answered, failed
-        Requests that were answered or refused in this run.
+        Numbers of requests that were answered or refused in this run.
     """
 
     results: Path
@@ -142,7 +142,7 @@ class RayReport:
 class ResultFile:
     """Ray actor that appends result lines to a file.
 
-    The file stays usable if the run is killed. The next run drops an incomplete last line and the
+    The file stays usable if the run is killed. The next run drops an incomplete last line and
     failed results, and keeps the rest.
 
     Parameters
@@ -167,7 +167,7 @@ class ResultFile:
         self._file = self._path.open("ab", buffering=0)
 
     def _read(self) -> None:
-        """Keep the results of an earlier run, without failures and a line that was cut off."""
+        """Read the results of an earlier run, without failures and an incomplete last line."""
         if not self._path.exists():
             return
         part = self._path.with_suffix(".part")
@@ -199,11 +199,11 @@ class ResultFile:
                 self._counts["answered"] += 1
             new.append(line)
         if new:
-            # One call, so that a kill can cut off no more than the end.
+            # A single write, so that a kill can only cut off the end.
             self._file.write(b"".join(new))
 
     def stop(self, message: str) -> None:
-        """Note an error that every request would meet."""
+        """Record an error that every request would have."""
         self._fatal = message
 
     def state(self) -> tuple[dict[str, int], str]:
@@ -211,7 +211,7 @@ class ResultFile:
         return self._counts, self._fatal
 
     def close(self) -> None:
-        """Write everything to the disk, and let another run begin."""
+        """Write everything to the disk, and release the lock for another run."""
         os.fsync(self._file.fileno())
         self._file.close()
         self._lock.close()
@@ -267,16 +267,16 @@ def run_batch(
     folder
         The folder of ``promptse batch export``.
     stage
-        What answers the requests.
+        The server or the replicas that answer the requests.
     progress
-        Called with the numbers of finished requests and of all that this run sends.
+        Called with the number of finished requests and the number of all requests of this run.
 
     Raises
     ------
     StoreError
         If the folder contains no batch, or another run writes results to it.
     ModelError
-        If every request fails for one reason, or the cluster lost what it needs.
+        If every request fails for the same reason, or the cluster lost a needed part.
     """
     folder = folder.resolve()
     header, _ = read_manifest(folder)
@@ -336,7 +336,7 @@ def _last_line(error: BaseException) -> str:
 def _pending_parts(
     folder: Path, stage: ServerStage | VllmStage, results: Any
 ) -> Iterator[list[bytes]]:
-    """Yield the requests without a result, as many at once as one task takes."""
+    """Yield the requests without a result, in lists of the size of one task."""
     part: list[bytes] = []
     for path in sorted(folder.glob("requests-*.jsonl")):
         with path.open("rb") as file:
@@ -412,7 +412,7 @@ def _send_part(
     at_once: int,
     results: Any,
 ) -> dict[str, Any]:
-    """Send the requests of a part that have no result, each result to the file at once."""
+    """Send the requests of a part that have no result. Write each result at once."""
     requests = [json.loads(line) for line in part["request"]]
     is_missing = ray.get(results.missing.remote([each["custom_id"] for each in requests]))
     missing = [each for each, absent in zip(requests, is_missing, strict=True) if absent]
@@ -520,10 +520,11 @@ def _typed(text: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class _Encoder:
-    """Turns request lines into token ids and sampling parameters."""
+    """Convert request lines into token ids and sampling parameters."""
 
     weights: str
-    # On CPUs a seeded request can end the engine; `VllmBackend` sends none there either.
+    # On CPUs a seeded request can end the engine, so no seed is sent there. `VllmBackend` does the
+    # same.
     seeded: bool
 
     def encode(self, row: dict[str, Any]) -> dict[str, Any]:

@@ -24,10 +24,10 @@ def connected(
     Parameters
     ----------
     address
-        ``HOST:PORT`` of the head node, ``auto`` for the cluster of this machine, or ``local`` for
-        a cluster of this process alone.
+        ``HOST:PORT`` of the head node, ``auto`` for the cluster of this machine, or ``local`` for a
+        cluster of this process alone.
     command
-        The command that needs the cluster, for errors.
+        The command that needs the cluster, for error messages.
     runtime_env
         The environment of the tasks:
         https://docs.ray.io/en/latest/ray-core/handling-dependencies.html
@@ -35,7 +35,7 @@ def connected(
     Raises
     ------
     SettingsError
-        If Ray is not installed, there is no cluster at the address, or it is the address of a Ray
+        If Ray is not installed, there is no cluster at the address, or the address is that of a Ray
         Client server.
     """
     if find_spec("ray") is None:
@@ -47,7 +47,7 @@ def connected(
             f"{command} --ray {address}: a Ray Client address; run the command on a node of the "
             "cluster, for example by `ray job submit`, and name the address HOST:PORT or auto"
         )
-    # Read when Ray is imported. Ray reports usage to its makers unless told otherwise.
+    # Ray reads this variable on import. Otherwise it sends usage statistics to its makers.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray  # noqa: PLC0415 - takes seconds, and only these commands need it
@@ -60,7 +60,7 @@ def connected(
             logging_level="ERROR",
         )
     except Exception as error:
-        # Ray raises a plain Exception if a node of its own does not start within 30 s.
+        # Ray raises a plain Exception if a node that it starts is not ready within 30 s.
         if type(error) not in (ConnectionError, Exception, RuntimeError, ValueError):
             raise
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

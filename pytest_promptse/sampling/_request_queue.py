@@ -1,4 +1,4 @@
-"""The jobs that one model still has to answer, and the requests they are split into."""
+"""The unanswered jobs of one model, and the requests into which they are split."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class RequestQueue:
-    """Jobs in the order of the plan. The next few hold a lease in advance.
+    """Jobs in the order of the plan. The next few are leased in advance.
 
     A job that another run has leased is set aside until `retry_leased`.
 
     Parameters
     ----------
     leases, writer
-        Used to lease jobs.
+        Objects for leasing jobs.
     stored
-        Called with a key and a number of samples when a job turns out to be complete.
+        Called with a key and a number of samples if a job turns out to be complete.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class RequestQueue:
 
     @property
     def holds_leases(self) -> bool:
-        """Whether any job is leased and not finished."""
+        """True if any job is leased and not finished."""
         return bool(self._active)
 
     def add(self, jobs: Iterable[Job], *, first: bool) -> None:
@@ -68,7 +68,7 @@ class RequestQueue:
         Parameters
         ----------
         ahead
-            How many further jobs to keep leased, so that none of them waits for its lease.
+            Number of further jobs to keep leased, so that jobs need not wait for their leases.
         """
         self._lease_ahead(ahead)
         while not self._ready:
@@ -85,7 +85,7 @@ class RequestQueue:
         del self._active[job.key]
 
     def retry_leased(self) -> None:
-        """Put the jobs that another run had leased at the front again."""
+        """Queue the jobs that another run had leased at the front again."""
         self.add(list(self._leased_elsewhere.values()), first=True)
 
     def drop(self) -> None:
@@ -154,15 +154,15 @@ class Batch:
 
     @property
     def samples(self) -> range:
-        """The numbers of the samples within the job, which count from 0."""
+        """The indices of the samples within the job, from 0."""
         return range(self.first, self.first + self.n)
 
     @property
     def request(self) -> Request:
         """The request for these samples.
 
-        Its seed depends on the job and the first sample alone. A sample that is requested by
-        itself therefore always has the same seed.
+        The seed depends only on the job and the first sample. A sample that is requested by itself
+        therefore always has the same seed.
         """
         job = self.active.job
         return Request(
@@ -184,7 +184,7 @@ class BatchQueue:
     Attributes
     ----------
     one_by_one
-        Whether the model takes one sample per request only. May be set at any time.
+        True if the model takes only one sample per request. May be set at any time.
     """
 
     def __init__(self) -> None:
@@ -218,7 +218,7 @@ class BatchQueue:
 
 
 def _adjacent(samples: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield first and length of each run of adjacent numbers."""
+    """Yield the first number and the length of each run of adjacent numbers."""
     first = 0
     for place, sample in enumerate(samples):
         if place + 1 == len(samples) or samples[place + 1] != sample + 1:

@@ -1,4 +1,4 @@
-"""How often, and after what pause, a failed request is sent again."""
+"""Retries: the number of attempts of a request, and the pauses between them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class RetryPolicy:
         with every attempt. Each pause is shortened by a random share of up to one half, so that
         requests that failed together are not sent again together.
     longest_retry_after
-        The longest pause, in seconds, that a server may ask for. A request whose server asks for
-        a longer pause fails at once.
+        The longest pause, in seconds, that a server may request. If a server requests a longer
+        pause, the request fails at once.
     """
 
     attempts: int = 6
@@ -38,14 +38,14 @@ class RetryPolicy:
     longest_retry_after: float = 120.0
 
     def pause(self, attempt: int, retry_after: float | None) -> float | None:
-        """Return the pause in seconds after the failed `attempt`, None to give up.
+        """Return the pause in seconds after the failed `attempt`, or None to give up.
 
         Parameters
         ----------
         attempt
             Number of the attempt, from 0.
         retry_after
-            The pause that the server asked for, in seconds. The result is never shorter.
+            The pause in seconds that the server requested, or None. The result is never shorter.
         """
         if attempt + 1 >= self.attempts or self.exceeded(retry_after):
             return None
@@ -53,12 +53,12 @@ class RetryPolicy:
         return (retry_after or 0.0) + jitter * min(self.first * 2.0**attempt, self.longest)
 
     def exceeded(self, retry_after: float | None) -> bool:
-        """Return whether a server asks for a longer pause than `longest_retry_after`."""
+        """Return whether a server requests a longer pause than `longest_retry_after`."""
         return (retry_after or 0.0) > self.longest_retry_after
 
 
 class Attempt:
-    """One attempt: used as a context manager, it holds back a transient error of its body."""
+    """One attempt. As a context manager, it suppresses and keeps a transient error of its body."""
 
     def __init__(self) -> None:
         self.error: TransientError | None = None
@@ -105,7 +105,7 @@ async def attempts(
     TransientError
         If the last attempt failed. Every other error of a body is raised at once.
     FatalError
-        If the server is overloaded and asks for a longer pause than the policy allows.
+        If the server is overloaded and requests a longer pause than the policy allows.
     """
     for number in count():
         attempt = Attempt()

@@ -1,4 +1,4 @@
-"""The sampler: requests the whole plan in the background while completions are judged."""
+"""The sampler: requests the plan in the background while completions are judged."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "Job", "Progress", "RetryPolicy", "Sampler"]
 
-# The poll interval of a waiting thread: the delay after which it notices Ctrl-C and completions
-# that other processes have stored.
+# The poll interval of a waiting thread in seconds. After this delay the thread notices Ctrl-C and
+# completions that other processes have stored.
 _POLL_SECONDS = 0.025
-# The longest pause between two attempts, and a little more.
+# The longest pause between two attempts in seconds, plus a margin.
 _ERROR_SECONDS = 60.0
 
 
 class Sampler:
-    """Stores the completions of a plan.
+    """Request the completions of a plan and store them.
 
     One process of a run, the leader, samples for all of them; the others read its completions
     from the store. If the leader ends, another process takes over. Two runs on one store do not
@@ -52,22 +52,22 @@ class Sampler:
     Parameters
     ----------
     store
-        Holds the completions.
+        The store of completions.
     jobs
         The plan, in the order in which it will be judged. A variant may occur twice; it is
         requested once, with the larger number of samples.
     backends
-        Create the model of each ``BACKEND:NAME`` in `jobs`.
+        Functions that create the model of each ``BACKEND:NAME`` in `jobs`.
     run
         Name of the run, the same in all of its processes.
     concurrency
-        The largest number of concurrent requests to one model; None for the backend's own limit.
+        The largest number of concurrent requests to one model, or None for the backend's own limit.
     budget
         The limits of what the run may spend.
     leader_lock
-        The file that the leader locks; None for a run of one process.
+        The file that the leader locks, or None for a run of one process.
     retry_policy
-        How often a failed request is sent again.
+        Number of attempts of a failed request, and the pauses.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Sampler:
         self._extend(jobs)
 
     def start(self) -> None:
-        """Begin to request what the store lacks. Do nothing if it lacks nothing.
+        """Start to request the samples that the store lacks. Do nothing if it lacks none.
 
         Raises
         ------
@@ -119,10 +119,10 @@ class Sampler:
             self._launch()
 
     def request(self, jobs: Sequence[Job]) -> None:
-        """Request more than the plan, before everything that has not been sent yet."""
+        """Request `jobs` in addition to the plan, before all unsent requests."""
         self._extend(jobs)
         fresh = {job.key: self._plan[job.key] for job in jobs}
-        # Under the lock, so that a completion that arrives meanwhile is not counted as missing.
+        # Under the lock, so that a completion that arrives meanwhile does not count as missing.
         with self._changed:
             missing = self._count_missing(fresh.values())
             self._missing |= missing
@@ -136,7 +136,7 @@ class Sampler:
                     self._store.put(self._run, WANTED_JOB, key, fresh[key].to_json())
 
     def count_stored(self, jobs: Sequence[Job]) -> int:
-        """Return how many samples of those `jobs` that are not in the plan are in the store."""
+        """Return the number of stored samples of those `jobs` that are not in the plan."""
         fresh = {job.key: job for job in jobs if job.key not in self._plan}
         total = sum(job.n for job in fresh.values())
         return total - sum(self._count_missing(fresh.values()).values())
@@ -149,9 +149,9 @@ class Sampler:
         Parameters
         ----------
         job
-            Requested if it is not in the plan.
+            The job. It is requested if it is not in the plan.
         n
-            Number of samples; None for ``job.n``.
+            Number of samples, or None for ``job.n``.
         tick
             Called on every poll, about 40 times a second.
 
@@ -184,7 +184,8 @@ class Sampler:
     def capabilities(self, model: str) -> Capabilities:
         """Return the capabilities of a model. Start it only if the store does not have them.
 
-        If this run requests completions from the model, the result is what this run found.
+        If this run requests completions from the model, the capabilities are those found in this
+        run.
 
         Raises
         ------
@@ -233,8 +234,8 @@ class Sampler:
         Parameters
         ----------
         grace
-            Seconds that open requests have to finish. Requests that do not finish are cancelled,
-            and the next run, or the next leader, sends them again.
+            Seconds that open requests have to finish. Later requests are cancelled, and the next
+            run or leader sends them again.
         """
         self._commands.close(grace=grace)
         if self._thread is not None:

@@ -77,7 +77,7 @@ class Database:
     def write(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection of this thread inside one atomic transaction.
 
-        Inside another ``write`` of the same thread, it joins that transaction.
+        Inside another ``write`` of the same thread, it becomes part of that transaction.
         """
         with self._explained():
             connection = self._connection()
@@ -85,19 +85,20 @@ class Database:
             if inside_another:
                 yield connection
                 return
-            # A transaction that starts by reading cannot be promoted while another writes.
+            # A transaction that starts with a read cannot become a write while another process
+            # writes.
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
             except BaseException:
-                if connection.in_transaction:  # a full disk has ended it already
+                if connection.in_transaction:  # a full disk has ended the transaction already
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
 
     @contextmanager
     def alone(self) -> Iterator[bool]:
-        """Yield whether no other process has the store open, and lock out others if so."""
+        """Yield True if no other process has the store open, and keep others out until the end."""
         alone = self._try_exclusive()
         try:
             yield alone
@@ -163,7 +164,7 @@ class Database:
             self._connections.clear()
         self._local = threading.local()
         kept = f"{FILE_NAME}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
-        # The write-ahead log is renamed too, so that SQLite finds it again.
+        # The write-ahead log is renamed too, so that SQLite can use it with the renamed file.
         for suffix in ("", "-wal", "-shm"):
             part = self.folder / f"{FILE_NAME}{suffix}"
             if part.exists():
@@ -202,8 +203,9 @@ class Database:
             with self._connections_lock:
                 self._connections.append(connection)
             connection.execute("PRAGMA foreign_keys = ON")
-            # In WAL mode a killed process loses nothing by this. A power cut may lose the last
-            # transactions but does not damage the file: https://www.sqlite.org/pragma.html#pragma_synchronous
+            # In WAL mode, a killed process loses no data with this setting. A power cut may lose
+            # the last transactions but does not damage the file:
+            # https://www.sqlite.org/pragma.html#pragma_synchronous
             connection.execute("PRAGMA synchronous = NORMAL")
             self._local.connection = connection
         return connection

@@ -1,4 +1,4 @@
-"""Leases on variants, so that two runs on one store do not pay for the same completions."""
+"""Leases on variants, so that two runs with one store do not pay for the same completions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.store._store import Store
 
-# After a killed run, other runs wait this long for the variants that it had leased.
+# Seconds that other runs wait for the variants of a killed run.
 LEASE_SECONDS = 5.0
 RENEW_SECONDS = 1.0
 

@@ -24,7 +24,7 @@ class ModelContents:
     Attributes
     ----------
     requests, prompt_tokens, completion_tokens
-        What the completions cost.
+        Usage of the requests that the completions came from.
     newest
         When the first completion of the newest variant was stored, in seconds since 1970.
     """
@@ -90,12 +90,12 @@ def prune(
     Parameters
     ----------
     store
-        Must not be in use by a run.
+        The store. No run may be using it.
     model
-        Delete only the completions of this ``BACKEND:NAME``, and no verdicts, because verdicts
-        belong to no model.
+        Delete only the completions of this ``BACKEND:NAME``. Verdicts are kept, since they belong
+        to no model.
     older_than
-        Delete only what is older than this number of days.
+        Delete only entries that are older than this number of days.
     dry_run
         Count the rows without deleting them.
 
@@ -159,7 +159,7 @@ def replay_lines(store: Store, *, model: str | None = None) -> Iterator[dict[str
 
 
 def count_ambiguous(store: Store, *, model: str | None = None) -> int:
-    """Return how many variants of a task in a template the store contains more than once.
+    """Return the number of variants of a task and template that the store has more than once.
 
     Such a variant has completions from several models, or with different decoding, seeds or
     prompts. A replay file with all of them is ambiguous.

@@ -1,7 +1,7 @@
 """The run log: what one run planned, measured and decided, as rows in the store.
 
-Every process of the run writes to it, and the reporting process reads it. A run with several
-workers therefore has the same record as a run in one process.
+Every process of the run writes to the log, and the reporting process reads it. So a run with
+several workers has the same record as a run in one process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEY_DIGITS = 12
 
 
 class SuiteKey(NamedTuple):
-    """A suite with a model and a prompt template (None without one)."""
+    """A suite with a model and a prompt template, or with None if there is no template."""
 
     model: str
     template: str | None
@@ -62,15 +62,15 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     decided
-        Whether every gate with a threshold is decided.
+        True if every gate with a threshold is decided.
     ended
-        Whether the suite ends here: its gates are decided, or this is the last round.
+        True if the suite ends here: its gates are decided, or this is the last round.
     variants, completions
-        Variants and completions that the look is based on.
+        Numbers of variants and completions that the look is based on.
     most
-        Completions of the whole plan.
+        Number of completions in the whole plan.
     cached
-        Samples of the next round that were in the store already.
+        Number of samples of the next round that were already in the store.
     """
 
     suite: str
@@ -92,9 +92,8 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
 class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
 
-    ``text`` is a key of the ``texts`` of the row or task record that holds the sample. The text is
-    the program, or the completion if it contains none. The record takes this struct from the run
-    log as it is.
+    ``text`` is a key of the ``texts`` of the row or task record that contains the sample. The text
+    is the program, or the completion if it contains none. The record uses this struct unchanged.
     """
 
     n: int
@@ -109,12 +108,12 @@ def text_key(text: str) -> str:
 
 
 class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes of one variant: all that scores are computed from, without texts.
+    """The outcomes of one variant without texts: all data that scores are computed from.
 
-    The lists have one entry per sample, in sample order. In ``causes``, ``""`` stands for a sample
-    that passed. ``answers`` has the place of the first sample with the same completion; it is empty
-    in logs of earlier versions. ``control`` marks a control variant, which has no part in the
-    figures of variants.
+    The lists have one entry per sample, in sample order. In ``causes``, ``""`` means that the
+    sample passed. ``answers`` has the index of the first sample with the same completion; it is
+    empty in logs of earlier versions. ``control`` is True for a control variant, which is not part
+    of the figures of variants.
     """
 
     suite: str
@@ -155,7 +154,7 @@ class VariantRow(OutcomeRow, frozen=True, kw_only=True):
     Attributes
     ----------
     node
-        Node id of the pytest item that measures it.
+        Node id of the pytest item that measures the variant.
     text
         The prompt text of the variant.
     details
@@ -255,15 +254,15 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
     rewriter
         Name and version, such as ``llm:openai:gpt-4.1/1a2b3c4d``.
     instruction
-        What the model was told, before the task's own values were filled in.
+        The instruction of the model, before the task's own values are inserted.
     variant
         Id and seed of the variant.
     texts
-        Number of texts, the accepted one included.
+        Number of texts, including the accepted one.
     accepted
-        Whether one was accepted.
+        True if one of the texts was accepted.
     rules
-        In how many rejected texts each rule was broken.
+        Number of rejected texts that broke each rule, by rule.
     """
 
     rewriter: str
@@ -308,17 +307,17 @@ class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An item that could not be measured, and why."""
+    """An item that could not be measured, with the reason."""
 
     where: str
     message: str
 
 
 class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How many samples of the plan were in the store when a process started.
+    """Number of planned samples that were in the store when a process started.
 
-    ``oldest`` is when the first of them was stored, in seconds since 1970. ``batch_cost`` is what
-    those cost that came from batches.
+    ``oldest`` is the time at which the first of them was stored, in seconds since 1970.
+    ``batch_cost`` is the cost of those from batches.
     """
 
     process: int
@@ -328,7 +327,7 @@ class CachedRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far sampling has come.
+    """The progress of sampling.
 
     Attributes
     ----------
@@ -341,9 +340,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     eta
         Seconds left at this rate; None without a rate.
     usage
-        What the run has paid.
+        Requests and tokens that the run has used so far.
     last_error
-        The error of the last failed attempt of a request, if that was in the last minute.
+        The error of the last failed attempt, if that was within the last minute.
     """
 
     done: int
@@ -356,7 +355,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgressRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The progress that the last reporting process saw at time `at`, in seconds since 1970."""
+    """The last progress that the reporting process read, at time `at` in seconds since 1970."""
 
     at: float
     progress: Progress
@@ -445,7 +444,7 @@ class RunLog:
         return msgspec.msgpack.decode(kept, type=LookRow)
 
     def look(self, key: SuiteKey, look: int) -> LookRow | None:
-        """Return one look at a suite, or None if no process has looked yet."""
+        """Return one look at a suite, or None if no process has taken it yet."""
         name = _SEPARATOR.join((*_key_parts(key), str(look)))
         value = self._store.get(self._run, LookRow.__name__, name)
         return None if value is None else msgspec.msgpack.decode(value, type=LookRow)

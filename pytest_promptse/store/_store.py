@@ -1,4 +1,4 @@
-"""The store: completions, verdicts, and the notes by which the processes of a run communicate."""
+"""The store: completions, verdicts, and notes between the processes of a run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _STALE_SECONDS = 7 * 24 * 3600.0
-# Variants of an older library are never read again, and others are made again in milliseconds.
+# Variants of an older library are never read again, and making new ones takes milliseconds.
 _VARIANTS_SECONDS = 60 * 24 * 3600.0
 _BATCH = 2000
-# Names with a prefix are queried as a range, for which SQLite uses the index.
+# Names with a common prefix are queried as a range, for which SQLite uses the index.
 _LAST_CHARACTER = "\U0010ffff"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -39,11 +39,11 @@ class StoredVerdict:
     Attributes
     ----------
     cause
-        Why the program failed (``wrong_answer``, ``timeout``, …); empty if it passed.
+        The cause of the failure (``wrong_answer``, ``timeout``, …); empty if the program passed.
     detail
         One line of explanation.
     seconds
-        How long the check took.
+        Duration of the check in seconds.
     """
 
     cause: str
@@ -59,13 +59,14 @@ class Store:
     Parameters
     ----------
     folder
-        Created if it is missing, with a ``.gitignore`` that excludes all but ``baselines/``.
+        The folder. It is created if it is missing, with a ``.gitignore`` that excludes all but
+        ``baselines/``.
 
     Raises
     ------
     StoreError
-        If the folder cannot be written, or a newer version created the file. Every method raises
-        it if the file cannot be read or written.
+        If the folder cannot be written, or a newer version created the file. Every method raises it
+        if the file cannot be read or written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -88,7 +89,7 @@ class Store:
             yield
 
     def close(self) -> None:
-        """Close the file. All writes are saved already."""
+        """Close the file. All writes are committed already."""
         self.database.close()
 
     # -- completions ---------------------------------------------------------------------------
@@ -113,7 +114,7 @@ class Store:
         """Store the completions of one response.
 
         A sample that is already stored is kept, unless it is older than `since`. A lone surrogate,
-        as in a completion that ends inside an emoji, is stored as U+FFFD. It has no UTF-8
+        as in a completion that ends inside an emoji, is stored as U+FFFD, since it has no UTF-8
         encoding.
 
         Parameters
@@ -123,7 +124,7 @@ class Store:
         completions
             The completions to store.
         usage
-            What the response cost.
+            Requests and tokens of the response.
         model, prompt, decoding, task_id, variant_id, seed, form, template
             Description of the variant, for listing and export.
         since
@@ -203,9 +204,9 @@ class Store:
         )
 
     def tokens(self, key: str) -> tuple[float, float] | None:
-        """Return the mean prompt tokens per request and completion tokens per sample of a variant.
+        """Return the mean prompt tokens per request and the mean completion tokens per sample.
 
-        Means over all runs; None if the model reported no token counts.
+        The means are over all runs. The result is None if the model reported no token counts.
         """
         with self.database.read() as connection:
             requests, into, out, samples = connection.execute(
@@ -269,7 +270,7 @@ class Store:
         return found
 
     def batch_cost(self, keys: Iterable[str]) -> float | None:
-        """Return what the stored samples of some variants cost in batches.
+        """Return the cost of the stored samples of some variants that came from batches.
 
         Parameters
         ----------
@@ -279,7 +280,7 @@ class Store:
         Returns
         -------
         float or None
-            None if none of them came from a batch with a price.
+            The cost in the currency of the price. None if no sample came from a batch with a price.
         """
         found: list[float] = []
         for batch in _batches(keys, _BATCH):
@@ -294,7 +295,7 @@ class Store:
         return math.fsum(found) if found else None
 
     def oldest(self, keys: Iterable[str], *, since: float = 0.0) -> float | None:
-        """Return when the oldest sample of some variants was stored, in seconds since 1970.
+        """Return when the oldest sample of `keys` was stored, in seconds since 1970.
 
         Parameters
         ----------
@@ -326,7 +327,7 @@ class Store:
     # -- capabilities of models ----------------------------------------------------------------
 
     def capabilities(self, identity: Mapping[str, str]) -> Capabilities | None:
-        """Return the capabilities that a model had at its last start, None without any start."""
+        """Return a model's capabilities at its last start, or None if it was never started."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT value FROM capabilities WHERE identity = ?", (_digest(identity),)
@@ -344,12 +345,14 @@ class Store:
     # -- verdicts ------------------------------------------------------------------------------
 
     def verdicts(self, check: str, programs: Sequence[str]) -> dict[str, StoredVerdict]:
-        """Return the stored verdicts of `check`, by program; programs without one are left out.
+        """Return the stored verdicts of `check` by program.
+
+        Programs without a verdict are left out.
 
         Parameters
         ----------
         check
-            Key of the check, as it was given to `add_verdict`.
+            Key of the check, as in `add_verdict`.
         programs
             Source texts.
         """
@@ -388,7 +391,7 @@ class Store:
     # -- made variants -------------------------------------------------------------------------
 
     def made_variants(self, key: str) -> bytes | None:
-        """Return the variants that were kept under `key`, or None without any."""
+        """Return the variants that are stored under `key`, or None without any."""
         with self.database.read() as connection:
             row: tuple[bytes] | None = connection.execute(
                 "SELECT variants FROM made_variants WHERE key = ?", (key,)
@@ -396,7 +399,7 @@ class Store:
         return None if row is None else row[0]
 
     def keep_variants(self, key: str, variants: bytes) -> None:
-        """Keep the variants of a task. Variants that are kept under `key` already stay."""
+        """Store the variants of a task, unless variants are already stored under `key`."""
         with self.database.write() as connection:
             connection.execute(
                 "INSERT INTO made_variants VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -418,7 +421,7 @@ class Store:
             )
 
     def put_if_absent(self, run: str, kind: str, name: str, value: bytes) -> bytes:
-        """Write a note unless it exists already. Return the note that the store holds then."""
+        """Write a note unless it exists already. Return the note that is then in the store."""
         with self.database.write() as connection:
             _touch(connection, run)
             connection.execute(
@@ -461,7 +464,7 @@ class Store:
         return int(n)
 
     def add_usage(self, run: str, usage: Usage) -> None:
-        """Add to the usage of a run."""
+        """Add `usage` to the usage of a run."""
         with self.database.write() as connection:
             _touch(connection, run)
             connection.execute(
@@ -473,7 +476,7 @@ class Store:
             )
 
     def usage(self, run: str) -> Usage:
-        """Return the usage of a run so far, failed requests included."""
+        """Return the usage of a run so far, including failed requests."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT requests, prompt_tokens, completion_tokens FROM run WHERE id = ?", (run,)
@@ -484,7 +487,10 @@ class Store:
         )
 
     def finish_run(self, run: str) -> None:
-        """Delete the notes, usage and leases of a run. A killed run expires after a week."""
+        """Delete the notes, usage and leases of a run.
+
+        Those of a killed run expire after a week.
+        """
         with self.database.write() as connection:
             connection.execute("DELETE FROM lease WHERE run = ?", (run,))
             connection.execute("DELETE FROM run WHERE id = ?", (run,))

@@ -47,7 +47,7 @@ class StoredSample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class VariantLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="variant"):
-    """A variant with its completions, and the usage that they cost."""
+    """A variant with its completions and their usage."""
 
     key: str
     model: str
@@ -127,7 +127,7 @@ _Line = VariantLine | VerdictLine | CapabilitiesLine
 
 
 def contents(store: Store) -> Contents:
-    """Return what the store holds now, for ``export_store(…, beyond=…)``."""
+    """Return the present contents of the store, for ``export_store(…, beyond=…)``."""
     now = time.time()
     with store.database.read() as connection:
         rows = connection.execute(
@@ -140,20 +140,20 @@ def contents(store: Store) -> Contents:
 def export_store(
     store: Store, path: Path, *, model: str | None = None, beyond: Contents | None = None
 ) -> Imported:
-    """Write completions, verdicts and capabilities to `path`, and return how many.
+    """Write completions, verdicts and capabilities to `path`. Return their numbers.
 
-    The file is complete or absent: it is written under another name first.
+    The file is complete or absent, since it is first written under another name.
 
     Parameters
     ----------
     store
-        May be in use by a run.
+        The store. A run may be using it.
     path
-        An existing file is replaced.
+        The file to write. An existing file is replaced.
     model
         Export only the completions of this ``BACKEND:NAME``.
     beyond
-        Export only variants with more completions than these, and newer verdicts.
+        Export only variants with more completions than in these contents, and newer verdicts.
 
     Raises
     ------
@@ -179,16 +179,16 @@ def export_store(
 
 
 def import_store(store: Store, path: Path) -> Imported:
-    """Add the content of a file to a store, and return what was new.
+    """Add the content of a file to a store. Return the numbers of new entries.
 
-    Completions and verdicts that the store has are kept. Importing a file twice changes nothing.
-    Other processes may use the store at the same time.
+    Completions and verdicts in the store are kept, so importing a file twice changes nothing. Other
+    processes may use the store at the same time.
 
     Raises
     ------
     StoreError
-        If the file cannot be read, is damaged, or has another format or version. What was read
-        before the damage is imported.
+        If the file cannot be read, is damaged, or has another format or version. Entries before the
+        damage are imported.
     """
     count = Imported()
     lines = _read(path)
@@ -314,8 +314,8 @@ def _add_variant(connection: sqlite3.Connection, line: VariantLine) -> Imported:
     (id_,) = connection.execute("SELECT id FROM variant WHERE key = ?", (line.key,)).fetchone()
     added = _insert_samples(connection, id_, line)
     if added:
-        # The usage of the file belongs to all of its completions. The share of the new ones is
-        # added, so that a second import adds nothing.
+        # The usage in the file belongs to all completions of a variant. Only the share of new
+        # completions is added, so that a second import adds nothing.
         share = added / len(line.completions)
         usage = (line.requests, line.prompt_tokens, line.completion_tokens)
         if line.batch_cost is not None:

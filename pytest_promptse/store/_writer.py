@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class Writer:
-    """Applies changes to the store in order, in a thread, several per transaction.
+    """A thread that applies changes to the store in order, several per transaction.
 
     A change is committed at once, without a timer. Changes that arrive while a transaction
     commits are written in the next one.

@@ -1,9 +1,9 @@
-"""The variants of a task: drawn, written, judged, and as many as were asked for."""
+"""Make the requested number of variants of a task: draw, write and judge them."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Rewriter",
+    "Selection",
     "VariantSet",
     "can_be_made_again",
     "generate",
@@ -42,8 +43,8 @@ _MOST_TRIES = 80
 class VariantSet:
     """The variants of one task, by distance and index, without the original.
 
-    ``rejected`` counts the candidates that were not taken, by rule. ``snippets`` are the phrases
-    of the library that each variant was made from, by its id.
+    ``rejected`` counts the rejected candidates by rule. ``snippets`` has the phrases of the library
+    in each variant, by its id.
     """
 
     variants: tuple[Variant, ...]
@@ -51,63 +52,71 @@ class VariantSet:
     snippets: Mapping[str, tuple[str, ...]]
 
 
-def generate(
-    task: Task,
-    *,
-    distances: Sequence[float] = (0.1, 0.2, 0.3),
-    per_distance: int = 4,
-    emotions: Sequence[str] | None = None,
-    personalities: Sequence[str] | None = None,
-    seed: int = 0,
-    rewriter: Rewriter | None = None,
-    library: Library | None = None,
-    within: str = "",
-    also: Callable[[str], Iterable[Finding]] = lambda _: (),
-) -> VariantSet:
-    """Return `per_distance` valid variants of `task` at each of `distances`.
-
-    A variant follows from (task text, distance, index, seed, rewriter and version) and from the
-    emotions and personas to draw from; asking for more of them leaves the first ones as they are.
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The choice of the variants to make for a task.
 
     Parameters
     ----------
     distances
-        Nominal distances in [0.05, 0.5]. The library has a level for 0.1, 0.2 and 0.3; another
-        distance means the nearest level, and no two may mean the same one.
+        Nominal distances in [0.05, 0.5]. The library has a level for 0.1, 0.2 and 0.3. Another
+        distance uses the nearest level, and no two distances may use the same one.
     per_distance
-        K, at least 1.
+        Number of variants per distance, at least 1.
     emotions, personalities
-        Names and slugs to draw from; all of the library's by default. Emotions are dealt like
-        cards, so that every eight variants of a distance have eight different ones.
-    rewriter
-        What writes the variants; ``rules`` by default.
+        Names and slugs to draw from; the default is all of the library's. Emotions are drawn
+        without replacement, so that every eight variants of a distance have eight different ones.
+    seed
+        Seed of the draws and of the texts.
     library
-        The templates; the shipped ones by default.
+        The library of phrases. The default is the shipped one.
     within
-        The prompt of a task for which these are variants of something around it.
+        The prompt of a task, if these are variants of a template around it.
+    """
+
+    distances: Sequence[float] = (0.1, 0.2, 0.3)
+    per_distance: int = 4
+    emotions: Sequence[str] | None = None
+    personalities: Sequence[str] | None = None
+    seed: int = 0
+    library: Library = field(default_factory=Library.load)
+    within: str = ""
+
+
+def generate(
+    task: Task,
+    selection: Selection | None = None,
+    *,
+    rewriter: Rewriter | None = None,
+    also: Callable[[str], Iterable[Finding]] = lambda _: (),
+) -> VariantSet:
+    """Return the selected valid variants of `task`, with the same number at each distance.
+
+    A variant depends on the task text, distance, index, seed, rewriter and version, and on the
+    emotions and personas to draw from. More variants leave the first ones unchanged.
+
+    Parameters
+    ----------
+    task
+        The task to reword.
+    selection
+        The variants to make. The default is four at each level of the shipped library.
+    rewriter
+        The rewriter. The default is ``rules``.
     also
-        Further rules: what speaks against a candidate besides the rules of invariance.
+        Returns findings against a candidate, in addition to those of the invariance rules.
 
     Raises
     ------
     VariantError
-        If an argument cannot be used, the rewriter does not know the prompt's language, or too
-        few valid variants could be made.
+        If the selection cannot be used, the rewriter has no phrases in the prompt's language, or
+        too few valid variants can be made.
     """
-    library = library or Library.load()
-    rewriter = rewriter or rewriter_named("rules", library=library)
-    wanted = requests_for(
-        task,
-        distances=distances,
-        per_distance=per_distance,
-        emotions=emotions,
-        personalities=personalities,
-        seed=seed,
-        source=_source_label(rewriter),
-        draws=rewriter.has_persona or _source_label(rewriter) != label(rewriter),
-        library=library,
-        within=within,
-    )
+    selection = selection or Selection()
+    rewriter = rewriter or rewriter_named("rules", library=selection.library)
+    source = _source_label(rewriter)
+    draws = rewriter.has_persona or source != label(rewriter)
+    wanted = requests_for(task, selection, source=source, draws=draws)
     judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
@@ -126,47 +135,27 @@ def generate(
 
 
 def outlines(
-    task: Task,
-    *,
-    distances: Sequence[float],
-    per_distance: int,
-    emotions: Sequence[str] | None,
-    personalities: Sequence[str] | None,
-    seed: int,
-    rewriter: Rewriter | LlmRewriter,
-    library: Library,
-    within: str = "",
+    task: Task, selection: Selection, *, rewriter: Rewriter | LlmRewriter
 ) -> tuple[Variant, ...]:
     """Return the variants of `task` without their texts, by distance and index.
 
-    An outline has the id of its variant, and is made far faster.
+    An outline has the id of its variant. Making it takes far less time.
 
     Parameters
     ----------
-    task, distances, per_distance, emotions, personalities, seed, rewriter, library, within
+    task, selection, rewriter
         As in `generate`.
 
     Raises
     ------
     VariantError
-        If an argument cannot be used.
+        If the selection cannot be used.
     """
     if isinstance(rewriter, LlmRewriter):
         name, source, has_persona = rewriter.label, rewriter.label, True
     else:
         name, source, has_persona = label(rewriter), _source_label(rewriter), rewriter.has_persona
-    wanted = requests_for(
-        task,
-        distances=distances,
-        per_distance=per_distance,
-        emotions=emotions,
-        personalities=personalities,
-        seed=seed,
-        source=source,
-        draws=has_persona or source != name,
-        library=library,
-        within=within,
-    )
+    wanted = requests_for(task, selection, source=source, draws=has_persona or source != name)
     return tuple(
         Variant(
             task_id=task.id,
@@ -184,47 +173,38 @@ def outlines(
 
 
 def requests_for(
-    task: Task,
-    *,
-    distances: Sequence[float],
-    per_distance: int,
-    emotions: Sequence[str] | None,
-    personalities: Sequence[str] | None,
-    seed: int,
-    source: str,
-    library: Library,
-    draws: bool = True,
-    within: str = "",
+    task: Task, selection: Selection, *, source: str, draws: bool = True
 ) -> Iterator[RewriteRequest]:
-    """Yield what is wanted of a rewriter, by distance and index.
+    """Yield the requests to a rewriter, by distance and index.
 
     Parameters
     ----------
-    task, distances, per_distance, emotions, personalities, seed, library, within
+    task, selection
         As in `generate`.
     source
-        The label of the rewriter, from which the seeds and the draws follow.
+        The label of the rewriter, from which the seeds and the draws are derived.
     draws
-        Whether emotions and personas are drawn.
+        True if emotions and personas are drawn.
 
     Raises
     ------
     VariantError
-        If an argument cannot be used.
+        If the selection cannot be used.
     """
-    if per_distance < 1:
-        raise VariantError(f"{per_distance} variants per distance: ask for at least 1")
-    library.check_distances(distances)
+    library, seed, within = selection.library, selection.seed, selection.within
+    if selection.per_distance < 1:
+        raise VariantError(f"{selection.per_distance} variants per distance: give at least 1")
+    library.check_distances(selection.distances)
     text = within + task.prompt
     deck = _Deck(
         library,
-        emotions=emotions,
-        personalities=personalities,
+        emotions=selection.emotions,
+        personalities=selection.personalities,
         parts=(within or task.prompt, seed, source),
     )
     weights = library.weights(task.prompt)
-    for distance in distances:
-        for index in range(per_distance):
+    for distance in selection.distances:
+        for index in range(selection.per_distance):
             emotion, personality = deck.draw(distance, index) if draws else (None, None)
             yield RewriteRequest(
                 task=task,
@@ -240,18 +220,18 @@ def requests_for(
 def variant_of(
     request: RewriteRequest, draft: Draft, rewriter: str, *, has_persona: bool = True
 ) -> Variant:
-    """Return the variant that `draft` is.
+    """Return the variant for a draft.
 
     Parameters
     ----------
     request
-        What was wanted.
+        The request that was made to the rewriter.
     draft
-        What was written.
+        The draft that the rewriter wrote.
     rewriter
         The label of the rewriter.
     has_persona
-        Whether the variant has the emotion and the persona of the request.
+        True if the variant has the emotion and the persona of the request.
     """
     emotion = request.emotion if has_persona else None
     personality = request.personality if has_persona else None
@@ -273,7 +253,7 @@ def variant_of(
 
 
 class Measured(TypedDict):
-    """The fields of a variant that are measured."""
+    """The measured fields of a variant."""
 
     measured_distance: float
     added_share: float
@@ -283,7 +263,7 @@ class Measured(TypedDict):
 
 
 def measured(change: Change) -> Measured:
-    """Return the fields of a variant that are measured."""
+    """Return the measured fields of a variant."""
     return {
         "measured_distance": change.distance,
         "added_share": change.added_share,
@@ -294,10 +274,10 @@ def measured(change: Change) -> Measured:
 
 
 def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
-    """Return whether `variant` is, letter for letter, what its rewriter makes.
+    """Return whether the rewriter of `variant` makes exactly the same text again.
 
-    The built-in rewriters are deterministic, so that making a variant again from its own fields
-    proves it: its specification is verbatim and its sentences are the library's.
+    The built-in rewriters are deterministic. So making a variant again from its own fields proves
+    that its specification is verbatim and its sentences are the library's.
     """
     name, _, _ = variant.rewriter.partition("/")
     if name not in REWRITERS:
@@ -330,7 +310,7 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
 def _source_label(rewriter: Rewriter) -> str:
     """Return the label that the seeds are derived from.
 
-    A control that repeats the draws of another rewriter uses the label of that rewriter.
+    A control that repeats the draws of another rewriter has the label of that rewriter.
     """
     if isinstance(rewriter, RulesRewriter) and rewriter.stands_for:
         return f"{rewriter.stands_for}/{rewriter.version}"
@@ -387,12 +367,12 @@ def _objections(
         text == request.task.prompt or _key(text, rewriter) in taken
     ):
         return (Finding("duplicate", "the original or another variant has this very text"),)
-    # What a built-in rewriter makes is right by construction, and needs no judge.
+    # A draft of a built-in rewriter keeps the request by construction, so it needs no judge.
     return judge.findings(text, waived=rewriter.waives) if judge else ()
 
 
 class _Deck:
-    """Deals emotions and personas, each by a hash of what the variant depends on."""
+    """Draw emotions and personas by hashes of the values that a variant depends on."""
 
     def __init__(
         self,

@@ -2,19 +2,12 @@ from __future__ import annotations
 
 import pytest
 from hostile_record import ATTACKS, hostile_record
+from page_checks import SCREENS, check_all_details
 from record_builders import PAPER, flat, make_run, paper_runs
 
 from pytest_promptse.compare import _page as study_page
 from pytest_promptse.compare._entry import NamedRecord
 from pytest_promptse.compare._study import study_of
-
-axe_module = pytest.importorskip("axe_playwright_python.sync_playwright")
-
-SCREENS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"color_scheme": "light", "size": (390, 844), "has_touch": True},
-}
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +38,11 @@ def bare(tmp_path_factory):
     return path
 
 
-def violations(page):
-    found = axe_module.Axe().run(page).response["violations"]
-    return [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found]
-
-
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("name", ["hostile", "paper", "bare"])
 def test_a_page_is_accessible_and_stays_within_the_screen(request, open_page, keep, name, screen):
     page = open_page(request.getfixturevalue(name), **SCREENS[screen])
-    page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
-    assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    # A table that goes on beyond the screen says so by a shadow.
-    cut = "e => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'auto'"
-    hint = "e => getComputedStyle(e).backgroundImage.includes('gradient')"
-    assert page.evaluate(f"[...document.querySelectorAll('*')].filter({cut}).every({hint})")
+    check_all_details(page)
     keep(page, f"compare-{name}-{screen}")
 
 

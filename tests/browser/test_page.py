@@ -5,17 +5,9 @@ import sys
 
 import pytest
 from hostile_record import ATTACK, hostile_record
+from page_checks import SCREENS, check_all_details, violations
 
 from pytest_promptse.reports.html import _html
-
-axe_module = pytest.importorskip("axe_playwright_python.sync_playwright")
-
-PHONE = (390, 844)
-SCREENS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"color_scheme": "light", "size": PHONE, "has_touch": True},
-}
 
 
 @pytest.fixture(scope="module")
@@ -54,21 +46,10 @@ def first_cells(page):
     return tasks(page).locator("th").all_text_contents()
 
 
-def violations(page):
-    found = axe_module.Axe().run(page).response["violations"]
-    return [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found]
-
-
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_page_is_accessible_and_stays_within_the_screen(report, open_page, keep, screen):
     page = open_page(report, **SCREENS[screen])
-    page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
-    assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    # A table that goes on beyond the screen says so by a shadow.
-    cut = "e => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'auto'"
-    hint = "e => getComputedStyle(e).backgroundImage.includes('gradient')"
-    assert page.evaluate(f"[...document.querySelectorAll('*')].filter({cut}).every({hint})")
+    check_all_details(page)
     keep(page, f"hostile-{screen}")
 
 

@@ -101,7 +101,7 @@ def test_no_cell_is_a_formula(records, name):
         (["a.json", "text.json"], "/text.json is no result record"),
         (["a.json", "old.json"], "/old.json is a record of schema version 0"),
         (["a.json", "new.json"], "; a newer one reads it: pip install -U pytest-promptse"),
-        (["a.json", "c.json"], "no task was asked of all: alpha-7b answered test_a.py::test_a"),
+        (["a.json", "c.json"], "no task is in all records: alpha-7b has test_a.py::test_a"),
         (["a.json", "b.json", "--size", "b"], "compare: --size 'b' names no model and value"),
         (["a.json", "b.json", "--size", "b=x"], "compare: --size 'b=x' names no model and value"),
         (

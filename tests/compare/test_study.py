@@ -105,7 +105,7 @@ def test_models_are_compared_over_the_distances_and_variants_that_all_have():
     assert study.subset.distances == (0.1, 0.2)
     assert study.leaderboard[0].elasticity == study.leaderboard[1].elasticity
     assert "compared over the distances that all have: 0.1, 0.2" in study.subset.notes
-    assert "1 variant left out that not all have" in study.subset.notes
+    assert "1 variant left out that some entries lack" in study.subset.notes
 
 
 def test_what_was_worded_anew_keeps_its_own_variants_and_is_said():
@@ -222,11 +222,11 @@ def test_the_title_counts_models_and_their_entries():
         ([make_run("a", STABLE)], "run.json holds one model, a, and nothing to compare it with"),
         (
             [make_run("a", STABLE), make_run("b", STABLE, suite="test_b.py::test_b")],
-            "no task was asked of all: a answered test_a.py::test_a; b answered test_b.py::test_b",
+            "no task is in all records: a has test_a.py::test_a; b has test_b.py::test_b; ",
         ),
         (
             [make_run("a", {"one": flat(1.0, (0.1,))}), make_run("b", {"one": flat(1.0, (0.2,))})],
-            "no distance was measured for all: a 0.1; b 0.2",
+            "no distance is in all records: a 0.1; b 0.2; ",
         ),
         (
             [NamedRecord(path="empty.json", record=make_record())],

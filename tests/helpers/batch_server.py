@@ -11,6 +11,8 @@ from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from json_answers import JsonAnswers
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -94,17 +96,19 @@ class _Server(ThreadingHTTPServer):
     state: BatchServer
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(JsonAnswers, BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
         state = self.server.state
         if found := re.fullmatch(r"/v1/files/([\w-]+)/content", self.path):
-            self._send(state.files[found[1]])
+            self.send_content(state.files[found[1]])
         elif found := re.fullmatch(r"/v1/batches/(\w+)", self.path):
-            self._json(state.batches[found[1]])
+            self.send_json(state.batches[found[1]])
         elif self.path.startswith("/v1/batches"):
-            self._json({"object": "list", "data": list(state.batches.values()), "has_more": False})
+            self.send_json(
+                {"object": "list", "data": list(state.batches.values()), "has_more": False}
+            )
         else:
             self.send_error(404)
 
@@ -113,14 +117,14 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/v1/files":
             name = state.upload(self._uploaded(content))
-            self._json({"id": name, "object": "file", "purpose": "batch"})
+            self.send_json({"id": name, "object": "file", "purpose": "batch"})
         elif self.path == "/v1/batches":
             batch = state.create(json.loads(content))
             # With `fail_creation` the batch exists, but the client never learns its name.
-            self._json(batch, status=500 if state.fail_creation else 200)
+            self.send_json(batch, status=500 if state.fail_creation else 200)
         elif found := re.fullmatch(r"/v1/batches/(\w+)/cancel", self.path):
             state.batches[found[1]]["status"] = "cancelling"
-            self._json(state.batches[found[1]])
+            self.send_json(state.batches[found[1]])
         else:
             self.send_error(404)
 
@@ -132,19 +136,6 @@ class _Handler(BaseHTTPRequestHandler):
                 payload: bytes = part.get_payload(decode=True)
                 return payload
         raise ValueError("the upload has no file")
-
-    def _json(self, value: object, *, status: int = 200) -> None:
-        self._send(json.dumps(value).encode(), status=status)
-
-    def _send(self, content: bytes, *, status: int = 200) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def slug(pytester: pytest.Pytester) -> None:
 
 def variant_ids(task: str, prompt: str) -> list[str]:
     """Return the ids of a prompt's variants with one per distance, the original first."""
-    made = generate(Task(id=task, prompt=prompt), per_distance=1).variants
+    made = generate(Task(id=task, prompt=prompt), Selection(per_distance=1)).variants
     return ["original", *(variant.id for variant in made)]
 
 

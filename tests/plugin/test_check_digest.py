@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,11 @@ def test_a_change_elsewhere_does_not(project):
 
 def test_installed_packages_do_not_count(project):
     assert source_digest(["pytest", "json"], project) == source_digest([], project)
+
+
+def test_this_package_does_not_count_in_its_own_checkout():
+    root = Path(_check_digest.__file__).parents[2]
+    assert source_digest(["pytest_promptse.errors"], root) == source_digest([], root)
 
 
 def test_where_the_project_lies_does_not_count(project):

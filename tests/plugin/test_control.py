@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-import jsonschema
 import pytest
+from record_schema import check_record
 
-from pytest_promptse.record._schema import json_schema
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 
 CONTROLS = [f"d{distance}-neutral-0" for distance in ("0.1", "0.2", "0.3")]
 CONTROL = ("--promptse-control", "neutral")
@@ -19,7 +18,7 @@ CONTROL = ("--promptse-control", "neutral")
 def model(pytester, programs, slug):
     """Variants are solved at 0.1 alone and controls always."""
     prompt = (pytester.path / "test_slug.py").read_text().split('"""')[1]
-    made = generate(Task(id="test_slugify", prompt=prompt), per_distance=1).variants
+    made = generate(Task(id="test_slugify", prompt=prompt), Selection(per_distance=1)).variants
     chosen = {one.id: programs.right if one.distance == 0.1 else programs.wrong for one in made}
     chosen |= dict.fromkeys(["original", *CONTROLS], programs.right)
     lines = [
@@ -47,7 +46,7 @@ def test_a_control_stands_beside_the_variants_and_enters_no_other_figure(model, 
     ours, plain = (
         json.loads((pytester.path / name).read_text()) for name in ("with.json", "without.json")
     )
-    jsonschema.validate(ours, json_schema())
+    check_record(ours)
     [suite], [other] = ours["suites"], plain["suites"]
     assert suite.pop("settings").pop("control") == "neutral"
     assert other.pop("settings").pop("control") == "none"

@@ -11,7 +11,7 @@ from faulty_server import FaultyServer
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import compare
 from pytest_promptse.variants._files import write
-from pytest_promptse.variants._generate import generate, measured
+from pytest_promptse.variants._generate import Selection, generate, measured
 
 PROMPT = "Write `twice(x: int) -> int`: return twice x. Never print anything."
 TEST = f"""
@@ -107,7 +107,7 @@ def edited(pytester):
     """Freeze variants whose texts were edited by hand."""
     task = Task(id="test_twice", prompt=PROMPT)
     variants = []
-    for variant in generate(task, per_distance=1).variants:
+    for variant in generate(task, Selection(per_distance=1)).variants:
         text = variant.text.replace("return twice x", "return twice the pineapple x")
         variants.append(
             replace(variant, text=text, rewriter="hand", **measured(compare(PROMPT, text)))

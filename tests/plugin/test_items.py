@@ -260,10 +260,12 @@ def test_a_variant_nobody_answered_is_an_error_and_not_a_zero(run, pytester, ans
     assert result.ret == 1
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_xdist_workers_share_one_run(pytester, workers):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_xdist_workers_share_one_run(pytester, two_workers, workers):
+    # The one worker is a new interpreter, as users have them.
+    options = ("-n", "1") if workers == 1 else two_workers
     result = pytester.runpytest_subprocess(
-        "-n", workers, *REFERENCE, "--promptse-report", "json:run.json"
+        *options, *REFERENCE, "--promptse-report", "json:run.json"
     )
     result.assert_outcomes(passed=8)
     record = json.loads((pytester.path / "run.json").read_text())

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from fork_server import ForkServer
 
 SLOW = """
 import asyncio
@@ -41,29 +45,31 @@ def slow(pytester: pytest.Pytester, slug) -> None:
     pytester.makeconftest(SLOW)
 
 
-def on_a_terminal(*arguments: str) -> str:
+def on_a_terminal(fork_server: ForkServer, *arguments: str) -> str:
     """What pytest writes to a terminal of 80 columns."""
     leader, follower = pty.openpty()
     command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *arguments]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
-    with subprocess.Popen(command, stdout=follower, stderr=follower, env=environment) as process:
-        os.close(follower)
-        written = b""
-        while True:
-            try:
-                piece = os.read(leader, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            written += piece
+    with Path(os.devnull).open("rb") as nothing:
+        streams = (nothing.fileno(), follower, follower)
+        process = fork_server.start(command, cwd=str(Path.cwd()), env=environment, streams=streams)
+    os.close(follower)
+    written = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
     os.close(leader)
-    assert process.returncode == 0, written.decode()
+    assert process.wait() == 0, written.decode()
     return written.decode()
 
 
-def test_on_a_terminal_progress_is_gone_before_pytest_writes(slow):
-    text = on_a_terminal("-p", "no:xdist", "--color=no", "--promptse-model", "slow:m")
+def test_on_a_terminal_progress_is_gone_before_pytest_writes(slow, fork_server):
+    text = on_a_terminal(fork_server, "-p", "no:xdist", "--color=no", "--promptse-model", "slow:m")
     drawn = re.findall(rf"\x1bD\x1b\[A\x1b7\x1b\[B\r{WAITING}[^\x1b]*\x1b\[K\x1b8", text)
     assert len(drawn) >= 2
     # What remains without what was drawn and erased is what pytest writes in any case.

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
+from record_schema import check_record
 
-from pytest_promptse.record._schema import json_schema
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,7 +74,7 @@ def breaking(pytester) -> Callable[..., str]:
 
 def answers(name: str, *, breaks: bool) -> Iterator[dict]:
     task = Task(id=name, prompt=prompt(name))
-    variants = generate(task, distances=(DISTANCE,), per_distance=VARIANTS).variants
+    variants = generate(task, Selection(distances=(DISTANCE,), per_distance=VARIANTS)).variants
     controls = [f"d{DISTANCE:g}-neutral-{index}" for index in range(VARIANTS)]
     for variant in ("original", *(variant.id for variant in variants), *controls):
         is_broken = breaks and variant not in ("original", *controls)
@@ -104,7 +103,7 @@ def measured(pytester, *arguments: str, name: str = "out") -> dict:
         *("--promptse-report", f"json:{name}.json", *AUTO, *arguments),
     )
     record = json.loads((pytester.path / f"{name}.json").read_text())
-    jsonschema.validate(record, json_schema())
+    check_record(record)
     return record
 
 
@@ -116,8 +115,8 @@ def test_a_clear_suite_stops_after_the_first_round(run, pytester):
     assert f"{FIRST} requests" in result.stdout.str()
 
 
-def test_the_record_says_where_a_suite_stopped_with_its_control(pytester):
-    control = ("--promptse-control", "neutral", "-n", "2")
+def test_the_record_says_where_a_suite_stopped_with_its_control(pytester, two_workers):
+    control = ("--promptse-control", "neutral", *two_workers)
     [found] = measured(pytester, *REFERENCE, *control)["suites"]
     assert found["rounds"] == {
         "look": 1,

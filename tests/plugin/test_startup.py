@@ -60,12 +60,7 @@ def test_a_configured_model_alone_is_no_reason_to_load_anything(pytester, loaded
 
 
 @pytest.mark.usefixtures("slug")
-def test_a_mark_loads_what_a_run_needs(loaded):
+def test_a_mark_loads_what_a_run_needs_and_no_model_that_is_not_asked_for(loaded):
     top, _ = loaded("--promptse-model", "reference")
     assert {"numpy", "scipy", "rich", "msgspec"} <= top
-
-
-@pytest.mark.usefixtures("slug")
-def test_a_model_that_is_not_asked_for_is_not_loaded(loaded):
-    top, _ = loaded("--promptse-model", "reference")
     assert not top & {"openai", "vllm", "ctranslate2", "tokenizers"}

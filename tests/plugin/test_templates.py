@@ -8,7 +8,7 @@ import re
 import pytest
 
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 
 MODEL = ("--promptse-model", "reference")
 PLAIN = "{{ task.prompt }}\n"
@@ -122,7 +122,7 @@ def test_each_template_has_gates_of_its_own(prompts, run, pytester, programs):
 def templated(pytester, programs):
     """Write a replay file in which each template's variants are answered by its program."""
     prompt = (pytester.path / "test_slug.py").read_text().split('"""')[1]
-    made = generate(Task(id="test_slugify", prompt=prompt), per_distance=1).variants
+    made = generate(Task(id="test_slugify", prompt=prompt), Selection(per_distance=1)).variants
     lines = [
         {
             "task_id": "test_slugify",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from fork_server import ForkedProgram, ForkServer
 
 BODY = """
 import pathlib, time, pytest
@@ -26,12 +28,17 @@ def test_one(candidate):
 """
 
 
-def test_sigterm_ends_the_session_and_closes_the_store(pytester: pytest.Pytester) -> None:
+def test_sigterm_ends_the_session_and_closes_the_store(
+    pytester: pytest.Pytester, fork_server: ForkServer
+) -> None:
     pytester.makepyfile(test_one=BODY)
     command = (sys.executable, "-m", "pytest", "--promptse-model", "reference", "-p", "no:xdist")
-    process = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL)
+    with Path(os.devnull).open("r+b") as nothing:
+        streams = (nothing.fileno(),) * 3
+        cwd = str(pytester.path)
+        process = fork_server.start(command, cwd=cwd, env=dict(os.environ), streams=streams)
     wait_for(pytester.path / "judging", process)
-    process.send_signal(signal.SIGTERM)
+    os.kill(process.pid, signal.SIGTERM)
     assert process.wait(timeout=60) == pytest.ExitCode.INTERRUPTED
     folder = pytester.path / ".promptse"
     assert not (folder / "promptse.db-wal").exists()
@@ -40,9 +47,9 @@ def test_sigterm_ends_the_session_and_closes_the_store(pytester: pytest.Pytester
     assert count > 0
 
 
-def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+def wait_for(path: Path, process: ForkedProgram) -> None:
     deadline = time.monotonic() + 120
     while not path.exists():
-        assert process.poll() is None, "pytest ended"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.05)
         assert time.monotonic() < deadline, f"{path} did not appear"
-        time.sleep(0.05)

@@ -209,7 +209,7 @@ def test_a_dry_run_needs_no_key(marked, run, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     marked(PROMPT)
     result = run(*OPENAI, "--promptse-dry-run")
-    result.stdout.fnmatch_lines(["promptse would ask openai:m: *"])
+    result.stdout.fnmatch_lines(["promptse: plan for openai:m: *"])
     assert result.ret == 0
 
 

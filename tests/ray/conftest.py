@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from batch_server import result_of
+from json_answers import JsonAnswers
 
 from pytest_promptse.models import Decoding, Prompt
 from pytest_promptse.sampling._batch_files import BatchOptions, export_batch
@@ -87,7 +88,7 @@ class ChatServer(ThreadingHTTPServer):
             time.sleep(0.01)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(JsonAnswers, BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: ChatServer
 
@@ -96,21 +97,11 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(self.server.latency)
         prompt = body["messages"][-1]["content"]
         if self.server.refusal is not None and prompt.startswith(self.server.refusal[1]):
-            self._send(self.server.refusal[0], {"error": {"message": f"refused: {prompt}"}})
+            status = self.server.refusal[0]
+            self.send_json({"error": {"message": f"refused: {prompt}"}}, status=status)
             return
         self.server.prompts.append(prompt)
-        self._send(200, result_of({"custom_id": "", "body": body})["response"]["body"])
-
-    def _send(self, status: int, value: object) -> None:
-        content = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.send_json(result_of({"custom_id": "", "body": body})["response"]["body"])
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import copy
 import json
 from pathlib import Path
 
-import jsonschema
 import msgspec
 import pytest
+from record_schema import check_record, schema_validator
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._files import encode
-from pytest_promptse.record._schema import decode, json_schema
+from pytest_promptse.record._schema import decode
 
 # A record as version 0.1.0 of the package wrote it. Never make it anew: that old records stay
 # readable is what it is for.
@@ -36,7 +36,7 @@ def spoiled(record, path, value):
 def test_the_first_version_stays_readable():
     record = decode(FIRST.read_bytes(), where="run-1.json")
     assert [task.id for task in record.tasks] == ["shout"]
-    jsonschema.validate(json.loads(FIRST.read_bytes()), json_schema())
+    check_record(json.loads(FIRST.read_bytes()))
 
 
 def test_what_is_read_can_be_written_and_read_again():
@@ -50,7 +50,7 @@ def test_reading_refuses_what_the_schema_refuses():
     [suite] = record["suites"]
     suite["calibration"] = {"all": suite["calibration"]["all"]}
     del suite["calibration"]["all"]["bins"][1:]
-    schema = jsonschema.Draft202012Validator(json_schema())
+    schema = schema_validator()
     paths = {path for path in places(record) if path and path[0] in ("suites", "usage", "schema")}
     refused = 0
     for path in sorted(paths, key=repr):

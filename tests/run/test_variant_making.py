@@ -17,7 +17,7 @@ from pytest_promptse.store._store import Store
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.tasks._template import load_templates
 from pytest_promptse.variants._files import folder_of, write
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._registry import REWRITERS, create_rewriter, rewriter_named
 
 TASK = Task(
@@ -30,19 +30,31 @@ def settings(**values):
     return resolve([(values, lambda name: OPTIONS[name].flag)])
 
 
-def planned_variants(tmp_path, store=None, backend=None, **values):
-    """Plan the variants of the task as a run of its own would."""
-    chosen = settings(variants=2, **values)
-    maker = VariantMaker(
+def maker_of(tmp_path, chosen, store=None):
+    return VariantMaker(
         tmp_path,
         chosen,
         create_rewriter=lambda name, library: create_rewriter(
-            name, backend=backend, library=library
+            name, backend=lambda _: Model(), library=library
         ),
         create_backend=lambda _: Model(),
         store=lambda: store,
     )
-    return maker.variants_of(TASK, chosen)
+
+
+def planned_variants(tmp_path, store=None, **values):
+    """Plan the variants of the task as a run of its own would."""
+    chosen = settings(variants=2, **values)
+    return maker_of(tmp_path, chosen, store).variants_of(TASK, chosen)
+
+
+def team_template(tmp_path):
+    """Return a template of a team, ``team.j2``."""
+    (tmp_path / "team.j2").write_text(
+        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
+    )
+    [template] = load_templates(["team.j2"], tmp_path)
+    return template
 
 
 def reworded(tmp_path, **values):
@@ -55,7 +67,7 @@ def reworded(tmp_path, **values):
 
 
 def test_rules_make_them_by_default(tmp_path):
-    assert reworded(tmp_path) == generate(TASK, per_distance=2).variants
+    assert reworded(tmp_path) == generate(TASK, Selection(per_distance=2)).variants
 
 
 def test_variants_by_rules_are_made_once(tmp_path, monkeypatch):
@@ -69,7 +81,7 @@ def test_variants_by_rules_are_made_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize("rewriter", [*REWRITERS, "llm:paid:model"])
 def test_a_plan_has_the_ids_and_makes_no_text(tmp_path, monkeypatch, rewriter):
     monkeypatch.setattr(_variant_making, "generate", None)
-    planned = planned_variants(tmp_path, rewriter=rewriter, backend=lambda _: Model())
+    planned = planned_variants(tmp_path, rewriter=rewriter)
     assert len({each.id for each in planned.outlines}) == 6
     assert {each.text for each in planned.outlines} == {""}
     assert list(tmp_path.iterdir()) == []
@@ -78,7 +90,10 @@ def test_a_plan_has_the_ids_and_makes_no_text(tmp_path, monkeypatch, rewriter):
 @pytest.mark.parametrize("rewriter", REWRITERS)
 def test_every_rewriter_makes_the_variants_that_were_planned(tmp_path, rewriter):
     made = reworded(tmp_path, rewriter=rewriter)
-    assert made == generate(TASK, per_distance=2, rewriter=rewriter_named(rewriter)).variants
+    assert (
+        made
+        == generate(TASK, Selection(per_distance=2), rewriter=rewriter_named(rewriter)).variants
+    )
     assert reworded(tmp_path, rewriter=rewriter) == made
 
 
@@ -102,20 +117,20 @@ def test_an_aa_run_asks_the_original_again(tmp_path):
 
 
 def test_frozen_ones_are_taken_as_they_are(tmp_path):
-    frozen = generate(TASK, per_distance=3, seed=7).variants
+    frozen = generate(TASK, Selection(per_distance=3, seed=7)).variants
     write(tmp_path / "frozen", TASK, frozen)
     taken = reworded(tmp_path, variants_dir="frozen")
     assert taken == tuple(variant for variant in frozen if variant.index < 2)
 
 
 def test_too_few_frozen_ones_are_refused_by_name(tmp_path):
-    write(tmp_path / "frozen", TASK, generate(TASK, per_distance=1).variants)
+    write(tmp_path / "frozen", TASK, generate(TASK, Selection(per_distance=1)).variants)
     with pytest.raises(VariantError, match=r"'add'.* holds 1 variants at distance 0\.1 and 2 are"):
         reworded(tmp_path, variants_dir="frozen")
 
 
 def test_a_frozen_one_that_became_another_task_is_refused(tmp_path):
-    write(tmp_path / "frozen", TASK, generate(TASK, per_distance=2).variants)
+    write(tmp_path / "frozen", TASK, generate(TASK, Selection(per_distance=2)).variants)
     path = folder_of(tmp_path / "frozen", "add") / "d0.2.jsonl"
     first, *rest = path.read_text().splitlines()
     line = json.loads(first)
@@ -134,7 +149,7 @@ class Model:
 
 def test_what_a_model_is_to_write_has_an_id_and_no_text(tmp_path):
     def rewrites():
-        return planned_variants(tmp_path, backend=lambda _: Model(), rewriter="llm:paid:model").made
+        return planned_variants(tmp_path, rewriter="llm:paid:model").made
 
     planned = rewrites()
     assert len(planned) == 6
@@ -146,20 +161,9 @@ def test_what_a_model_is_to_write_has_an_id_and_no_text(tmp_path):
 
 @pytest.mark.parametrize(("perturb", "texts"), [("task", 1), ("template", 1), ("both", 2)])
 def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, texts):
-    (tmp_path / "team.j2").write_text(
-        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
-    )
-    [template] = load_templates(["team.j2"], tmp_path)
+    template = team_template(tmp_path)
     chosen = settings(variants=1, rewriter="llm:paid:model", template="team.j2", perturb=perturb)
-    maker = VariantMaker(
-        tmp_path,
-        chosen,
-        create_rewriter=lambda name, library: create_rewriter(
-            name, backend=lambda _: Model(), library=library
-        ),
-        create_backend=lambda _: Model(),
-        store=lambda: None,
-    )
+    maker = maker_of(tmp_path, chosen)
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     original, *prompts = [each.make() for each in planned]
     assert [each.outline.id for each in planned] == [
@@ -182,10 +186,7 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
 
 @pytest.mark.parametrize(("perturb", "texts"), [("task", 1), ("template", 1), ("both", 2)])
 def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, texts):
-    (tmp_path / "team.j2").write_text(
-        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
-    )
-    [template] = load_templates(["team.j2"], tmp_path)
+    template = team_template(tmp_path)
     chosen = settings(
         variants=1,
         rewriter="llm:paid:model",
@@ -193,15 +194,7 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
         perturb=perturb,
         control="neutral",
     )
-    maker = VariantMaker(
-        tmp_path,
-        chosen,
-        create_rewriter=lambda name, library: create_rewriter(
-            name, backend=lambda _: Model(), library=library
-        ),
-        create_backend=lambda _: Model(),
-        store=lambda: None,
-    )
+    maker = maker_of(tmp_path, chosen)
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     variants = [each.make() for each in planned if not each.control][1:]
     controls = [each.make() for each in planned if each.control]
@@ -229,22 +222,11 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
 
 @pytest.mark.parametrize("perturb", ["task", "template", "both"])
 def test_controls_by_rules_have_the_length_of_the_variants_beside_them(tmp_path, perturb):
-    (tmp_path / "team.j2").write_text(
-        "Please be so kind and help a colleague with the task below today.\n\n{{ task.prompt }}\n"
-    )
-    [template] = load_templates(["team.j2"], tmp_path)
+    template = team_template(tmp_path)
     chosen = settings(variants=2, template="team.j2", perturb=perturb, control="neutral")
 
     def made(store):
-        maker = VariantMaker(
-            tmp_path,
-            chosen,
-            create_rewriter=lambda name, library: create_rewriter(
-                name, backend=None, library=library
-            ),
-            create_backend=lambda _: Model(),
-            store=lambda: store,
-        )
+        maker = maker_of(tmp_path, chosen, store)
         planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
         assert [each.outline.id for each in planned] == [each.make().variant.id for each in planned]
         return [(each.control, each.make()) for each in planned]

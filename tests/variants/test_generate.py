@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate, rewriter_named
+from pytest_promptse.variants._generate import Selection, generate, rewriter_named
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._variant import text_hash
 from pytest_promptse.variants.invariance._judge import normalised
@@ -61,7 +61,7 @@ TELLING = (5, 10, 38, 55, 64, 68, 99, 115, 129, 142)
 @pytest.mark.parametrize("number", TELLING)
 def test_thirty_distinct_variants_can_be_made_at_every_distance(number):
     task = humaneval(number)
-    variants = generate(task, per_distance=30).variants
+    variants = generate(task, Selection(per_distance=30)).variants
     assert len({normalised(variant.text) for variant in variants}) == 90
     for variant in variants:
         assert without_docstring(variant.text, task.entry_point) == without_docstring(
@@ -71,7 +71,7 @@ def test_thirty_distinct_variants_can_be_made_at_every_distance(number):
 
 @pytest.mark.parametrize("task", [SLUGIFY, MERGE], ids=lambda task: task.id)
 def test_thirty_distinct_variants_can_be_made_of_a_prompt_of_one_line(task):
-    variants = generate(task, per_distance=30).variants
+    variants = generate(task, Selection(per_distance=30)).variants
     assert len({normalised(variant.text) for variant in variants}) == 90
 
 
@@ -80,19 +80,22 @@ def test_the_original_is_not_among_them_and_every_one_names_it():
     assert len(made.variants) == 12
     assert all(variant.distance > 0 for variant in made.variants)
     assert {variant.original for variant in made.variants} == {text_hash(MERGE.prompt)}
-    assert {variant.rewriter for variant in made.variants} == {"rules/2"}
+    assert {variant.rewriter for variant in made.variants} == {"rules/3"}
     assert len({variant.id for variant in made.variants}) == 12
 
 
 def test_a_longer_set_begins_with_the_shorter_one():
-    few, many = generate(MERGE, per_distance=3), generate(MERGE, per_distance=9)
+    few, many = (
+        generate(MERGE, Selection(per_distance=3)),
+        generate(MERGE, Selection(per_distance=9)),
+    )
     by_index = {(variant.distance, variant.index): variant for variant in many.variants}
     assert all(by_index[variant.distance, variant.index] == variant for variant in few.variants)
 
 
 def test_another_seed_makes_other_variants():
-    assert {v.text for v in generate(MERGE, seed=1).variants}.isdisjoint(
-        v.text for v in generate(MERGE, seed=2).variants
+    assert {v.text for v in generate(MERGE, Selection(seed=1)).variants}.isdisjoint(
+        v.text for v in generate(MERGE, Selection(seed=2)).variants
     )
 
 
@@ -119,7 +122,7 @@ def test_variants_do_not_depend_on_the_process_that_makes_them():
 
 
 def test_eight_variants_of_a_distance_have_eight_emotions():
-    variants = generate(MERGE, per_distance=16, distances=(0.2,)).variants
+    variants = generate(MERGE, Selection(per_distance=16, distances=(0.2,))).variants
     assert Counter(variant.emotion for variant in variants) == dict.fromkeys(
         Library.load().emotions, 2
     )
@@ -127,7 +130,7 @@ def test_eight_variants_of_a_distance_have_eight_emotions():
 
 def test_only_the_emotions_and_personalities_asked_for_speak():
     variants = generate(
-        MERGE, emotions=["tired", "calm"], personalities=["expert.senior.plan"]
+        MERGE, Selection(emotions=["tired", "calm"], personalities=["expert.senior.plan"])
     ).variants
     assert {variant.emotion for variant in variants} == {"tired", "calm"}
     assert {variant.personality for variant in variants} == {"expert.senior.plan"}
@@ -142,7 +145,7 @@ def test_the_context_weighs_the_two_layers_and_is_kept_with_the_variant():
 @given(distance=st.floats(0.05, 0.5))
 @settings(max_examples=15, deadline=None)
 def test_any_distance_means_a_level(distance):
-    variants = generate(MERGE, distances=(distance,), per_distance=2).variants
+    variants = generate(MERGE, Selection(distances=(distance,), per_distance=2)).variants
     assert {variant.distance for variant in variants} == {distance}
 
 
@@ -161,7 +164,7 @@ def test_any_distance_means_a_level(distance):
 )
 def test_what_cannot_be_used_is_named_with_what_is_nearest(arguments, message):
     with pytest.raises(VariantError, match=message):
-        generate(MERGE, **arguments)
+        generate(MERGE, Selection(**arguments))
 
 
 def test_too_few_valid_variants_are_an_error_that_names_task_distance_and_reason():
@@ -169,10 +172,12 @@ def test_too_few_valid_variants_are_an_error_that_names_task_distance_and_reason
     with pytest.raises(
         VariantError, match=r"task 'tiny'.*distance 0\.1.*most often for: duplicate"
     ):
-        generate(short, per_distance=200, rewriter=rewriter_named("typos"))
+        generate(short, Selection(per_distance=200), rewriter=rewriter_named("typos"))
 
 
 def test_the_shipped_variants_are_the_same_on_every_machine_until_the_version_is_raised():
-    texts = "\0".join(variant.text for variant in generate(MERGE, per_distance=30).variants)
+    texts = "\0".join(
+        variant.text for variant in generate(MERGE, Selection(per_distance=30)).variants
+    )
     digest = text_hash(texts)
-    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("b96a4bc19ad6958f", "rules/2")
+    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("adc16e4410808788", "rules/3")

@@ -11,7 +11,7 @@ import variant_prompts
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import added_words
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._length_control import length_matched
 from pytest_promptse.variants._library import Library
 
@@ -32,7 +32,7 @@ def added(task, variant):
 def test_a_control_has_as_many_added_words_as_the_variant_beside_it():
     off: Counter[int] = Counter()
     for task in variant_prompts.tasks()[::6]:
-        for variant, control in pairs(task, generate(task, per_distance=3).variants):
+        for variant, control in pairs(task, generate(task, Selection(per_distance=3)).variants):
             off[abs(added(task, control) - added(task, variant))] += 1
     assert off[0] + off[1] >= 0.995 * off.total()
 
@@ -41,7 +41,7 @@ def test_a_control_shows_no_emotion_and_no_persona_and_is_no_copy():
     library = Library.load()
     english = library.languages["en"]
     felt = {s for f in english.feelings.values() for s in (*f.sentences, *f.cues, *f.scenes)}
-    made = pairs(TASK, generate(TASK, per_distance=8).variants)
+    made = pairs(TASK, generate(TASK, Selection(per_distance=8)).variants)
     assert len({control.text for _, control in made} | {TASK.prompt}) == len(made) + 1
     for variant, control in made:
         assert (control.distance, control.index) == (variant.distance, variant.index)
@@ -54,7 +54,7 @@ def test_a_control_shows_no_emotion_and_no_persona_and_is_no_copy():
 
 
 def test_a_control_repeats_what_rules_did_to_the_request():
-    for variant, control in pairs(TASK, generate(TASK, per_distance=8).variants):
+    for variant, control in pairs(TASK, generate(TASK, Selection(per_distance=8)).variants):
         done = [o for o in control.operations if not o.startswith("stands-for:")]
         assert done == list(variant.operations)
 
@@ -62,7 +62,7 @@ def test_a_control_repeats_what_rules_did_to_the_request():
 @pytest.mark.parametrize("words", [3, 30, 120])
 def test_beside_a_text_that_a_model_wrote_stand_as_many_neutral_words(words):
     text = " ".join(["Oh dear."] + [f"word{n}" for n in range(words - 2)])
-    [written] = generate(TASK, per_distance=1, distances=(0.2,)).variants
+    [written] = generate(TASK, Selection(per_distance=1, distances=(0.2,))).variants
     written = replace(written, text=f"{text}\n\n{TASK.prompt}", rewriter="llm:paid:model/1")
     [(_, control)] = pairs(TASK, [written])
     assert added(TASK, control) == pytest.approx(words, abs=1)
@@ -71,7 +71,7 @@ def test_beside_a_text_that_a_model_wrote_stand_as_many_neutral_words(words):
 
 
 def test_the_same_variants_have_the_same_controls():
-    variants = generate(TASK, per_distance=2).variants
+    variants = generate(TASK, Selection(per_distance=2)).variants
     assert length_matched(TASK, variants) == length_matched(TASK, variants)
 
 
@@ -81,7 +81,7 @@ def test_a_language_without_neutral_sentences_is_refused():
         prompt="Schreibe eine Funktion `summe(zahlen)`, die die Summe der Zahlen einer Liste "
         "bildet und zurückgibt. Leere Listen ergeben null.",
     )
-    [variant] = generate(TASK, per_distance=1, distances=(0.1,)).variants
+    [variant] = generate(TASK, Selection(per_distance=1, distances=(0.1,))).variants
     variant = replace(variant, rewriter="llm:paid:model/1")
     with pytest.raises(VariantError, match="'summe'"):
         length_matched(german, [variant])

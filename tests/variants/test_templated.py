@@ -9,7 +9,7 @@ import pytest
 from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.tasks._template import load_templates, render
-from pytest_promptse.variants._generate import generate, rewriter_named
+from pytest_promptse.variants._generate import Selection, generate, rewriter_named
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._templated import View
 
@@ -43,11 +43,8 @@ def reworded(template, *, seed, within="some task", rewriter="rules"):
     library = Library.load()
     made = generate(
         view.task,
-        per_distance=2,
-        seed=seed,
+        Selection(per_distance=2, seed=seed, library=library, within=within),
         rewriter=rewriter_named(rewriter, library=library),
-        library=library,
-        within=within,
         also=view.findings,
     )
     return [(variant, view.reworded(variant.text)) for variant in made.variants]
@@ -83,7 +80,7 @@ def test_code_stays_in_its_place_and_a_cue_at_the_end(load):
 def test_every_task_meets_variants_of_its_own_in_its_own_voices(load):
     template = load(BRANCHES)
     task = Task(id="double", prompt=TASK.prompt)
-    same_ids = [variant.id for variant in generate(task, per_distance=2).variants]
+    same_ids = [variant.id for variant in generate(task, Selection(per_distance=2)).variants]
     first = reworded(template, seed=0, within=task.prompt)
     other = reworded(template, seed=0, within="another task")
     assert [variant.id for variant, _ in first] == same_ids

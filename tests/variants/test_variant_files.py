@@ -11,7 +11,7 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._audit import audit
 from pytest_promptse.variants._files import folder_of, load_frozen, write
-from pytest_promptse.variants._generate import generate, rewriter_named
+from pytest_promptse.variants._generate import Selection, generate, rewriter_named
 from pytest_promptse.variants._library import Library
 
 TASK = Task(
@@ -21,7 +21,7 @@ TASK = Task(
 
 @pytest.fixture(scope="module")
 def variants():
-    return generate(TASK, per_distance=2).variants
+    return generate(TASK, Selection(per_distance=2)).variants
 
 
 def test_variants_come_back_as_they_were_written(tmp_path, variants):
@@ -96,7 +96,11 @@ def test_an_audit_of_what_was_made_finds_nothing(tmp_path, variants):
 def test_an_audit_of_a_control_condition_knows_what_that_condition_breaks_by_design(
     tmp_path, control
 ):
-    write(tmp_path, TASK, generate(TASK, per_distance=2, rewriter=rewriter_named(control)).variants)
+    write(
+        tmp_path,
+        TASK,
+        generate(TASK, Selection(per_distance=2), rewriter=rewriter_named(control)).variants,
+    )
     assert problems(tmp_path) == []
 
 

@@ -51,8 +51,8 @@ _VADER_SCALE = 4.0
 class BuiltWord:
     """A word with its part of speech and frequency.
 
-    ``frequency`` is wordfreq's Zipf value (log10 of occurrences in a billion words), or how often
-    the word occurs in a corpus.
+    ``frequency`` is wordfreq's Zipf value (log10 of occurrences in a billion words), or the number
+    of occurrences in a corpus.
     """
 
     word: str
@@ -62,7 +62,7 @@ class BuiltWord:
 
 @dataclass(frozen=True, kw_only=True)
 class Lexicon:
-    """Charged words with their valence in [-1, 1], and the name and hash of their file."""
+    """Words with their valence in [-1, 1], and the name and hash of their file."""
 
     name: str
     sha256: str
@@ -77,18 +77,18 @@ def build_words(
     max_valence: float | None = None,
     lexicon: Lexicon | None = None,
 ) -> tuple[tuple[BuiltWord, ...], dict[str, Any]]:
-    """Return the `size` most frequent nouns and verbs and how they were found.
+    """Return the `size` most frequent nouns and verbs, and a description of their source.
 
     Equal arguments and tool versions give equal lists.
 
     Parameters
     ----------
     corpus
-        Names and texts to count words in; without any, wordfreq's lists are used.
+        Names and texts in which words are counted. If empty, wordfreq's lists are used.
     max_valence
-        Leave words out whose absolute valence is larger, in [0, 1].
+        Leave out words whose absolute valence is larger, in [0, 1]. None leaves out none.
     lexicon
-        The valences. By default that of VADER for English, and this project's own for Chinese.
+        The valences. The default is VADER for English and this project's own lexicon for Chinese.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def build_words(
 
 
 def render_words(words: Sequence[BuiltWord], about: Mapping[str, Any]) -> str:
-    """Return a list as JSON Lines: how it was built, then one word a line."""
+    """Return a list as JSON Lines: its description, then one word per line."""
     lines = [json.dumps({"about": dict(about)}, ensure_ascii=False, sort_keys=True)]
     lines += [
         json.dumps(
@@ -169,7 +169,8 @@ def read_lexicon(path: Path) -> Lexicon:
 def _tool(package: str, *modules: str) -> tuple[Any, ...]:
     try:
         with warnings.catch_warnings():
-            # jieba's source has invalid escape sequences, about which nobody here can do anything.
+            # jieba's source has invalid escape sequences, and users cannot act on warnings about
+            # them.
             warnings.simplefilter("ignore")
             return tuple(importlib.import_module(module) for module in modules)
     except ImportError:
@@ -215,7 +216,7 @@ def _count(corpus: Sequence[tuple[str, str]], language: Language) -> list[tuple[
 
 
 def _english_tagger() -> tuple[_Tagger, list[str]]:
-    """Tag by HanTa's most probable tag, if lemminflect's dictionary has the word as that too."""
+    """Tag by HanTa's most probable tag, if lemminflect's dictionary has it for the word too."""
     (hanta,) = _tool("HanTa", "HanTa.HanoverTagger")
     (lemminflect,) = _tool("lemminflect", "lemminflect")
     hanover = hanta.HanoverTagger("morphmodel_en.pgz")
@@ -233,7 +234,7 @@ def _english_tagger() -> tuple[_Tagger, list[str]]:
 
 
 def _chinese_tagger() -> tuple[_Tagger, list[str]]:
-    """Tag by the dictionary of jieba; words that it lacks or tags otherwise are left out."""
+    """Tag by the dictionary of jieba. Words that it lacks or tags otherwise are left out."""
     jieba, posseg = _tool("jieba", "jieba", "jieba.posseg")
     jieba.setLogLevel(logging.ERROR)
     posseg.dt.tokenizer.check_initialized()
@@ -259,7 +260,7 @@ def _vader() -> Lexicon:
 
 
 def _own_chinese_lexicon() -> Lexicon:
-    """Return the lexicon that was written for this project; its file says how."""
+    """Return the lexicon that was written for this project. Its file describes the method."""
     data = resources.files(__package__) / "data" / "valence_zh.tsv"
     with resources.as_file(data) as path:
         return read_lexicon(path)

@@ -1,8 +1,8 @@
-"""A Big Five questionnaire beside the inventory, so that their reliability can be compared.
+"""A Big Five questionnaire, whose reliability is compared with that of the inventory.
 
 The paper compares with the Big Five Inventory (section 4.2, table 5), whose items are not free.
-This one has the 50 items of the International Personality Item Pool, which are in the public
-domain, and this project's own wording of them in Chinese.
+This questionnaire has the 50 items of the International Personality Item Pool, which are in the
+public domain. Their Chinese translation is this project's own.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _NEITHER = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Reliability:
-    """How a questionnaire is answered in several runs.
+    """The reliability of a questionnaire over several runs.
 
     Parameters
     ----------
     n_items, n_runs
-        What was asked.
+        Numbers of items and runs.
     consistency
-        Share of items with one and the same rating in all runs; None where there are none.
+        Share of items with the same rating in all runs, or None without items.
     reluctancy
-        Ratings of 3, "neither", as a share of all ratings given; None where there are none.
+        Ratings of 3, "neither", as a share of all given ratings, or None without ratings.
     coverage
-        Ratings given as a share of those asked for.
+        Given ratings as a share of the requested ones.
     """
 
     n_items: int
@@ -51,7 +51,7 @@ class Reliability:
 
 @cache
 def big_five(language: Language) -> Scale:
-    """Return the 50 items in `language` with their key; see the file for their sources."""
+    """Return the 50 items in `language` with their scoring key. The data file names the sources."""
     data = resources.files(__package__) / "data" / "ipip_big_five.json"
     document = json.loads(data.read_text(encoding="utf-8"))
     rows = document["items"]
@@ -72,10 +72,10 @@ def big_five(language: Language) -> Scale:
 
 
 def reliability(scale: Scale, runs: Sequence[Ratings]) -> Reliability:
-    """Return how consistently `scale` was answered, by the definitions of the paper's section 4.2.
+    """Return the reliability of `scale` by the definitions of the paper's section 4.2.
 
-    An item without a rating in some run is not consistent, and it is no reluctant answer either:
-    it lowers the coverage.
+    An item without a rating in some run is not consistent. It is not a reluctant answer either; it
+    lowers the coverage.
     """
     numbers = range(1, len(scale.items) + 1)
     same = (
@@ -87,11 +87,11 @@ def reliability(scale: Scale, runs: Sequence[Ratings]) -> Reliability:
         else 0
     )
     given = [value for run in runs for value in run.ratings.values()]
-    asked = len(scale.items) * len(runs)
+    requested = len(scale.items) * len(runs)
     return Reliability(
         n_items=len(scale.items),
         n_runs=len(runs),
         consistency=same / len(scale.items) if given else None,
         reluctancy=given.count(_NEITHER) / len(given) if given else None,
-        coverage=len(given) / asked if asked else 0.0,
+        coverage=len(given) / requested if requested else 0.0,
     )

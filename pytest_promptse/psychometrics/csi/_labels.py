@@ -1,4 +1,4 @@
-"""Read one response of the Core Sentiment Inventory: which anchor goes with which word."""
+"""Read one response of the Core Sentiment Inventory: the anchor word chosen for each word."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PROBLEMS = {
     "contradictory": "words labelled twice with different labels, so not labelled",
     "unknown_word": "lines about a word that the prompt does not list",
 }
-"""What can be wrong with a response, and how it is counted."""
+"""The kinds of problems of a response, which are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,9 @@ class BatchLabels:
     Parameters
     ----------
     labels
-        One for each word of the prompt, in its order; None where the response gives none.
+        One label for each word of the prompt, in its order. None if the response has none.
     problems
-        How often each kind of `PROBLEMS` occurs.
+        Number of occurrences of each kind of `PROBLEMS`.
     """
 
     labels: tuple[Label | None, ...]
@@ -60,10 +60,10 @@ def read_labels(
 ) -> BatchLabels:
     """Return the labels that `response` gives to `words`.
 
-    A line is matched to its word by its number and then by the word itself; where they disagree
-    the word decides, because a model that skips a line shifts all numbers after it. A line that
-    holds one anchor word gets its label, any other line is neutral. A word without a line has no
-    label, and none is guessed.
+    A line is matched to its word by its number and by the word itself. If the two disagree the word
+    decides, since a model that skips a line shifts all later numbers. A line with one anchor word
+    gets its label; any other line is neutral. A word without a line has no label, and none is
+    guessed.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read_labels(
     positive, negative
         The two anchor words.
     truncated
-        Whether the model stopped at its token limit.
+        True if the model stopped at its token limit.
     """
     problems: Counter[str] = Counter()
     text = clean(response)
@@ -136,8 +136,8 @@ def _position(
             problems["unknown_word"] += 1
         return None
     if not any(holds_word(entry.body, anchor) for anchor in anchors) and entry.number is None:
-        # A sentence that happens to use one of the words is no line of the list, but a line
-        # that is nothing else than the word is one.
+        # A sentence that happens to contain one of the words is not a line of the list. A line that
+        # consists of the word alone is.
         return named if normal_form(entry.body) == normal_form(words[named]) else None
     if entry.number is not None:
         problems["renumbered"] += 1
@@ -145,13 +145,13 @@ def _position(
 
 
 def _starts_with(body: str, word: str) -> bool:
-    # The stimulus may itself be an anchor word.
+    # The word may itself be an anchor word.
     form = normal_form(word)
     return normal_form(body[: len(word)]) == form and not body[len(word) : len(word) + 1].isalnum()
 
 
 def _subject(body: str, anchors: tuple[str, str]) -> str:
-    """Return what a line is about: the text beside the anchor word or the separator."""
+    """Return the subject of a line: the text beside the anchor word or the separator."""
     subject = body
     folded = body.casefold()
     places = [folded.rfind(anchor.casefold()) for anchor in anchors]

@@ -88,9 +88,9 @@ class WordBatch:
     Parameters
     ----------
     run, number
-        Which run and which prompt of it, each from 0.
+        Indices of the run, and of the prompt within the run, from 0.
     positions
-        Where in the word list each word of the prompt lies, in the prompt's order.
+        Index in the word list of each word of the prompt, in the prompt's order.
     """
 
     run: int
@@ -101,9 +101,9 @@ class WordBatch:
 def make_batches(
     n_words: int, *, runs: int, words_per_prompt: int, seed: int
 ) -> tuple[WordBatch, ...]:
-    """Return the batches of all runs: each run permutes all words and cuts them into chunks.
+    """Return the batches of all runs. Each run permutes all words and cuts them into batches.
 
-    The last chunk of a run may be shorter. Equal arguments give equal batches on every machine.
+    The last batch of a run may be smaller. Equal arguments give equal batches on every machine.
     """
     batches: list[WordBatch] = []
     for run in range(runs):

@@ -1,8 +1,9 @@
-"""Read responses to the Core Sentiment Inventory that were made elsewhere.
+"""Read responses to the Core Sentiment Inventory that other tools collected.
 
-The layouts are those of the authors' repository (https://github.com/dependentsign/CSI): a CSV file
-with three columns for each run, and an experiment's folder with that file, the raw responses and
-the ratings of stories. The third layout, JSON Lines of raw responses, is this project's own.
+Two layouts are those of the authors' repository (https://github.com/dependentsign/CSI). One is a
+CSV file with three columns for each run. The other is an experiment's folder with that file, the
+raw responses and the ratings of stories. The third layout, JSON Lines of raw responses, is this
+project's own.
 """
 
 from __future__ import annotations
@@ -55,15 +56,16 @@ class Administration:
     source
         The file or folder that was read.
     words
-        In the order of the word list where the file gives it, else of first appearance.
+        The words, in the order of the word list if the file gives it, else of first appearance.
     codes, batches
-        Arrays of shape (runs, words) for `score`.
+        Arrays of shape (runs, words), as `score` takes them.
     problems
-        How often each kind of problem occurs; empty for files that hold labels.
+        Number of occurrences of each kind of problem. Empty for files that contain labels.
     reread
-        Codes that this project's own reading of the raw responses gives; None without them.
+        Codes that this package reads from the raw responses, of the same shape, or None without
+        these.
     validity
-        What the ratings of stories come to; None without them.
+        The result of the story ratings, or None without them.
     """
 
     source: str
@@ -80,20 +82,20 @@ class Administration:
 def read_administrations(
     path: Path, *, words_per_prompt: int | None = None, words: WordList | None = None
 ) -> Iterable[Administration]:
-    """Yield what `path` holds: a CSV file, an experiment's folder, or JSON Lines of responses.
+    """Yield the administrations in `path`: a CSV file, an experiment's folder, or JSON Lines.
 
     Parameters
     ----------
     words_per_prompt
-        How many words each prompt listed; by default what the folder's name says, or 30.
+        Number of words in each prompt. The default is the number in the folder's name, or 30.
     words
-        The word list that the numbers of a CSV file's order columns refer to. By default the
-        words that the file itself lists.
+        The word list to which the numbers in a CSV file's order columns refer. The default is the
+        list of words in the file itself.
 
     Raises
     ------
     SettingsError
-        If the file has another layout; the message names the line or column.
+        If the file has another layout. The message names the line or column.
     """
     if path.is_dir():
         tables = sorted(path.glob("*.csv"))
@@ -200,7 +202,7 @@ def _code(label: str, path: Path, line: int) -> int:
 def _reread(
     folder: Path, words: tuple[str, ...], runs: int, language: str
 ) -> tuple[NDArray[np.int8] | None, Mapping[str, int]]:
-    """Label the raw responses of an experiment's folder by this project's own rules."""
+    """Label the raw responses of an experiment's folder by the rules of this package."""
     prompts = sorted((folder / "prompts").glob("*-shuffle*.txt"))
     responses = sorted((folder / "responses").glob("*-shuffle*.txt"))
     if len(prompts) != runs or len(responses) != runs:

@@ -1,4 +1,4 @@
-"""Scores of the Core Sentiment Inventory with intervals that respect the batches."""
+"""Scores of the Core Sentiment Inventory, with intervals that respect the batches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHUNK = 100
 
 @dataclass(frozen=True, kw_only=True)
 class CsiEstimate:
-    """A figure with its 95 % interval; both None where nothing was labelled."""
+    """A figure with its 95 % interval. Both are None if nothing was labelled."""
 
     value: float | None
     ci95: tuple[float, float] | None = None
@@ -35,24 +35,24 @@ class CsiEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class CsiScores:
-    """What the labels of all runs come to.
+    """The scores of the labels of all runs.
 
     Parameters
     ----------
     n_words, n_runs
-        How many words were asked about, and how often each.
+        Number of words, and number of runs over all of them.
     optimism, pessimism, neutrality
-        Share of words labelled positive in all runs, negative in all runs, and the rest, to which
-        words without a label in some run belong. None without any label, as are the others but
-        ``coverage``.
+        Shares of words that are labelled positive in all runs, negative in all runs, and of all
+        other words. The last include words without a label in some run. All figures except
+        ``coverage`` are None without any label.
     consistency
-        Share of words that have one and the same label in all runs.
+        Share of words with the same label in all runs.
     reluctancy
-        Neutral labels as a share of all labels given.
+        Neutral labels as a share of all given labels.
     coverage
-        Labels given as a share of those asked for.
+        Given labels as a share of the requested ones.
     kappa
-        Cohen's kappa between runs, the mean over pairs of runs.
+        Cohen's kappa between runs, as the mean over pairs of runs.
     """
 
     n_words: int
@@ -67,7 +67,7 @@ class CsiScores:
 
 
 def encode(labels: Sequence[Label | None]) -> NDArray[np.int8]:
-    """Return labels as codes: -1 negative, 0 neutral, 1 positive, `MISSING` none."""
+    """Return labels as codes: -1 negative, 0 neutral, 1 positive, and `MISSING` for none."""
     return np.array([MISSING if label is None else CODES[label] for label in labels], dtype=np.int8)
 
 
@@ -81,17 +81,17 @@ def score(
     codes
         Codes of shape (runs, words), see `encode`.
     batches
-        Which batch of its run each word was in, of the same shape.
+        Index of each word's batch within its run, of the same shape.
     resamples
-        How many bootstrap resamples; 0 leaves the intervals out.
+        Number of bootstrap resamples; 0 for no intervals.
 
     Notes
     -----
     Optimism, pessimism and neutrality are those of section 3.4 of the paper, consistency and
-    reluctancy those of section 4.2. A word lies in one batch of each run, so batches cross. The
-    intervals resample the batches of every run independently and weight a word with the product
-    of the counts of its batches, the pigeonhole bootstrap of Owen, Annals of Applied Statistics
-    1 (2007), 386-411. It is conservative, never too narrow.
+    reluctancy those of section 4.2. A word is in one batch of each run, so batches cross. The
+    intervals resample the batches of every run independently. A word's weight is the product of the
+    counts of its batches. This is the pigeonhole bootstrap (Owen, Annals of Applied Statistics 1,
+    2007, 386-411). It is conservative: the intervals are never too narrow.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def top_words(codes: NDArray[np.int8], words: Sequence[str], n: int) -> dict[str
     """Return the first `n` words of each class in the order of the list.
 
     ``neutral`` are the words with neutral labels in all runs or with different labels, as in the
-    paper's Table 18; words without a label in some run belong to no class.
+    paper's Table 18. Words without a label in some run belong to no class.
     """
     labelled = (codes != MISSING).all(axis=0)
     positive, negative = (codes == 1).all(axis=0), (codes == -1).all(axis=0)
@@ -182,7 +182,7 @@ def _label_shares(
 
 
 def _kappa(codes: NDArray[np.int8], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Cohen's kappa (1960) for each row of `weights`; NaN where both use one label only."""
+    """Return Cohen's kappa (1960) for each row of `weights`; NaN if both runs use one label."""
     runs = len(codes)
     pairs = [(i, j) for i in range(runs) for j in range(i + 1, runs)]
     if not pairs:

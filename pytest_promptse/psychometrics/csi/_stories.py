@@ -1,4 +1,4 @@
-"""The validity check: whether stories told from negative words are rated as more tragic."""
+"""The validity check: the correlation of stories' ratings with the words given for them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _TRAGEDY_KEYS = ("tragedy", "TragedyDegree", "悲剧程度")
 
 @dataclass(frozen=True, kw_only=True)
 class StorySeeds:
-    """The words of one story; ``n_negative`` of them are negative."""
+    """The words of one story, of which ``n_negative`` are negative."""
 
     words: tuple[str, ...]
     n_negative: int
@@ -77,15 +77,16 @@ class RatedStory:
 
 @dataclass(frozen=True, kw_only=True)
 class Validity:
-    """How the ratings go with the seeds.
+    """The correlation of the stories' ratings with their seed words.
 
     Parameters
     ----------
     n_stories, n_unrated
-        Stories with a rating, and those whose rating could not be read or that were not told.
+        Number of stories with a rating, and of stories that are missing or have an unreadable
+        rating.
     per_story, per_group
-        Pearson's correlation of the rating with the share of negative seed words, over stories
-        and over the mean ratings of the groups with one share; None where it is not defined.
+        Pearson's correlation of the rating with the share of negative seed words. It is taken over
+        stories, and over the mean ratings of groups with the same share. None if it is not defined.
     group_means
         Share of negative seed words, mean rating and number of stories of each group.
     """
@@ -126,19 +127,19 @@ def choose_seeds(
 
 
 def story_prompt(seeds: StorySeeds, language: Language) -> str:
-    """Return the prompt that asks for a story from `seeds`."""
+    """Return the prompt for a story from `seeds`."""
     return _STORY[language].format(words=("、" if language == "zh" else ", ").join(seeds.words))
 
 
 def rater_prompt(story: str, language: Language) -> str:
-    """Return the prompt that asks a rater model to judge `story`."""
+    """Return the prompt for a rater model to judge `story`."""
     return _RATER[language].format(story=story.strip())
 
 
 def read_rating(response: str) -> int | None:
-    """Return the tragedy rating in a rater's response, None if there is none in [1, 10].
+    """Return the tragedy rating in a rater's response, or None if there is none in [1, 10].
 
-    The keys of the authors' published ratings are understood too.
+    The keys in the authors' published ratings are also read.
     """
     for text in (response, clean(response)):
         for match in re.finditer(r"\{[^{}]*\}", text):
@@ -156,8 +157,9 @@ def read_rating(response: str) -> int | None:
 def validity(stories: Sequence[RatedStory], *, n_unrated: int = 0) -> Validity:
     """Return the correlation of ratings with the share of negative seed words.
 
-    The paper plots this relation (section 4.3, figure 4) and names a correlation over 0.85. Over
-    group means it is close to 1 for nearly any model, so the one over stories stands beside it.
+    The paper plots this relation (section 4.3, figure 4) and reports a correlation above 0.85. Over
+    group means it is close to 1 for nearly any model, so the correlation over stories is returned
+    too.
     """
     shares = np.array([story.negative_share for story in stories])
     ratings = np.array([story.tragedy for story in stories], dtype=float)

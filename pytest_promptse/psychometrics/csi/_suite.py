@@ -83,23 +83,24 @@ class CsiSettings(IntervalGateSettings, frozen=True, kw_only=True):
     language
         Language of the words, and of prompt and anchors unless they have their own.
     word_list
-        ``en``, ``zh``, ``developer`` or a file; by default that of ``language``.
+        ``en``, ``zh``, ``developer`` or a file. The default is that of ``language``.
     words
-        How many words to draw from the list, or ``all``.
+        Number of words to draw from the list, or ``all``.
     runs, words_per_prompt
-        How often every word is asked about, and how many words a prompt lists.
+        Number of runs over all words, and number of words in a prompt.
     anchors
         ``comedy/tragedy``, ``good/bad``, ``enjoyable/unpleasant`` or two words of your own.
     prompt_language, anchor_language
-        For cross-lingual runs.
+        Languages of prompt and anchors for cross-lingual runs. The default is ``language``.
     comparator
-        Whether to give a Big Five questionnaire for comparison, in the language of the prompt.
+        True to give a Big Five questionnaire for comparison, in the language of the prompt.
     stories
-        Stories for each share of negative seed words; 0 leaves the validity check out.
+        Number of stories for each share of negative seed words; 0 leaves the validity check out.
     rater
-        The model that rates the stories; by default the model itself.
+        The model that rates the stories. The default is the tested model.
     min_consistency, max_reluctancy
-        The gates, beside ``min_coverage``: labels given as a share of those asked for.
+        Bounds of the gates. ``min_coverage`` is the third gate: given labels as a share of the
+        requested ones.
     """
 
     language: Language = "en"
@@ -125,11 +126,11 @@ class CsiSuite(Measurement):
     Parameters
     ----------
     words
-        The words that are asked about, in list order.
+        The words of the prompts, in list order.
     word_list
-        The list that they are drawn from.
+        The list from which they are drawn.
     rater_identity
-        Identity of the rater.
+        The values that identify the rater in the store.
     """
 
     settings: CsiSettings
@@ -144,7 +145,7 @@ class CsiSuite(Measurement):
 
     @property
     def stages(self) -> Sequence[str]:
-        """The stories, if the settings ask for any."""
+        """The stories, if the settings request any."""
         return (_STAGE,) if self.settings.stories else ()
 
     @property
@@ -154,7 +155,7 @@ class CsiSuite(Measurement):
 
     @property
     def models(self) -> Sequence[str]:
-        """The model and, where stories are rated, the rater."""
+        """The model, and the rater if stories are rated."""
         return (self.model, self.rater) if self.settings.stories else (self.model,)
 
     @property
@@ -239,15 +240,15 @@ class CsiSuite(Measurement):
     @cached_property
     def _bounds(self) -> Mapping[str, tuple[float, Direction]]:
         settings = self.settings
-        asked: dict[str, tuple[float | None, Direction]] = {
+        bounds: dict[str, tuple[float | None, Direction]] = {
             "consistency": (settings.min_consistency, "at least"),
             "reluctancy": (settings.max_reluctancy, "at most"),
             "coverage": (settings.min_coverage, "at least"),
         }
-        return {name: (bound, way) for name, (bound, way) in asked.items() if bound is not None}
+        return {name: (bound, way) for name, (bound, way) in bounds.items() if bound is not None}
 
     def read(self, probe: Probe, completion: Completion) -> str:
-        """Return how many words or items a response labels."""
+        """Return the number of words or items that a response labels."""
         if probe.group == "big-five":
             run = self._comparator_probes.index(probe)
             ratings = self._ratings(run, completion)
@@ -418,7 +419,7 @@ class CsiSuite(Measurement):
         try:
             seeds_of_all = self._seeds(answers)
         except SettingsError:
-            # Too few words were labelled; the item that asks for the stories says so.
+            # Too few words were labelled. The item of the stories reports this.
             return None
         rated, unrated = [], 0
         for place, seeds in enumerate(seeds_of_all):
@@ -478,7 +479,7 @@ def plan_csi(
 
 
 def _drawn(word_list: WordList, settings: CsiSettings) -> tuple[str, ...]:
-    """Return a seeded sample of the list in its order; scores estimate those of the whole list."""
+    """Return a seeded sample of the list in its order, from which the whole list is estimated."""
     n = len(word_list.words)
     if isinstance(settings.words, str):
         return word_list.words

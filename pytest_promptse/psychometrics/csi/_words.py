@@ -19,7 +19,7 @@ Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 SHIPPED = ("en", "zh", "developer")
-"""The names of the shipped lists; ``developer`` is English."""
+"""The names of the shipped lists. ``developer`` is English."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class WordList:
     words
         The words, each once.
     about
-        How the list was built and its licence; empty where the file does not say.
+        Source and licence of the list. Empty if the file does not give them.
     """
 
     name: str
@@ -42,23 +42,23 @@ class WordList:
 
     @property
     def language(self) -> Language:
-        """The language of the words, by what the file says or else by their characters."""
-        said = self.about.get("language")
-        if said in LANGUAGES:
-            return "zh" if said == "zh" else "en"
+        """The language of the words, from the file's description or else from their characters."""
+        declared = self.about.get("language")
+        if declared in LANGUAGES:
+            return "zh" if declared == "zh" else "en"
         ascii_words = sum(word.isascii() for word in self.words)
         return "en" if 2 * ascii_words >= len(self.words) else "zh"
 
 
 def load_words(name: str, *, folder: Path | None = None) -> WordList:
-    """Return the shipped list called `name`, or the one in the file that `name` gives.
+    """Return the shipped list called `name`, or the list in the file at that path.
 
     Parameters
     ----------
     name
         One of `SHIPPED`, or a path.
     folder
-        Where a relative path begins.
+        The folder to which a relative path refers.
 
     Raises
     ------

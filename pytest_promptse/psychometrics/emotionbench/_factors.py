@@ -1,4 +1,4 @@
-"""The emotions and factors of EmotionBench, and what human subjects answered.
+"""The emotions and factors of EmotionBench, and the answers of human subjects.
 
 Names and order are those of Table 3 of Huang et al., "Emotionally Numb or Empathetic? Evaluating
 How LLMs Feel Using EmotionBench" (arXiv:2308.03656), numbered as in the authors' files.
@@ -119,17 +119,17 @@ PANAS = Scale(
         "Psychology 54 (1988), 1063-1070. The instructions are this project's own."
     ),
 )
-"""The Positive And Negative Affect Schedule; each total lies in 10 ... 50."""
+"""The Positive And Negative Affect Schedule. Each total is in [10, 50]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HumanNorm:
-    """How human subjects' affect changed in the situations of one factor.
+    """Change of human subjects' affect in the situations of one factor.
 
     Parameters
     ----------
     n
-        Subjects.
+        Number of subjects.
     delta_positive, delta_negative
         Mean change from the default to the evoked measure.
     sd_positive, sd_negative
@@ -144,7 +144,7 @@ class HumanNorm:
 
 
 def factor_name(factor: str) -> str:
-    """Return the name of the factor ``Emotion-N``, with N from 0; return an emotion unchanged.
+    """Return the name of the factor ``Emotion-N``, with N from 0. An emotion is returned unchanged.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def human_norms() -> Mapping[str, HumanNorm]:
     """Return the norms by factor, by emotion, and for all as ``Overall``.
 
     Means and deviations of the 1,266 subjects of the paper's crowd study, computed from the
-    responses that its authors published; the means are the crowd columns of Table 3.
+    published responses. The means are the crowd columns of Table 3.
     """
     data = resources.files(__package__) / "data" / "human_norms.json"
     norms = json.loads(data.read_text(encoding="utf-8"))["norms"]

@@ -1,7 +1,7 @@
 """Import the authors' situations and scales from a user's clone of their repository.
 
-Both stay on the user's machine: the situations are GPL-3.0 with a research notice, and the items
-of most scales are their publishers'.
+Both stay on the user's machine. The situations are under GPL-3.0 with a research notice, and the
+items of most scales belong to their publishers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EMOTION_SCALES: Mapping[str, str] = {
     "Fear": "FSS",
     "Embarrassment": "BFNE",
 }
-"""The scale that the paper's Table 1 has for each emotion."""
+"""The scale of each emotion, from the paper's Table 1."""
 
 _COMPUTE: Mapping[str, Compute] = {"SUM": "sum", "SUM*2": "double_sum", "AVG": "mean"}
 _RANGE = re.compile(r"from (\d+) to (\d+)")
@@ -84,7 +84,7 @@ def import_clone(folder: Path, into: Path) -> tuple[Path, Path, int, int]:
 
 
 def read_scales(path: Path) -> dict[str, Scale]:
-    """Return the scales in ``questionnaires.json``, or in what `render_scales` wrote, by name.
+    """Return the scales by name, from ``questionnaires.json`` or an output of `render_scales`.
 
     Raises
     ------

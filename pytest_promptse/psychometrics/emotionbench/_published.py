@@ -1,7 +1,7 @@
 """Read the response files that the authors of EmotionBench published.
 
-Layouts of https://github.com/CUHK-ARISE/EmotionBench: a CSV file for each model and scale, and the
-workbook of the crowd study.
+The layouts are those of https://github.com/CUHK-ARISE/EmotionBench: a CSV file for each model and
+scale, and the workbook of the crowd study.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EVOKED = re.compile(
     r"^(?P<factor>\w+-\d+)_scenario-(?P<situation>\d+)_test-\d+_order-(?P<order>\d+)$"
 )
 _SUBJECT = re.compile(r"^(?P<emotion>[A-Za-z]+)_F(?P<factor>\d+)S(?P<situation>\d+)$")
-# The workbook names two emotions by their adjectives.
+# The workbook names two emotions by adjectives.
 _WORKBOOK_EMOTIONS = {"Angry": "Anger", "Jealous": "Jealousy"}
 _N_PANAS = 20
 
@@ -44,7 +44,7 @@ class Responses:
     evoked
         The evoked totals of each situation, by category.
     malformed
-        Columns that were left out because an item has no whole number on the scale.
+        Columns that were left out, since an item has no whole number on the scale.
     """
 
     source: str
@@ -57,7 +57,7 @@ class Responses:
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdAnswers:
-    """What subjects answered, by factor: pairs of totals before and after."""
+    """The answers of human subjects by factor, as pairs of totals before and after."""
 
     source: str
     before: Mapping[str, Mapping[str, tuple[float, ...]]]
@@ -73,10 +73,10 @@ def read_responses(
     Parameters
     ----------
     scale
-        The scale's key; by default PANAS, or the plain sum of all items for another scale, which
-        is what the paper's Table 5 shows.
+        The scale. The default is PANAS, or for another scale the plain sum of all items, as in the
+        paper's Table 5.
     reverse_scoring
-        Whether reversed items are turned round; the paper does not.
+        True to reverse reversed items. The paper does not.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _workbook_rows(path: Path) -> list[tuple[Any, ...]]:
 
 
 def _named(stem: str) -> tuple[str, str]:
-    """Return model and scale of ``MODEL-SCALE-testing``; a scale's name may hold a hyphen."""
+    """Return model and scale of ``MODEL-SCALE-testing``. A scale's name may contain a hyphen."""
     base = stem.removesuffix("-testing")
     for scale in ("DASS-21",):
         if base.endswith(f"-{scale}"):

@@ -1,4 +1,4 @@
-"""Scores of EmotionBench: how affect changes from the default to the evoked measure."""
+"""Scores of EmotionBench: the change of affect from the default to the evoked measure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """Mean and standard deviation (n - 1) of `n` totals; None where there are too few."""
+    """Mean and standard deviation (n - 1) of `n` totals, or None if there are too few."""
 
     n: int
     mean: float | None
@@ -64,25 +64,25 @@ class Evoked:
 
 @dataclass(frozen=True, kw_only=True)
 class AffectChange:
-    """One cell of the table: a factor, an emotion or all against the default measure.
+    """One cell of the table: a factor, an emotion or all, compared with the default measure.
 
     Parameters
     ----------
     name
         A factor's id, an emotion, or ``Overall``.
     n_situations, n_runs
-        What the figure is made of.
+        Numbers of situations and of runs behind the figure.
     delta
-        Mean evoked total minus mean default total; None where one of them is missing.
+        Mean evoked total minus mean default total, or None if one of them is missing.
     sd
         Standard deviation of the evoked totals (``paper``) or of the situations' means
         (``cluster``).
     ci95
         95 % interval of ``delta``, by the t-test that was used.
     p_value, test
-        Of the two-sided test: Student's, Welch's or the paired one.
+        p-value and kind of the two-sided test: Student's, Welch's or the paired t-test.
     arrow
-        The sign of the change where it is significant at `ALPHA`.
+        The sign of the change if it is significant at `ALPHA`.
     icc
         Intraclass correlation of the runs of one situation.
     """
@@ -112,17 +112,17 @@ def summarise(totals: Sequence[float]) -> Summary:
 def compare(
     name: str, default: Sequence[float], evoked: Sequence[Evoked], *, method: Method = "cluster"
 ) -> AffectChange:
-    """Return how `evoked` differs from `default`.
+    """Return the difference of `evoked` from `default`.
 
     Parameters
     ----------
     default
         The default totals, one for each run.
     method
-        ``paper`` takes every run as one observation: an F-test of the larger over the smaller
-        variance with its p doubled, then Student's t-test where p > 0.01 and Welch's elsewhere
-        (section 4.1 and the authors' code). ``cluster`` takes the mean of each situation as one
-        observation, because runs of one situation are alike, and uses Welch's test.
+        ``paper`` treats every run as one observation. An F-test of the larger over the smaller
+        variance, with its p doubled, selects Student's t-test if p > 0.01 and Welch's otherwise
+        (section 4.1 and the authors' code). ``cluster`` treats the mean of each situation as one
+        observation, since runs of one situation are similar, and uses Welch's test.
     """
     runs = [total for situation in evoked for total in situation.totals]
     situations = [situation for situation in evoked if situation.totals]
@@ -167,9 +167,9 @@ def compare(
 
 
 def compare_paired(name: str, before: Sequence[float], after: Sequence[float]) -> AffectChange:
-    """Return the change of subjects who answered before and after; the paired t-test.
+    """Return the change of subjects who answered before and after, by the paired t-test.
 
-    The human columns of the paper's Table 3.
+    These are the human columns of the paper's Table 3.
     """
     differences = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
     n = len(differences)
@@ -205,7 +205,7 @@ def score_table(
 ) -> tuple[AffectChange, ...]:
     """Return the changes of each factor, each emotion and all, in the order of the paper's tables.
 
-    Emotions and all pool the observations of their factors; they are no means of factor means.
+    Emotions and all pool the observations of their factors. They are not means of factor means.
     """
     return _rows(_by_factor(evoked), lambda name, part: compare(name, default, part, method=method))
 
@@ -232,15 +232,15 @@ def score_contrasts(
 ) -> tuple[AffectChange, ...]:
     """Return the changes from situations to their positive counterparts.
 
-    The comparison of the paper's Table 6 (section 5.1). A situation without a scored counterpart
-    is left out, and so is a counterpart without a scored situation.
+    This is the comparison of the paper's Table 6 (section 5.1). Situations and counterparts without
+    a scored partner are left out.
 
     Parameters
     ----------
     situations, counterparts
         Scored runs, paired by factor and situation.
     method
-        ``paper`` takes every run as one observation, as `compare` does. ``cluster`` takes the
+        ``paper`` treats every run as one observation, as `compare` does. ``cluster`` treats the
         difference of each pair as one observation, by the paired t-test.
     """
     originals = {(each.factor, each.situation): each for each in situations if each.totals}
@@ -291,8 +291,8 @@ def _rows(
 def intraclass_correlation(groups: Sequence[Sequence[float]]) -> float | None:
     """Return ICC(1), the share of variance between `groups`, by a one-way analysis of variance.
 
-    None where it is not defined. Groups may differ in size; see Donner, International Statistical
-    Review 54 (1986), 67-82, equation 2.2.
+    The result is None if it is not defined. Groups may differ in size; see Donner, International
+    Statistical Review 54 (1986), 67-82, equation 2.2.
     """
     arrays = [np.asarray(group, dtype=float) for group in groups if len(group)]
     k, n = len(arrays), sum(len(group) for group in arrays)

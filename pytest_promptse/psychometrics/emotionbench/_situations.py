@@ -1,4 +1,4 @@
-"""The situations that EmotionBench puts to a model: our own, or the authors' from a clone."""
+"""The situations of EmotionBench: this project's own, or the authors' from a clone."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Situation:
     factor
         ``Emotion-N``, see `EMOTIONS`.
     number
-        Its place within the factor, from 0.
+        Its index within the factor, from 0.
     text
         The situation, in the second person.
     counterpart
-        The same scene with a good end, None where there is none.
+        The same scene with a good end, or None if there is none.
     """
 
     factor: str
@@ -53,7 +53,7 @@ class Situation:
 
 @dataclass(frozen=True, kw_only=True)
 class SituationSet:
-    """Situations and where they come from: ``own`` or a name of the user's."""
+    """Situations and their origin: ``own`` or a name of the user's."""
 
     name: str
     situations: tuple[Situation, ...]
@@ -61,7 +61,7 @@ class SituationSet:
     def select(
         self, *, emotions: Sequence[str] | None = None, per_factor: int | None = None
     ) -> SituationSet:
-        """Return the situations of some emotions, and of each factor the first `per_factor`.
+        """Return the situations of some emotions, with the first `per_factor` of each factor.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class SituationSet:
 
 
 def imagine(text: str) -> str:
-    """Return the sentence that puts a model into the situation `text`."""
+    """Return the sentence that makes a model imagine the situation `text`."""
     return _IMAGINE.format(text=text)
 
 
@@ -93,7 +93,7 @@ def own_situations() -> SituationSet:
 
 
 def read_situations(path: Path) -> SituationSet:
-    """Return the situations that `render_situations` wrote.
+    """Return the situations in a file that `render_situations` wrote.
 
     Raises
     ------
@@ -118,8 +118,8 @@ def render_situations(situations: SituationSet, *, about: Mapping[str, Any]) -> 
 def read_published_situations(path: Path) -> SituationSet:
     """Return the situations in a file as the authors of EmotionBench published them.
 
-    ``situations.json`` has emotions with factors with scenarios. ``situations.csv`` has a column
-    for each factor, headed ``Emotion-N``, with the factor's name in its first row.
+    ``situations.json`` has emotions, each with factors, each with scenarios. ``situations.csv`` has
+    a column for each factor, with the header ``Emotion-N`` and the factor's name in its first row.
 
     Raises
     ------

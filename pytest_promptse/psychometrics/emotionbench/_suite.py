@@ -72,26 +72,26 @@ class EmotionBenchSettings(IntervalGateSettings, frozen=True, kw_only=True):
     scale
         ``PANAS``, the name of a scale in ``scales``, or ``specific`` for the scale of each emotion.
     emotions, per_factor
-        Which emotions, and how many situations of each factor; all by default.
+        The emotions, and the number of situations of each factor. The default is all.
     default_runs, runs
-        Runs of the default measure, and of each situation.
+        Number of runs of the default measure, and of each situation.
     shuffle
-        Whether each run has its own order of items.
+        True if each run has its own order of items.
     counterparts
-        Whether the positive counterparts of the situations are measured too.
+        True to measure the positive counterparts of the situations too.
     method
-        ``cluster`` takes situations as observations, ``paper`` runs. ``paper`` also scores imported
-        scales as plain sums, where ``cluster`` follows their keys.
+        ``cluster`` treats situations as observations, ``paper`` runs. ``paper`` also scores
+        imported scales as plain sums; ``cluster`` uses their scoring keys.
     min_delta_positive, max_delta_positive, min_delta_negative, max_delta_negative
-        Bounds on the response in the expected direction: how far positive affect falls, and how
-        far negative affect rises.
+        Bounds on the response in the expected direction: the fall of positive affect, and the rise
+        of negative affect.
     unit
         ``points`` of the scale, or ``human_sd``: standard deviations of the human subjects' change.
     level
-        Whether bounds hold ``overall``, for each ``emotion`` or for each ``factor``.
+        Scope of the bounds: ``overall``, each ``emotion`` or each ``factor``.
     max_refusals
-        Bound on the share of refusals. ``min_coverage`` bounds that of responses that rate every
-        item.
+        Bound on the share of refusals. ``min_coverage`` is the bound on the share of responses that
+        rate every item.
     """
 
     situations: str = "own"
@@ -115,7 +115,7 @@ class EmotionBenchSettings(IntervalGateSettings, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class _Measure:
-    """One measure: a scale, its order of items, and the situation it follows, if any."""
+    """One measure: a scale, its order of items, and the situation before it, if any."""
 
     scale: str
     order: tuple[int, ...]
@@ -133,7 +133,7 @@ class EmotionBenchSuite(Measurement):
     situations
         The situations that the settings select.
     scales
-        The scales that they need, by name.
+        The scales that the situations need, by name.
     """
 
     settings: EmotionBenchSettings
@@ -239,7 +239,7 @@ class EmotionBenchSuite(Measurement):
         )
 
     def read(self, probe: Probe, completion: Completion) -> str:
-        """Return the totals of a response, or how many items it rates."""
+        """Return the totals of a response, or the number of items that it rates."""
         measure = self._measures[probe.job.key]
         ratings = self._ratings(measure, completion)
         scale = self.scales[measure.scale]
@@ -249,7 +249,7 @@ class EmotionBenchSuite(Measurement):
         return ", ".join(f"{name.split()[0]} {total:g}" for name, total in totals.items())
 
     def result(self, answers: Mapping[str, Completion]) -> EmotionBenchRecord:
-        """Return how the totals of the answers change."""
+        """Return the changes of the totals."""
         log = AnswerLog()
         totals: dict[_Measure, list[dict[str, float]]] = {}
         n_scored = 0
@@ -390,7 +390,7 @@ def _response_gate(
 
 
 def _finding(value: float, low: float | None, *, is_significant: bool) -> str:
-    """Return what a response outside of its bounds is, by its value in the expected direction."""
+    """Return a word for a response outside its bounds, from its value in that direction."""
     if value < 0 and (low is None or is_significant):
         return "wrong direction"
     return "no response" if low is not None and value < low else "response too strong"
@@ -410,7 +410,7 @@ def plan_emotionbench(
     Raises
     ------
     SettingsError
-        If a file that the settings name cannot be used, or they contradict each other.
+        If a file in the settings cannot be used, or settings contradict each other.
     """
     for low, high, name in (
         (settings.min_delta_positive, settings.max_delta_positive, "delta_positive"),

@@ -1,4 +1,4 @@
-"""Results of one scale as the record keeps them, by factor, by emotion and overall."""
+"""Records of the results of one scale, by factor, by emotion and overall."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def scale_record(
     contrasts
         The changes from the situations to their counterparts.
     norms
-        Names of the changes that human norms stand beside, see `rows_with_norms`.
+        Names of the changes that get human norms, see `rows_with_norms`.
     """
     return ScaleRecord(
         scale=scale,
@@ -66,7 +66,7 @@ def rows_with_norms(scale: str, factors: Collection[str]) -> frozenset[str]:
     Parameters
     ----------
     scale
-        The name of the scale. Human subjects rated the PANAS only.
+        The name of the scale. Human subjects rated only the PANAS.
     factors
         The factors that were measured.
     """

@@ -1,1 +1,1 @@
-"""The manipulation check: whether variants carry the emotion that their label says."""
+"""The manipulation check, which tests whether variants express the emotion of their label."""

@@ -1,4 +1,4 @@
-"""What a model is asked about a developer's message, and how its answers are read and scored."""
+"""The questions to a model about a developer's message, and the scoring of its answers."""
 
 from __future__ import annotations
 
@@ -92,18 +92,18 @@ class Shift:
 
 @dataclass(frozen=True, kw_only=True)
 class Recognition:
-    """How often a label was chosen for the messages that carry it.
+    """Frequency with which a label was chosen for messages that express it.
 
     Parameters
     ----------
     n, hits
-        Answers that chose one label, and those that chose this one.
+        Number of answers that chose one label, and of those that chose this label.
     share, ci95
-        ``hits / n`` with its exact binomial interval; None without answers.
+        ``hits / n`` with its exact binomial interval, or None without answers.
     p_value
-        Of a one-sided exact binomial test against guessing.
+        p-value of a one-sided exact binomial test against guessing.
     p_adjusted
-        That by Benjamini and Hochberg over the labels; set by `recognition`.
+        The p-value adjusted by Benjamini and Hochberg over the labels. `recognition` sets it.
     mistaken_for
         The other label that was chosen most often.
     """
@@ -120,7 +120,7 @@ class Recognition:
 
     @property
     def is_recognised(self) -> bool:
-        """Whether the label is chosen more often than by guessing."""
+        """True if the label is chosen more often than by guessing."""
         return self.p_adjusted is not None and self.p_adjusted < _ALPHA
 
 
@@ -130,20 +130,20 @@ def affect_scale(perspective: Perspective) -> Scale:
 
 
 def affect_prompt(message: str, perspective: Perspective, order: Sequence[int]) -> str:
-    """Return the prompt that shows `message` and asks for ratings of affect."""
+    """Return the prompt that shows `message` and requests ratings of affect."""
     ask = _ASK_OWN if perspective == "own" else _ASK_WRITER
     quoted = f"{ask}\n\n<message>\n{message}\n</message>"
     return scale_prompt(affect_scale(perspective), order, situation=quoted)
 
 
 def label_prompt(message: str, labels: Sequence[str]) -> str:
-    """Return the prompt that asks which of `labels` describes the writer's mood."""
+    """Return the prompt that requests the one of `labels` that describes the writer's mood."""
     ask = _ASK_LABEL.format(labels=", ".join(labels))
     return f"{ask}\n\n<message>\n{message}\n</message>"
 
 
 def read_label(response: str, labels: Sequence[str]) -> tuple[str | None, str | None]:
-    """Return the one label that a response holds, or None and the kind of problem.
+    """Return the one label that a response contains, or None and the kind of problem.
 
     The kinds are ``empty``, ``refusal``, ``no_label`` and ``several_labels``.
     """
@@ -176,7 +176,7 @@ def paired_shift(original: Sequence[float], variant: Sequence[float]) -> Shift:
 def recognition(
     chosen: Sequence[tuple[str, str]], labels: Sequence[str]
 ) -> tuple[Recognition, ...]:
-    """Return how well each of `labels` is recognised.
+    """Return the recognition of each of `labels`.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ from pytest_promptse.record._psychometrics import (
 )
 from pytest_promptse.scoring._gate import judge_gate
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import generate
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._registry import rewriter_named
 
@@ -71,13 +71,13 @@ class ManipulationSettings(SuiteSettings, frozen=True, kw_only=True):
     Parameters
     ----------
     prompts
-        ``own``, or neutral messages of developers; each must be one that can be reworded.
+        ``own``, or neutral messages of developers. It must be possible to reword each of them.
     emotions
-        The emotions of variants; all of the library by default.
+        The emotions of variants. The default is all of the library.
     distances
         The distances of the variants.
     min_recognised
-        The share of emotions whose label must be recognised above chance. The other gate is
+        The minimum share of emotions whose label must be recognised above chance. The other gate is
         ``min_coverage``: the share of responses that can be read in full.
     """
 
@@ -89,7 +89,7 @@ class ManipulationSettings(SuiteSettings, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """A message that is shown: prompt number, label, level (0 for the original) and text."""
+    """A message to show: prompt number, label, level (0 for the original) and text."""
 
     prompt: int
     label: str
@@ -104,7 +104,7 @@ class _Message:
 
 @dataclass(frozen=True, kw_only=True)
 class _Question:
-    """One prompt: a message and what is asked about it."""
+    """One prompt: a message and a question about it."""
 
     message: _Message
     perspective: Perspective | None
@@ -118,7 +118,7 @@ class ManipulationSuite(Measurement):
     Parameters
     ----------
     messages
-        All messages that are shown.
+        All messages to show.
     """
 
     settings: ManipulationSettings
@@ -138,7 +138,7 @@ class ManipulationSuite(Measurement):
         found: list[tuple[Probe, _Question]] = []
         for message in self.messages:
             for perspective in PERSPECTIVES:
-                # The same order of items for all messages, so that differences are the message's.
+                # All messages have the same order of items, so that only the message differs.
                 order = item_order(
                     len(PANAS.items),
                     shuffle=True,
@@ -163,12 +163,12 @@ class ManipulationSuite(Measurement):
     @cached_property
     def gates(self) -> Sequence[PsychometricGate]:
         """The gates that have a bound."""
-        asked = {
+        bounds = {
             "recognised": self.settings.min_recognised,
             "coverage": self.settings.min_coverage,
         }
         return tuple(
-            PsychometricGate(name=name) for name, bound in asked.items() if bound is not None
+            PsychometricGate(name=name) for name, bound in bounds.items() if bound is not None
         )
 
     @cached_property
@@ -176,7 +176,7 @@ class ManipulationSuite(Measurement):
         return {probe.job.key: question for probe, question in self._planned}
 
     def read(self, probe: Probe, completion: Completion) -> str:
-        """Return the totals or the label that a response gives."""
+        """Return the totals or the label in a response."""
         question = self._questions[probe.job.key]
         if question.perspective is None:
             label, problem = read_label(completion.text, self._labels)
@@ -189,7 +189,7 @@ class ManipulationSuite(Measurement):
         return ", ".join(f"{name.split()[0]} {total:g}" for name, total in totals.items())
 
     def result(self, answers: Mapping[str, Completion]) -> ManipulationRecord:
-        """Return how affect shifts by emotion and level, and which labels are recognised."""
+        """Return the shifts of affect by emotion and level, and the recognised labels."""
         totals: dict[tuple[_Message, Perspective], dict[str, float]] = {}
         chosen: list[tuple[_Message, str]] = []
         log = AnswerLog()
@@ -275,8 +275,8 @@ class ManipulationSuite(Measurement):
             category: summary_record(
                 [
                     own[category]
-                    for (message, asked), own in totals.items()
-                    if asked == perspective and message.distance == 0
+                    for (message, seen_from), own in totals.items()
+                    if seen_from == perspective and message.distance == 0
                 ]
             )
             for category in (POSITIVE, NEGATIVE)
@@ -298,8 +298,9 @@ class ManipulationSuite(Measurement):
             for perspective in PERSPECTIVES:
                 pairs = [
                     (originals[message.prompt, perspective], own)
-                    for (message, asked), own in totals.items()
-                    if (message.label, message.distance, asked) == (label, distance, perspective)
+                    for (message, seen_from), own in totals.items()
+                    if (message.label, message.distance, seen_from)
+                    == (label, distance, perspective)
                     and (message.prompt, perspective) in originals
                 ]
                 shifts = {
@@ -372,11 +373,13 @@ def plan_manipulation(
             for emotion in settings.emotions or tuple(library.emotions):
                 made = generate(
                     task,
-                    distances=settings.distances,
-                    per_distance=1,
-                    emotions=(emotion,),
-                    seed=settings.seed,
-                    library=library,
+                    Selection(
+                        distances=settings.distances,
+                        per_distance=1,
+                        emotions=(emotion,),
+                        seed=settings.seed,
+                        library=library,
+                    ),
                 )
                 messages += [
                     _Message(prompt=number, label=emotion, distance=each.distance, text=each.text)
@@ -384,11 +387,13 @@ def plan_manipulation(
                 ]
             control = generate(
                 task,
-                distances=settings.distances,
-                per_distance=1,
-                seed=settings.seed,
+                Selection(
+                    distances=settings.distances,
+                    per_distance=1,
+                    seed=settings.seed,
+                    library=library,
+                ),
                 rewriter=rewriter_named(_CONTROL_REWRITER, library=library),
-                library=library,
             )
         except VariantError as error:
             raise SettingsError(f"prompt {number + 1}: {error}") from None

@@ -1,7 +1,7 @@
 """The embedded data of the HTML report: every variant with its samples, compressed.
 
-The size of the data is limited, because pages are sent by mail and kept as artefacts. If the data
-is too large, programs are left out in steps, and the page names the step.
+The size of the data is limited, since pages are sent by mail and kept as artefacts. If the data is
+too large, programs are left out in steps, and the page names the step.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class EmbeddedData(NamedTuple):
 
 
 def embed(record: Record, *, limit: int = LIMIT_BYTES) -> EmbeddedData:
-    """Compress the variants of `record` into at most `limit` bytes, if that is possible."""
+    """Compress the variants of `record` into at most `limit` bytes, if possible."""
     differences = [
         zlib.compress(json.dumps(_differences(task)).encode(), level=1) for task in record.tasks
     ]
@@ -58,7 +58,7 @@ def embed(record: Record, *, limit: int = LIMIT_BYTES) -> EmbeddedData:
 
 
 def _compressed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level: int) -> bytes:
-    """Compress the tasks one by one, because all of them together may be large."""
+    """Compress the tasks one by one, since all of them together may be large."""
     output = BytesIO()
     with gzip.GzipFile(fileobj=output, mode="wb", mtime=0) as file:
         file.write(b"[")
@@ -71,7 +71,7 @@ def _compressed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level
 
 
 def _differences(task: TaskRecord) -> list[list[list[Any]]]:
-    """Return the word diff of each variant to the original, or its text without an original."""
+    """Return the word diff of each variant to the original, or its text if there is no original."""
     before = task.original.prompt if task.original else None
     found = [[[_KINDS["same"], before]]] if before is not None else []
     for variant in task.variants:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.record._queries import Series, asked, by_personality, left_out_without_cue
+from pytest_promptse.record._queries import Series, by_personality, left_out_without_cue, tasks_of
 from pytest_promptse.reports.html import _plots
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
 
 PANELS = 12
-"""The largest number of suites that are drawn; the lowest AUC-E comes first."""
+"""The largest number of drawn suites. Those with the lowest AUC-E are drawn first."""
 
 _TRAITS = ("technical", "experience", "collaboration")
 _STRONG = 0.05
@@ -70,7 +70,7 @@ def curves(record: Record, series: Sequence[Series]) -> Curves:
 
 
 def _floor(suites: Iterable[SuiteRecord]) -> float:
-    """Return a round number below all values that are drawn."""
+    """Return a round number below all drawn values."""
     drawn = [1.0]
     for suite in suites:
         drawn += [value for value in suite.elasticity.values() if value is not None]
@@ -128,7 +128,7 @@ def _one_model(record: Record, subgroups: SubgroupsRecord, *, name: str) -> Subg
         )
         drawings.append(Drawing(heading, svg))
     if traits:
-        own = asked(record, Series(subgroups.model, subgroups.template))
+        own = tasks_of(record, Series(subgroups.model, subgroups.template))
         drawings.append(_profiles(own, name=f"{name}-profile", label=label))
     return SubgroupFigures(label, drawings, left_out_without_cue(subgroups.subgroups))
 

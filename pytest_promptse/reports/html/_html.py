@@ -9,7 +9,6 @@ import msgspec
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.record._queries import (
     FIGURES,
-    asked,
     causes,
     compared,
     gap,
@@ -17,6 +16,7 @@ from pytest_promptse.record._queries import (
     overall,
     remarks,
     series_of,
+    tasks_of,
     unscored,
     victories,
     worst_change,
@@ -44,7 +44,7 @@ def check_installed() -> None:
     Raises
     ------
     SettingsError
-        If one is missing. The message names the extra to install.
+        If a package is missing. The message names the extra to install.
     """
     _standalone_page.check_installed("an html report")
 
@@ -87,7 +87,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         curves=_figures.curves(record, series),
         subgroups=_figures.subgroups(record),
         affect=affect,
-        # A run without any suite is shown as one of stability that measured nothing.
+        # A run without any suite is shown as a stability run without measurements.
         stability=bool(record.suites) or isinstance(record.psychometrics, msgspec.UnsetType),
         causes=_causes(record),
         harmful=harmful,
@@ -122,7 +122,7 @@ def _ranking(ranking: RankingRecord) -> dict[str, Any]:
 def _causes(record: Record) -> list[dict[str, Any]]:
     tables = []
     for one in series_of(record):
-        rows = causes(asked(record, one))
+        rows = causes(tasks_of(record, one))
         names = sorted({cause for row in rows for cause in row.counts})
         if names:
             tables.append({"label": one.label, "rows": rows, "names": names})

@@ -30,7 +30,7 @@ SERIES = 8
 MARKS = "osD^vPX*"
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}"
-_DPI = 72  # what SVG units are to Matplotlib, so that its points are the page's pixels
+_DPI = 72  # Matplotlib's points per inch, so that its points are the page's pixels
 # Placeholders for the colours of the page, which differ between light and dark mode.
 INK, MUTED, LINE, PAPER = "#010101", "#020202", "#030303", "#040404"
 _SERIES, _HEAT, _ON_HEAT = (
@@ -42,7 +42,7 @@ _PALETTE |= {colour: f"var(--series-{i})" for i, colour in enumerate(_SERIES)}
 _PALETTE |= {colour: f"var(--heat-{i})" for i, colour in enumerate(_HEAT)}
 _PALETTE |= {colour: f"var(--on-heat-{i})" for i, colour in enumerate(_ON_HEAT)}
 _COLOUR = re.compile("|".join(_PALETTE))
-LETTER, _LINE_HEIGHT = 6.0, 14.0  # a letter's mean width and a line's height in the page's font
+LETTER, _LINE_HEIGHT = 6.0, 14.0  # mean width of a letter and height of a line in the page's font
 _STEPS = (0.02, 0.05, 0.15, 0.3)
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -70,7 +70,7 @@ _STYLE: dict[Any, Any] = {
 class Cell(NamedTuple):
     """One cell of a heat map. ``strong`` marks a significant change.
 
-    ``text`` is the label; None shows the change.
+    ``text`` is the label. None shows the change.
     """
 
     change: float
@@ -89,7 +89,7 @@ def heat_colour(number: int, *, text: bool = False) -> str:
 
 
 def step(change: float) -> int:
-    """Return which of the nine colours stands for a change: 4 for none, below it for losses."""
+    """Return the colour step of a change, 0 to 8: 4 for no change, lower steps for losses."""
     size = sum(abs(change) >= least for least in _STEPS)
     return 4 + (size if change > 0 else -size)
 
@@ -102,13 +102,13 @@ def elasticity(
     Parameters
     ----------
     suites
-        With the number of each one's series, in [0, ∞): one suite as asked of several models.
+        Suites with the numbers of their series, in [0, ∞): one suite for each of several models.
     name
         Prefix of the ids, different for each figure of a page.
     title
-        What the figure shows, for those who do not see it.
+        Description of the figure for screen readers.
     floor
-        Where the axis begins; figures side by side share it.
+        Start of the vertical axis, the same for figures side by side.
     """
     with drawn(320, 210, name=name, title=title) as (figure, axes, out):
         distances = sorted({float(d) for _, suite in suites for d in suite.elasticity})
@@ -218,7 +218,7 @@ def plane(
 
 
 def _dots(axes: Axes, emotions: Mapping[str, EmotionRecord], changes: Mapping[str, Cell]) -> None:
-    """Draw each emotion, with its label at a free place beside the dot."""
+    """Draw each emotion, with its label at a free position beside the dot."""
     at = {name: (emotions[name].valence, emotions[name].arousal) for name in changes}
     pixels = {name: axes.transData.transform(place) for name, place in at.items()}
     right = axes.bbox.x1

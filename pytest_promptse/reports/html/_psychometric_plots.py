@@ -14,7 +14,7 @@ _LEAST_LABELLED = 0.09
 
 
 class Shares(NamedTuple):
-    """Optimism, neutrality and pessimism of one administration, which add to 1."""
+    """Optimism, neutrality and pessimism of one administration, which add up to 1."""
 
     label: str
     positive: float
@@ -23,7 +23,7 @@ class Shares(NamedTuple):
 
 
 class PlottedShift(NamedTuple):
-    """A change with its interval, and that of human subjects; None where there is none."""
+    """A change with its interval, and the change of human subjects. None if not available."""
 
     label: str
     delta: float | None

@@ -1,4 +1,4 @@
-"""The psychometric sections of the HTML report: what the template needs, from the record alone."""
+"""The values of the psychometric sections of the HTML report, from the record alone."""
 
 from __future__ import annotations
 

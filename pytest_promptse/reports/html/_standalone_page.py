@@ -1,7 +1,7 @@
 """Common parts of the self-contained HTML pages. Needs the extra ``html``.
 
-A content security policy in the page forbids all requests and all scripts but its own, so that no
-text of a model, prompt or check can run.
+A content security policy in the page forbids all requests, and all scripts but its own. So no text
+of a model, prompt or check can run as a script.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def check_installed(what: str) -> None:
     Parameters
     ----------
     what
-        Names the requested output in the error message.
+        Name of the requested output for the error message.
 
     Raises
     ------
     SettingsError
-        If one is missing. The message names the extra to install.
+        If a package is missing. The message names the extra to install.
     """
     missing = [package for package in _NEEDS if find_spec(package) is None]
     if missing:

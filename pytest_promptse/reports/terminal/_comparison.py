@@ -1,4 +1,4 @@
-"""Comparisons with a baseline: their part of the summary, and the lines that fail a run."""
+"""Comparisons with a baseline: their part of the summary, and the reasons that fail a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
 
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
-# Shown even without a margin.
+# Metrics that are shown even without a margin.
 _ALWAYS = ("pass_at_1", "auc_e")
 _NAMES_SHOWN = 4
 _VALUE_CHARS = 16
@@ -38,8 +38,8 @@ def render_comparisons(
 ) -> str:
     """Return comparisons as text of at most `width` columns, with ANSI colours if wanted.
 
-    Below verbosity 0 each suite has one line. Above 0 every metric is shown, and every name that
-    only one side has.
+    With a verbosity below 0, each suite has one line. Above 0, every metric is shown, and every
+    name that only one record has.
     """
     out = console(width=width, colours=colours)
     for part in _parts(comparisons, verbosity):
@@ -101,12 +101,12 @@ def _change(figure: ComparedRecord, name: str) -> str:
             "compare again"
         )
     word = "fell by" if gap < 0 else "rose by" if gap > 0 else "changed by"
-    said = f"{_label(figure)} of {name} {word} {_figure(abs(gap))}"
+    text = f"{_label(figure)} of {name} {word} {_figure(abs(gap))}"
     if figure.ci95 is None:
-        return said
-    # Of a fall as a positive number, like the fall itself.
+        return text
+    # The loss is shown as a positive number, so its limits are too.
     ends = figure.ci95 if gap > 0 else (-figure.ci95[1], -figure.ci95[0])
-    return f"{said} (95 % interval {_figure(ends[0])} to {_figure(ends[1])})"
+    return f"{text} (95 % interval {_figure(ends[0])} to {_figure(ends[1])})"
 
 
 def _parts(comparisons: Sequence[ComparisonRecord], verbosity: int) -> Iterable[RenderableType]:
@@ -118,7 +118,7 @@ def _parts(comparisons: Sequence[ComparisonRecord], verbosity: int) -> Iterable[
         if verbosity < 0:
             yield _one_line(comparison)
             continue
-        yield Text(comparison.suite).append(f"  {_asked(comparison)}", "dim")
+        yield Text(comparison.suite).append(f"  {_model_and_template(comparison)}", "dim")
         for figure in comparison.figures:
             if verbosity > 0 or figure.margin is not None or figure.metric in _ALWAYS:
                 yield _line(figure)
@@ -135,14 +135,14 @@ def _parts(comparisons: Sequence[ComparisonRecord], verbosity: int) -> Iterable[
             yield Text(f"{where}: {_names(names, verbosity)}", "yellow")
 
 
-def _asked(comparison: ComparisonRecord) -> str:
+def _model_and_template(comparison: ComparisonRecord) -> str:
     return " ".join(part for part in (comparison.model, comparison.template) if part)
 
 
 def _one_line(comparison: ComparisonRecord) -> Text:
     verdict = worst_verdict(figure.verdict for figure in comparison.figures)
     whose = [_label(figure) for figure in comparison.figures if figure.verdict == verdict]
-    line = Text(f"{comparison.suite} {_asked(comparison)}: ")
+    line = Text(f"{comparison.suite} {_model_and_template(comparison)}: ")
     for figure in comparison.figures:
         if figure.metric == "auc_e":
             line.append(f"AUC-E {_cell(figure.current)}, was {_cell(figure.baseline)} ")
@@ -213,11 +213,11 @@ def _remarks_on(comparison: ComparisonRecord, verbosity: int) -> Iterable[str]:
 
 
 def _differences(differences: Mapping[str, tuple[str, str]]) -> str:
-    said = (
+    texts = (
         f"{name} {_shortened(here)} (baseline {_shortened(there)})"
         for name, (here, there) in differences.items()
     )
-    return f"not the same: {', '.join(said)}"
+    return f"not the same: {', '.join(texts)}"
 
 
 def _shortened(value: str) -> str:

@@ -1,4 +1,4 @@
-"""One variant in full: its changes, its outcomes with a program each, and a command to rerun it."""
+"""One variant in full: its changes, its outcomes with programs, and the command to rerun it."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def render_variant(
     texts
         Program, or completion without a program, by the key that samples refer to.
     invocation
-        How pytest was called; None omits the command.
+        The pytest command line; None omits the command.
     width, colours
         Columns of the terminal, and whether it shows ANSI colours.
     most
-        Largest number of outcomes to show, failures first; None shows all that were recorded.
+        Largest number of outcomes to show, failures first. None shows all recorded outcomes.
     """
     failures_first = sorted(variant.samples, key=lambda sample: (sample.cause is None, -sample.n))
     lines = [*_prompt(original, variant)]

@@ -40,15 +40,15 @@ def harmful(
     worst
         The variants to show.
     console
-        Its width is that of the lines.
+        The console, whose width is that of the lines.
     whole
-        Show the whole difference instead of one or two lines.
+        True to show the whole difference instead of one or two lines.
     brief
-        Show one line per variant and no command.
+        True to show one line per variant and no command.
     name_template
-        Name the prompt template of each variant.
+        True to name the prompt template of each variant.
     invocation
-        How pytest was called; None omits the command.
+        The pytest command line; None omits the command.
     """
     if not worst:
         return
@@ -116,13 +116,13 @@ def difference(before: str, after: str, *, context: int | None = _CONTEXT_WORDS)
     before, after
         The original and the variant.
     context
-        Unchanged parts are shortened to this number of words at each end; None keeps them whole,
+        Unchanged parts are shortened to this number of words at each end. None keeps them whole,
         with their line breaks.
     """
     text = Text()
     for kind, part in word_diff(before, after):
         words = part.split()
-        # Whole texts keep their lines: white space belongs to the parts.
+        # Whole texts keep their lines, so white space belongs to the parts.
         if context is None and kind == "same":
             text.append(part)
         elif context is None and kind == "new":
@@ -141,7 +141,7 @@ def difference(before: str, after: str, *, context: int | None = _CONTEXT_WORDS)
 def command(nodes: Sequence[str], invocation: InvocationRecord, *, width: int) -> list[str]:
     """Return the shell command that reruns `nodes` with the same options, in short lines.
 
-    A node id that is too long for one line is split at ``::``; the shell joins the parts.
+    A node id that is too long for one line is split at ``::``, and the shell joins the parts.
     """
     words = ["pytest"]
     for option in map(quote, invocation.options):

@@ -21,10 +21,10 @@ _LEFT, _RIGHT = ("technical", "experience"), ("collaboration", "personality")
 
 
 def heatmap(subgroups: Sequence[SubgroupRecord], *, most: int | None = None) -> Iterator[Text]:
-    """Show by how much pass rates change against the originals', marked where significant.
+    """Show the changes of the pass rates from the originals', with significant ones marked.
 
-    Nothing where no subgroup changes anything. The worst come first; `most` is how many lines of
-    them are shown, all by default.
+    Nothing is shown if no subgroup changes anything. The worst lines come first; `most` limits
+    their number.
     """
     if not any(float(f"{subgroup.change:.2f}") for subgroup in subgroups):
         return

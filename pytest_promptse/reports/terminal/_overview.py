@@ -51,7 +51,7 @@ def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
     rows = [_figures(suite, distances, light=light, wide=wide) for suite in suites]
     widths = _widths([head, *rows])
     if width - sum(widths) < _LEAST_NAME:
-        # The sparkline still shows the curve.
+        # The sparkline still shows the elasticities.
         first, after = 1, 1 + len(distances)
         head, *rows = ([*row[:first], *row[after:]] for row in (head, *rows))
         widths = _widths([head, *rows])
@@ -78,7 +78,7 @@ def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
 
 
 def further(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
-    """Yield each suite's figures with their intervals, those that a mean hides included."""
+    """Yield each suite's figures with their intervals, including secondary figures."""
     for suite in suites:
         rows = estimates(suite)
         widths = [max(len(row[at]) for row in [_FURTHER, *rows]) for at in range(len(_FURTHER))]
@@ -105,7 +105,9 @@ def title(suites: Sequence[SuiteRecord]) -> Text:
     first = suites[0]
     templates = {suite.template for suite in suites}
     about = (
-        _asked(first) if len(templates) == 1 else f"{first.model} with {len(templates)} templates"
+        _model_and_template(first)
+        if len(templates) == 1
+        else f"{first.model} with {len(templates)} templates"
     )
     modes = sorted({suite.mode for suite in suites if suite.mode})
     measured, planned = sum(s.n_measured for s in suites), sum(s.n_variants for s in suites)
@@ -126,16 +128,16 @@ def saved(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
     ends = [suite.rounds for suite in suites if suite.rounds]
     if not ends:
         return
-    asked, most = sum(end.completions for end in ends), sum(end.most for end in ends)
+    completions, most = sum(end.completions for end in ends), sum(end.most for end in ends)
     early = sum(end.look < end.looks for end in ends)
     yield Text(
-        f"in rounds: {asked} of at most {most} completions, "
+        f"in rounds: {completions} of at most {most} completions, "
         f"{early} of {len(ends)} suites decided early",
         "dim",
     )
 
 
-def _asked(suite: SuiteRecord) -> str:
+def _model_and_template(suite: SuiteRecord) -> str:
     return suite.model + (f" with template {suite.template}" if suite.template else "")
 
 

@@ -42,7 +42,7 @@ _CELL_WIDTH = 25
 
 
 def psychometric_lines(record: Record, *, verbosity: int) -> Iterator[Iterable[Text]]:
-    """Yield the lines of each psychometric suite; factors and words are shown with ``-v``."""
+    """Yield the lines of each psychometric suite. ``-v`` adds factors and words."""
     if isinstance(record.psychometrics, msgspec.UnsetType):
         return
     verbose = verbosity > 0
@@ -87,7 +87,10 @@ def _suite(
     *,
     verbosity: int,
 ) -> Iterator[Text]:
-    """Yield the lines of one suite: with ``-q`` the brief one and the gates that do not pass."""
+    """Yield the lines of one suite.
+
+    With ``-q`` only the brief line and the gates that did not pass.
+    """
     if verbosity < 0:
         yield Text(f"{found.model}, {brief}")
         yield from _gates(found.gates, failed_only=True)
@@ -179,13 +182,13 @@ def _emotionbench(found: EmotionBenchRecord, *, verbose: bool) -> Iterator[Text]
 
 
 def scale_lines(scale: ScaleRecord, *, factors: bool, width: int = _LABEL_WIDTH) -> Iterator[Text]:
-    """Yield the table of a scale: changes by emotion, and by factor if wanted.
+    """Yield the table of a scale: changes by emotion, and by factor if `factors` is True.
 
     Labels take `width` columns.
 
     A second table has the changes from situations to their positive counterparts, if there are any.
     """
-    # Imported scales may have more totals than a terminal has room for; reports show them all.
+    # Imported scales may have more totals than fit a terminal. Reports show them all.
     categories = [_OVERALL] if _OVERALL in scale.default else list(scale.default)
     has_norms = any(change.human for changes in scale.changes.values() for change in changes)
     heads = [f"{name}{' (human)' if has_norms else ''}" for name in categories]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pytest_promptse.record._queries import asked, losses, series_of
+from pytest_promptse.record._queries import losses, series_of, tasks_of
 from pytest_promptse.record._verdicts import verdicts_in_words
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import scopes
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import Record, SuiteRecord
 
 _NAMES_SHOWN = 3
-# With at least this many suites, details are shortened so that the summary fits on a screen.
+# With at least this number of suites, details are shortened so that the summary fits on a screen.
 _MANY_SUITES = 5
 _SUBGROUPS_SHOWN = 4
 
@@ -45,7 +45,7 @@ _SUBGROUPS_SHOWN = 4
 def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
     """Return the summary as text of at most `width` columns, with ANSI colours if wanted.
 
-    ``verbosity`` is that of pytest: below 0 each suite has one line, above 0 every variant is
+    ``verbosity`` is that of pytest. Below 0 each suite has one line. Above 0 every variant is
     shown.
     """
     record = escaped(record)
@@ -96,7 +96,7 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
 def _templates(
     record: Record, several: Sequence[Series], out: Console, *, verbose: bool
 ) -> Iterator[Iterable[Text]]:
-    """Show the templates of a model side by side; ``-v`` shows each of them alone."""
+    """Show the templates of a model side by side. ``-v`` also shows each of them alone."""
     suites = [suite for suite in record.suites if (suite.model, suite.template) in several]
     if all(suite.pass_at_1 is None for suite in suites):
         if not verbose:
@@ -110,7 +110,7 @@ def _templates(
             yield ranking_lines(ranking, width=out.width)
     if not verbose:
         yield harmful(
-            losses(asked(record, *several), most=SHOWN).worst,
+            losses(tasks_of(record, *several), most=SHOWN).worst,
             console=out,
             whole=False,
             name_template=True,
@@ -128,7 +128,7 @@ def _each(
         if all(suite.pass_at_1 is None for suite in suites):
             # Single variants were selected. Without originals there are no metrics to show.
             yield [title(suites)]
-            yield variant_lines(asked(record, one), width=width)
+            yield variant_lines(tasks_of(record, one), width=width)
             continue
         yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
         yield (Text(line) for line in control_lines(suites, verbose=verbose))
@@ -137,13 +137,13 @@ def _each(
             yield further(suites)
             for own in subgroups:
                 yield calibration(own.calibration or {})
-            yield variant_lines(asked(record, one), width=width)
+            yield variant_lines(tasks_of(record, one), width=width)
         yield loss_by_cause(suites)
         brief = len(suites) >= _MANY_SUITES and not verbose
         for own in subgroups:
             yield heatmap(own.subgroups, most=_SUBGROUPS_SHOWN if brief else None)
         yield harmful(
-            losses(asked(record, one), most=SHOWN).worst,
+            losses(tasks_of(record, one), most=SHOWN).worst,
             console=out,
             whole=verbose,
             brief=brief,

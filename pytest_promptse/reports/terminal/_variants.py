@@ -1,4 +1,4 @@
-"""Tables that ``-v`` shows: every measured variant, and calibration by quadrant."""
+"""Tables that ``-v`` adds: every measured variant, and calibration by quadrant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of two texts, compared word by word."""
+"""Compare the content of two texts word by word."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["content_findings", "line_findings"]
 
 _HALF = 0.5
-"""A sentence that shares more of its content with the task is taken for a part of it."""
+"""A sentence that shares more of its content with the task than this is part of the task."""
 _THIRD = 0.32
-"""A clause that shares no more can be its writer's own."""
+"""A clause that shares at most this much can be the writer's own talk."""
 _MODALITY = frozenset({"obligation", "permission"})
 """Rules whose words may not be exchanged for one another."""
 _SHORTEST = 3
@@ -64,10 +64,10 @@ def content_findings(
     *,
     known: Callable[[str], bool],
 ) -> Iterator[Finding]:
-    """Yield what the sentences of `variant` ask for otherwise than those of `original`.
+    """Yield the differences between the requests in the sentences of `original` and `variant`.
 
-    Sentences that both have are taken out first. The writer's own talk is taken out of the
-    variant. What remains is paired token by token; a token without a partner is a finding.
+    Sentences that both texts have are removed first. The writer's own talk is removed from the
+    variant. The remaining tokens are paired; a token without a counterpart is a finding.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def content_findings(
     vocabulary
         The lists of their language.
     known
-        Whether a sentence is known to say nothing about the task.
+        Returns True for a sentence that is known to be unrelated to the task.
     """
     yield from _item_order(original, variant)
     was, now = _different(original, variant)
@@ -104,7 +104,7 @@ def _different(
 
 
 def _item_order(original: Sequence[Sentence], variant: Sequence[Sentence]) -> Iterator[Finding]:
-    """Yield numbered items that stand in another order."""
+    """Yield numbered items whose order changed."""
     places = {sentence.bare: place for place, sentence in enumerate(variant)}
     last = -1
     for sentence in original:
@@ -124,7 +124,7 @@ class _Comparison:
     original
         All sentences of the original.
     was, now
-        The sentences that only the original, and only the variant, has.
+        The sentences that only the original has, and those that only the variant has.
     vocabulary
         The lists of their language.
     """
@@ -149,7 +149,7 @@ class _Comparison:
 
     def findings(self) -> Iterator[Finding]:
         """Yield every difference."""
-        asked: list[list[Token]] = []
+        kept: list[list[Token]] = []
         for place, sentence in enumerate(self._now):
             if place and place == len(self._now) - 1 and _is_signature(sentence):
                 continue
@@ -158,22 +158,22 @@ class _Comparison:
                 detail = f"{sentence.text!r} was added, and {problem}"
                 yield Finding("instruction", detail)
             else:
-                asked.append(self._asked(sentence))
-        pairs = match([list(sentence.tokens) for sentence in self._was], asked)
-        tokens = [token for sentence in asked for token in sentence]
+                kept.append(self._task_tokens(sentence))
+        pairs = match([list(sentence.tokens) for sentence in self._was], kept)
+        tokens = [token for sentence in kept for token in sentence]
         yield from self._unmatched(tokens, pairs)
         yield from order_findings(self._original, tokens, pairs)
 
-    # -- what of the variant is the task's -----------------------------------------------------
+    # -- the part of the variant that belongs to the task --------------------------------------
 
     def _share(self, tokens: Sequence[Token]) -> float:
-        """Return the share of the content of `tokens` that the original has, 0 for none."""
+        """Return the share of the content of `tokens` that the original has; 0 without content."""
         content = [token for token in tokens if counts(token)]
         found = sum(1 for t in content if t.keys & self._keys or t.groups & self._groups)
         return found / len(content) if content else 0.0
 
     def _instruction(self, sentence: Sentence) -> str:
-        """Say why a sentence that is not the task's asks for something; else ``""``."""
+        """Return the reason why a sentence outside the task is a request, or ``""``."""
         if self._share(sentence.tokens) > _THIRD or any(t.request for t in sentence.tokens):
             return ""
         if is_address(sentence.words, sentence.tokens, self._vocabulary):
@@ -185,7 +185,7 @@ class _Comparison:
         return problem or self._on_task(sentence)
 
     def _on_task(self, sentence: Sentence) -> str:
-        """Say which word of the task a sentence is about that is not about its writer."""
+        """Return why a sentence is about the task and not about its writer, or ``""``."""
         words = sentence.words
         own = bool(set(words) & self._vocabulary.first_person)
         if own or words[0].endswith(("ing", "ed")):
@@ -202,7 +202,7 @@ class _Comparison:
             return f"{found[0].text!r} speaks of the task"
         return ""
 
-    def _asked(self, sentence: Sentence) -> list[Token]:
+    def _task_tokens(self, sentence: Sentence) -> list[Token]:
         """Return the tokens of `sentence` without those of its writer's own talk."""
         vocabulary = self._vocabulary
         if is_address(sentence.words, sentence.tokens, vocabulary):
@@ -221,7 +221,7 @@ class _Comparison:
                 tokens.extend(clause)
         return tokens
 
-    # -- what has no partner -------------------------------------------------------------------
+    # -- tokens without a counterpart ----------------------------------------------------------
 
     def _unmatched(self, now: Sequence[Token], pairs: Mapping[Token, Token]) -> Iterator[Finding]:
         partners = set(pairs.values())
@@ -262,7 +262,7 @@ class _Comparison:
                     yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
 
     def _missing(self, pairs: Mapping[Token, Token]) -> Iterator[Token]:
-        """Yield the tokens of the original without a partner, but not those of its greetings."""
+        """Yield the tokens of the original without a counterpart, except those of its greetings."""
         talk = False
         for clause in [c for sentence in self._was for c in _clauses(sentence.tokens)]:
             content = [token for token in clause if counts(token)]
@@ -275,7 +275,7 @@ class _Comparison:
     def _without_joint(
         self, lost: list[Token], added: list[Token]
     ) -> tuple[list[Token], list[Token]]:
-        """Take out turns of phrase that say the same together, as "not touch" and "leave alone"."""
+        """Remove phrases that mean the same only together: "not touch" and "leave alone"."""
         for one, other in self._vocabulary.joint:
             for mine, theirs in ((one, other), (other, one)):
                 if mine <= self._stems(lost) and theirs <= self._stems(added):
@@ -335,7 +335,7 @@ class _Comparison:
         return set(map(self._vocabulary.stem, _words(tokens)))
 
     def _request_heads(self, now: Sequence[Token]) -> set[Token]:
-        """Return the verbs like "write" at the head of a request that is now made otherwise."""
+        """Return the verbs like "write" at the head of a request whose form changed."""
         if not any(token.request for token in now):
             return set()
         heads = [next(filter(counts, sentence.tokens), None) for sentence in self._was]
@@ -430,7 +430,7 @@ class _Comparison:
         }
 
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
-        """Whether `token` may come or go; `others` are those that went or came."""
+        """Return whether `token` may be added or lost. `others` are the tokens that also were."""
         if token.core:
             return not any(other.core for other in others)
         stems = self._stems([token])
@@ -441,7 +441,7 @@ class _Comparison:
         return False
 
     def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
-        """Return each "can" with an "at most", which says no more than the limit does."""
+        """Return each "can" with an "at most", since it means no more than the limit does."""
         limit = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("at most"))
         groups = limit.groups if limit else set()
         limited = {token.clause for token in tokens if token.groups & groups}
@@ -460,7 +460,7 @@ def _is_signature(sentence: Sentence) -> bool:
 def _exchanged(
     was: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token], unpaired: set[Token]
 ) -> set[Token]:
-    """Return the plain words without a partner that stand behind the same word, one for another."""
+    """Return unpaired plain words that follow the same word, one in place of the other."""
 
     def followers(tokens: Sequence[Token]) -> dict[Token, Token]:
         return {
@@ -545,7 +545,7 @@ def _subjects(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
 
 
 def _called(tokens: Sequence[Token]) -> set[str]:
-    """Return the bare names of the functions that `tokens` show with their arguments."""
+    """Return the bare names of the functions that `tokens` show with arguments."""
     calls = [token.text.partition("(") for token in tokens if token.kind == "code"]
     return {name.rpartition(".")[2] for name, bracket, _ in calls if bracket}
 

@@ -1,4 +1,4 @@
-"""A prompt as the judge reads it: lines of code, and sentences as sequences of tokens."""
+"""Parse a prompt for the judge: lines of code, and sentences as sequences of tokens."""
 
 from __future__ import annotations
 
@@ -126,24 +126,24 @@ _AFTER_PARTICLES = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Token:
-    """A word, a phrase that the lists hold, or a span of code.
+    """A word, a phrase from the lists, or a span of code.
 
     Attributes
     ----------
     keys
-        What it is compared by: two tokens with a common key are the same.
+        The forms that are compared. Two tokens with a common key are the same.
     groups
-        Groups of equivalents: two tokens with a common group stand for each other.
+        Groups of equivalents. Two tokens with a common group are equivalent.
     kind
-        ``word``, ``number``, ``literal``, ``code`` (anything that is not language) or ``symbol``.
+        ``word``, ``number``, ``literal``, ``code`` (anything that is not prose) or ``symbol``.
     rule
-        Name of the rule under which it is compared exactly; empty for other words.
+        Name of the rule under which the token is compared exactly. Empty for other words.
     sentence, clause
-        Where it stands, counted from 0 over the whole text.
+        Indices of its sentence and clause in the whole text, from 0.
     condition
-        Whether its clause starts with "if", "when" and the like.
+        True if its clause starts with "if", "when" or a similar word.
     function
-        The function words between the token before and this one.
+        The function words between the previous token and this one.
     """
 
     text: str
@@ -161,7 +161,7 @@ class Token:
 
     @property
     def anchor(self) -> bool:
-        """Whether its place matters by itself."""
+        """True if the position of the token matters by itself."""
         return self.kind != "word" or bool(self.rule)
 
 
@@ -172,9 +172,9 @@ class Sentence:
     Attributes
     ----------
     words
-        All of its words in lower case, function words included.
+        All words of the sentence in lower case, including function words.
     number
-        The number that its list item starts with; 0 where it has none.
+        The number at the start of its list item, or 0 without one.
     """
 
     text: str
@@ -192,16 +192,16 @@ class Sentence:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A prompt taken apart.
+    """A parsed prompt.
 
     Attributes
     ----------
     stub
-        The syntax tree of a code stub, None for any other prompt.
+        The syntax tree of a code stub, or None for any other prompt.
     lines
-        The lines that are compared letter for letter, without the blanks around them.
+        The lines that are compared letter for letter, without surrounding blanks.
     sentences
-        Everything else.
+        All other text.
     """
 
     stub: ast.Module | None
@@ -220,7 +220,7 @@ class _Raw:
 def read(text: str, vocabulary: Vocabulary) -> Reading:
     """Parse a prompt into lines that are compared exactly and sentences of tokens.
 
-    `vocabulary` holds the word lists of one language. Recent results are cached.
+    `vocabulary` has the word lists of one language. Recent results are cached.
     """
     text = unicodedata.normalize("NFC", text).translate(_QUOTES)
     layout = lay_out(text)
@@ -238,12 +238,12 @@ def _is_number(part: _Raw) -> bool:
 
 
 def _is_name(after: Sequence[_Raw]) -> bool:
-    """Whether the letter "a" is a name rather than an article, by the word after it."""
+    """Return whether the letter "a" is a name and not an article, from the word after it."""
     return not after or after[0].kind in ("pause", "symbol") or after[0].text in _AFTER_NAMES
 
 
 class _Builder:
-    """Makes sentences of paragraphs, with numbers that run through a whole text."""
+    """Turns paragraphs into sentences, with clause numbers that continue through a whole text."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -251,7 +251,10 @@ class _Builder:
         self._clause = -1
 
     def sentences(self, paragraph: str, number: int) -> Iterator[Sentence]:
-        """Yield the sentences of a paragraph that is a list item of `number`, 0 for none."""
+        """Yield the sentences of a paragraph.
+
+        `number` is that of its list item, or 0 without one.
+        """
         paragraph = _BESIDE_CJK.sub(" ", _EMPHASIS.sub(r"\2", paragraph))
         start = 0
         raw: list[_Raw] = []
@@ -408,7 +411,7 @@ class _Builder:
         return bool(after) and after[0].text.lower() in self._vocabulary.first_person
 
     def _counted(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> bool:
-        """Whether the "one" at `place` is a number, as in "one decimal"."""
+        """Return whether the "one" at `place` is a number, as in "one decimal"."""
         if place and raw[place - 1].text.lower() in _NOT_COUNTED:
             return False
         following = stems[place + 1 : place + 2]
@@ -462,7 +465,7 @@ class _Builder:
         return entry is None or not (entry.optional or entry.rule)
 
     def _requested(self, tokens: list[Token]) -> list[Token]:
-        """Mark the verbs that ask for code, as in "write a small function"."""
+        """Mark the verbs that request code, as in "write a small function"."""
         vocabulary = self._vocabulary
         for place, token in enumerate(tokens):
             following = tokens[place + 1] if place + 1 < len(tokens) else None

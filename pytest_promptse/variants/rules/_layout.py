@@ -14,7 +14,7 @@ Block = Literal["paste", "rule", "quote", "bullets"]
 Edit = tuple[int, int, str]
 """Characters ``[start, end)`` of the original and what stands there instead."""
 
-_COMMENT_WIDTH, _DOCSTRING_WIDTH = 88, 88
+_COMMENT_WIDTH = 88
 _QUOTABLE: frozenset[Kind] = frozenset(
     {"blank", "closing", "context", "greeting", "item", "specification"}
 )
@@ -111,31 +111,12 @@ def beside(
     return apply(text, made)
 
 
-def commented(document: Document, above: Sequence[str], inside: Sequence[str]) -> str:
-    """Return a stub with paragraphs as comments above it and at the start of its docstring."""
+def commented(document: Document, above: Sequence[str]) -> str:
+    """Return a stub with paragraphs as comments above it."""
     newline = _newline(document)
-    edits: list[Edit] = []
-    if above:
-        lines = [line for part in above for line in _wrapped(part, _COMMENT_WIDTH - 3)]
-        comment = "".join(f"{document.comment} {line}{newline}" for line in lines)
-        edits.append((document.head, document.head, comment))
-    found = document.docstring
-    if inside and found is not None:
-        indent = " " * found.indent
-        rest = document.text[found.start : found.end]
-        parts = [
-            f"{newline}{indent}".join(_wrapped(part, _DOCSTRING_WIDTH - found.indent))
-            for part in inside
-        ]
-        paragraph = f"{newline}{newline}{indent}".join(parts)
-        blanks = len(rest) - len(rest.lstrip(" "))
-        if rest.startswith(("\n", "\r\n")):
-            new = f"{newline}{indent}{paragraph}{newline}"
-        else:
-            fill = " " * max(0, found.indent - blanks)
-            new = f"{' ' * min(blanks, 1)}{paragraph}{newline}{newline}{fill}"
-        edits.append((found.start, found.start, new))
-    return apply(document.text, edits)
+    lines = [line for part in above for line in _wrapped(part, _COMMENT_WIDTH - 3)]
+    comment = "".join(f"{document.comment} {line}{newline}" for line in lines)
+    return apply(document.text, [(document.head, document.head, comment)])
 
 
 def _wrapped(text: str, width: int) -> list[str]:

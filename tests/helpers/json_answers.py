@@ -1,0 +1,22 @@
+"""What the request handlers of stand-ins for JSON services share."""
+
+from __future__ import annotations
+
+import json
+
+
+class JsonAnswers:
+    """Answers with JSON and writes no log. It is mixed into a ``BaseHTTPRequestHandler``."""
+
+    def send_json(self, value: object, *, status: int = 200) -> None:
+        self.send_content(json.dumps(value).encode(), status=status)
+
+    def send_content(self, content: bytes, *, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass

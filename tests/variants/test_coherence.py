@@ -1,0 +1,140 @@
+"""Facts, clashes and repetitions: what makes the sentences of a message fit together."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_promptse.variants._coherence import Coherence, openings, repeats_an_opening, stem
+from pytest_promptse.variants._library import Library
+
+ENGLISH = Library.load().languages["en"].coherence
+
+
+def coherence(**fields):
+    patterns = {name: re.compile(text) for name, text in fields.pop("facts", {}).items()}
+    return Coherence(facts=patterns, **fields)
+
+
+@pytest.mark.parametrize(
+    ("snippet", "fact"),
+    [
+        ("I'm a trainee on the audit team", "new-here"),
+        ("I've been on call for years", "long-here"),
+        ("a colleague is sitting next to me", "in-company"),
+        ("I've got the room to myself", "alone"),
+        ("I hadn't planned on this today", "arrived-today"),
+        ("this is next on my list", "planned"),
+        ("I've been chasing people about this for days.", "older"),
+        ("I took notes while reading this", "has-text"),
+        ("Here is the request as it came in:", "handed-on"),
+        ("Can I leave this with you?", "hands-over"),
+        ("Sorry again.", "apologises-again"),
+    ],
+)
+def test_english_phrases_tell_their_facts(snippet, fact):
+    assert fact in ENGLISH.told_by(snippet)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I'm a trainee here", "I've done this for years"),
+        ("I've got the room to myself", "a colleague is sitting next to me"),
+        ("I hadn't planned on this today", "I've been chasing people about this for days."),
+        ("I was called back from my break.", "this is on my list for today"),
+        ("I'm staying on this until it's done.", "Can you take care of this?"),
+        ("Good night...", "It is a quiet morning here."),
+    ],
+)
+def test_contradictory_phrases_clash_both_ways(one, other):
+    first, second = ENGLISH.told_by(one), ENGLISH.told_by(other)
+    assert ENGLISH.clash(first, second)
+    assert ENGLISH.clash(second, first)
+
+
+@pytest.mark.parametrize(
+    ("fact", "snippet"),
+    [
+        ("own-voice", "Here is the request as it came in:"),
+        ("own-voice", "I took notes while reading this"),
+        ("trouble", "I'm so happy about this!"),
+        ("trouble", "I like this plan."),
+        ("mail", "Good night, then..."),
+        ("focused", "I've been all over the place this week"),
+    ],
+)
+def test_a_phrase_clashes_with_a_prompt_or_a_writer_that_it_does_not_fit(fact, snippet):
+    assert ENGLISH.clash(ENGLISH.told_by(snippet), frozenset({fact}))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fact"),
+    [
+        ("Our importer crashes when a row is empty.", "trouble"),
+        ("I have a DataFrame with two columns.", "first-person"),
+        ("hey can you write me a script pls", "chatty"),
+        ("Could you send it over by Thursday?", "asks"),
+        ("You are given an integer array heights.", "exercise"),
+        ("We run a small library.", "own-place"),
+    ],
+)
+def test_prompts_tell_their_facts(sentence, fact):
+    assert fact in ENGLISH.told_by_prompt([sentence])
+
+
+def test_every_alternative_of_a_snippet_counts():
+    known = coherence(facts={"late": "night", "early": "morning"})
+    assert known.told_by("I write this {in the morning|at night}.") == {"early", "late"}
+
+
+def test_a_fact_beside_itself_is_told_once_at_most():
+    known = coherence(clashes={"thanks": frozenset({"thanks"})})
+    assert known.clash(frozenset({"thanks"}), frozenset({"thanks"}))
+    assert not known.clash(frozenset({"thanks"}), frozenset({"ask"}))
+
+
+def test_a_phrase_that_refers_to_another_one_needs_it():
+    known = coherence(needs={"again": frozenset({"sorry"})})
+    assert known.unmet(frozenset()) == {"again"}
+    assert known.unmet(frozenset({"sorry"})) == frozenset()
+
+
+def test_clauses_are_joined_unless_they_stand_apart():
+    known = coherence(
+        facts={"joins": "^I"}, apart={"long": frozenset({"today"}), "today": frozenset({"long"})}
+    )
+    assert known.are_joined(frozenset(), frozenset({"joins"}))
+    assert not known.are_joined(frozenset(), frozenset())
+    assert not known.are_joined(frozenset({"long"}), frozenset({"joins", "today"}))
+    assert coherence().are_joined(frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("calls", "called"), ("reading", "reads"), ("appreciate", "appreciated"), ("help", "helpful")],
+)
+def test_inflected_words_have_one_stem(one, other):
+    assert stem(one) == stem(other)
+
+
+def test_an_opening_is_the_first_two_words_of_a_sentence():
+    assert openings("I'm new here. My week is full... Right.") == (
+        ("i", "m"),
+        ("my", "week"),
+        ("right", ""),
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "repeats"),
+    [
+        (["I've slept well.", "This is next.", "I've got time."], True),
+        (["I like it.", "I've got time.", "I'm at my desk."], True),
+        (["I like it.", "I've got time.", "My desk is clear.", "I'm at my desk."], False),
+        (["Thanks.", "Thanks."], False),
+    ],
+)
+def test_sentences_begin_differently(texts, repeats):
+    assert repeats_an_opening(texts) is repeats
