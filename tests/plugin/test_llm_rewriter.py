@@ -87,7 +87,7 @@ def test_neither_collection_nor_a_dry_run_sends_a_request(run, server, options):
         line for line in dry.outlines if "openai:writer" in line and "would request" in line
     ]
     assert "3 completions" in writer
-    [model] = [line for line in dry.outlines if "ask openai:m" in line]
+    [model] = [line for line in dry.outlines if "openai:m" in line and "variants" in line]
     assert "4 variants, 8 completions" in model
 
 
@@ -137,7 +137,7 @@ def test_a_control_beside_texts_of_a_model_has_their_length_and_asks_no_writer(
 ):
     control = ("--promptse-control", "neutral", "--promptse-report", "json:run.json")
     dry = run(*options, *control, "--promptse-dry-run")
-    [model] = [line for line in dry.outlines if "ask openai:m" in line]
+    [model] = [line for line in dry.outlines if "openai:m" in line and "variants" in line]
     assert "7 variants, 14 completions" in model
     assert server.requests == []
     run(*options, *control).assert_outcomes(passed=4 + 3 + 4)

@@ -368,7 +368,8 @@ class _Comparison:
         """
         changed = {t.sentence for t in others if t.rule != "obligation"}
         touched = {b.sentence for a, b in pairs.items() if a.sentence in changed}
-        return [t for t in tokens if t.kind == "word" and t.sentence not in touched]
+        strict = {b.sentence for b in pairs.values()} - touched
+        return [t for t in tokens if t.kind == "word" and t.sentence in strict]
 
     def _alone(
         self,
@@ -435,7 +436,8 @@ class _Comparison:
             return not any(other.core for other in others)
         stems = self._stems([token])
         soft = stems & self._vocabulary.soft
-        if soft and all(map(self._is_function, stems - soft)):
+        phrasal = len(stems) > 1 and _words([token])[-1] in _PARTICLES
+        if soft and not phrasal and all(map(self._is_function, stems - soft)):
             family = _MODALITY if token.rule in _MODALITY else {token.rule}
             return not token.rule or not any(other.rule in family for other in others)
         return False
