@@ -20,7 +20,7 @@ QUICK = RetryPolicy(attempts=4, first=0.01, longest=0.02, longest_retry_after=1.
 
 
 class ScriptedBackend:
-    """Answers after `latency` seconds; `script` may raise or answer otherwise, per request."""
+    """Answers after `latency` seconds. `script` may raise, or answer differently for a request."""
 
     concurrency = 64
 
@@ -105,7 +105,7 @@ def answer():
 
 @pytest.fixture
 def sample(store):
-    """Start a sampler for jobs and backends; it is closed after the test."""
+    """Start a sampler for jobs and backends, and close it after the test."""
     started = []
 
     def sample(jobs, *backends, run="run", retry_policy=QUICK, start=True, on=None, **options):

@@ -25,8 +25,8 @@ def is_rewriting(body):
 
 def writes(body, *, bad=()):
     """Write a faithful text, except for the requests whose numbers are in `bad`."""
-    asked = body["messages"][-1]["content"]
-    tries = asked.count("was rejected")
+    prompt = body["messages"][-1]["content"]
+    tries = prompt.count("was rejected")
     if tries in bad:
         return PROMPT.replace("Never print", "Always print")
     return f"{MOOD} {'Really. ' * tries}\n\n{PROMPT}"
@@ -104,8 +104,8 @@ def test_a_rejected_text_is_requested_again_with_the_findings(run, server, optio
         writes(body, bad=(0,)) if is_rewriting(body) else RIGHT
     )
     run(*options, "--promptse-report", "json:run.json").assert_outcomes(passed=8)
-    asked = [body["messages"][-1]["content"] for body in rewriting_requests(server)]
-    again = [text for text in asked if "was rejected" in text]
+    prompts = [body["messages"][-1]["content"] for body in rewriting_requests(server)]
+    again = [text for text in prompts if "was rejected" in text]
     assert len(again) == 3
     assert all("'Never' was lost" in text and "Always print" in text for text in again)
     [rewriting] = json.loads((pytester.path / "run.json").read_text())["rewriting"]

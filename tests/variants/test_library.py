@@ -78,7 +78,7 @@ def test_every_language_speaks_for_every_emotion_and_trait():
 
 @pytest.mark.parametrize("code", sorted(Library.load().languages))
 def test_no_shipped_snippet_says_anything_about_the_task(tmp_path, code):
-    # What a team lays over the library is linted, so the library laid over itself is.
+    # User entries are linted, so the shipped library as a user's folder is linted as well.
     inner = tmp_path / code
     inner.mkdir()
     for path in (templates_dir() / code).glob("*.yaml"):

@@ -1,4 +1,4 @@
-"""How well the judge tells real changes from faithful paraphrases, and why it decides so."""
+"""The judge distinguishes real changes from faithful paraphrases, and gives the reason."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_quoted_specification_within_talk_is_accepted():
 
 
 @pytest.mark.parametrize("layout", ["{0}\n\n{1}", "{1}\n\n{0}", "{0} {1}"])
-def test_sentences_beside_the_task_are_told_apart(layout):
+def test_sentences_beside_the_task_are_distinguished(layout):
     """Requirements in any style are found, and statements about the writer are accepted."""
     data = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
     judge = Judge(data["prompt"])
