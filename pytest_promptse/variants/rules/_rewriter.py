@@ -418,7 +418,7 @@ class _Composer:
         if frame == "tagged":
             said += writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said)
         left = self._budget - _cost([*asked, *said])
-        wanted = draws.random() < 0.15 and left >= self._words(7)  # noqa: PLR2004
+        wanted = draws.random() < 0.1 and left >= self._words(7)  # noqa: PLR2004
         if wanted and frame in ("prose", "stub") and self.manner != "terse":
             role = writer.role(left, said=[*asked, *said])
             if role is not None:

@@ -16,9 +16,10 @@ Frame = Literal["chat", "mail", "prose", "stub", "tagged"]
 """What a prompt is: a message that greets in its first line, a message that greets in a line of its
 own, any other text, source code to be completed, or a prompt with tags or a role for a model."""
 
-_MOST_WORDS_OF_ONE_LINER = 30
+_SHORT_WORDS, _SHORT_SENTENCES = 30, 2
 _ONE_LINE: frozenset[Kind] = frozenset({"blank", "context", "specification"})
 _HEADED: frozenset[Kind] = frozenset({"heading", "table"})
+_OWN_LIFE = ("own-place", "personal")
 _QUESTIONS = ("?", "\uff1f")
 
 
@@ -50,8 +51,8 @@ class Setting:
         """Return whether the whole prompt is set apart as somebody else's text.
 
         A mail is from ``style`` on, since its writer would not introduce themselves to somebody
-        whom they know. A text that says where its writer works is at ``transform``, since the
-        persona of the variant works elsewhere.
+        whom they know. A text that says where its writer works, or that its task is
+        a private one, is at ``transform``, since the persona of the variant has another life.
         """
         if self.frame == "mail":
             return operation in ("style", "transform")
@@ -59,7 +60,7 @@ class Setting:
 
     @property
     def _tells_place(self) -> bool:
-        return self.frame == "prose" and "own-place" in self.facts
+        return self.frame == "prose" and not self.facts.isdisjoint(_OWN_LIFE)
 
     def blocks(self, document: Document) -> tuple[Block, ...]:
         """Return the ways in which the whole prompt can be set apart."""
@@ -82,18 +83,20 @@ def read_setting(document: Document, language: Language) -> Setting:
         told |= {"trouble"}
     asks = any(sentence.endswith(_QUESTIONS) for sentence in sentences)
     frame = _frame(document)
-    if frame == "prose" and _is_one_line(document):
-        told |= {"one-liner"}
+    if _is_short(document):
+        told |= {"short"}
+        if frame == "prose" and len(document.sentences) == 1:
+            told |= {"one-liner"}
     own = frame in ("chat", "mail") or (
         frame == "prose"
         and (asks or not told.isdisjoint(("first-person", "chatty", "one-liner")))
         and _first_kind(document) not in _HEADED
     )
-    facts = (told if own else told - {"asks", "own-place"}) | {frame}
+    facts = (told if own else told - {"asks", *_OWN_LIFE}) | {frame}
     return Setting(
         frame=frame,
         facts=facts | {"own-voice"} if own else facts,
-        passed_on=(told - {"asks", "own-place", "one-liner"}) | {"passed-on"},
+        passed_on=(told - {"asks", "one-liner", *_OWN_LIFE}) | {"passed-on"},
         follows=document.tail is not None
         and frame == "prose"
         and not (own and asks)
@@ -116,9 +119,9 @@ def _first_kind(document: Document) -> Kind:
     return next((span.kind for span in document.spans if span.kind != "blank"), "blank")
 
 
-def _is_one_line(document: Document) -> bool:
+def _is_short(document: Document) -> bool:
     return (
         document.kinds <= _ONE_LINE
-        and len(document.sentences) == 1
-        and len(document.text.split()) <= _MOST_WORDS_OF_ONE_LINER
+        and len(document.sentences) <= _SHORT_SENTENCES
+        and len(document.text.split()) <= _SHORT_WORDS
     )
