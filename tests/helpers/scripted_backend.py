@@ -81,6 +81,23 @@ def make_job(number, n=2, *, model="fake:model", max_tokens=10):
     )
 
 
+def put(store, job, samples):
+    """Store completions of a job, as an earlier run would have."""
+    store.add_completions(
+        job.key,
+        [Completion(index=index, text="x") for index in samples],
+        usage=Usage(),
+        model=job.model,
+        prompt=Prompt(user="x"),
+        decoding=Decoding(),
+        task_id=job.task_id,
+        variant_id=job.variant_id,
+        seed=job.seed,
+        form="chat",
+        template=None,
+    )
+
+
 @pytest.fixture
 def store(tmp_path):
     store = Store(tmp_path / ".promptse")
