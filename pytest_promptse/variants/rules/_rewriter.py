@@ -385,18 +385,17 @@ class _Composer:
             return False
         used: set[str] = set()
         known = self.writer.given | (message.form.facts if message.form else frozenset())
-        before: frozenset[str] = frozenset()
         for said in message.said:
             stems = set().union(
                 *(coherence.stems(snippet, language.repeatable) for snippet in said.snippets)
             )
             if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
                 return False
-            refused = coherence.opponents(known) | coherence.unmet(before)
+            refused = coherence.opponents(known) | coherence.unmet(known)
             if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
                 return False
             used |= stems
-            known, before = known | said.facts, before | said.facts
+            known |= said.facts
         return True
 
     # -- 0.1 -----------------------------------------------------------------------------------
