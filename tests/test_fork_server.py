@@ -1,4 +1,4 @@
-"""A forked program cannot be told from one in a new interpreter."""
+"""A forked program behaves like one in a new interpreter."""
 
 from __future__ import annotations
 

@@ -228,8 +228,8 @@ class Sampler:
             last_error=self._failures.last_attempt(within=_ERROR_SECONDS),
         )
 
-    def close(self, *, grace: float = 0.0) -> None:
-        """End sampling and close the models.
+    def stop(self, *, grace: float) -> None:
+        """Send no more requests, without waiting for open ones.
 
         Parameters
         ----------
@@ -238,6 +238,17 @@ class Sampler:
             run or leader sends them again.
         """
         self._commands.close(grace=grace)
+
+    def close(self, *, grace: float = 0.0) -> None:
+        """End sampling and close the models, unless `stop` has begun to do so.
+
+        Parameters
+        ----------
+        grace
+            As for `stop`.
+        """
+        if not self._commands.closing.is_set():
+            self.stop(grace=grace)
         if self._thread is not None:
             self._thread.join()
 

@@ -56,8 +56,14 @@ def elasticity(original: ArrayLike, variants: ArrayLike) -> Floats:
 def light_elasticity(original: ArrayLike, variants: ArrayLike) -> Floats:
     """Return PromptSELight's elasticity, which averages the variants first.
 
-    Shapes, range and errors are those of `elasticity`. Variants that gain what others lose
-    cancel out here.
+    Range and errors are those of `elasticity`. Variants that gain what others lose cancel out here.
+
+    Parameters
+    ----------
+    original
+        Shape (...): score of the original prompt, in [0, 1].
+    variants
+        Shape (..., K), K >= 1: scores of its variants at one distance, in [0, 1].
     """
     p, v = _scores(original, variants)
     return np.asarray(1.0 - np.abs(p - v.mean(axis=-1)))

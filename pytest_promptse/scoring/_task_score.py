@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,7 @@ from pytest_promptse.scoring._softexec import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_promptse.scoring._samples import (
         Bools,
@@ -148,7 +149,17 @@ def _all_centred(prompts: Sequence[ScoredPrompt]) -> list[ScoredPrompt]:
 
 
 def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
-    """Score one prompt. Errors name `place` if the prompt lacks what the plan needs."""
+    """Score one prompt. Errors name `place` if the prompt lacks what the plan needs.
+
+    Parameters
+    ----------
+    samples
+        The samples of the prompt.
+    plan
+        How the suite is scored.
+    place
+        The name of the prompt for error messages.
+    """
     m = len(samples)
     rate = pass_rate(samples.passed)
     if plan.mode == "light":
@@ -167,6 +178,13 @@ def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
 
 def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
     """Score one task.
+
+    Parameters
+    ----------
+    task
+        The samples of the task.
+    plan
+        How the suite is scored.
 
     Raises
     ------
@@ -197,12 +215,16 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
         rest = iter(others)
         variants = {d: [next(rest) for _ in group] for d, group in variants.items()}
         draws, light_draws = _null_draws(task.task_id, original, variants, plan)
-    light = _light_figures(original, variants, light_draws, plan)
+    light = _figures(
+        original, variants, light_draws, plan, partial(_light_level, draws=light_draws)
+    )
     gaps = {d: _gaps(task.task_id, d, original, variants[d], plan) for d in plan.distances}
     if plan.mode == "light":
         figures = light
     else:
-        figures = _full_figures(original, variants, gaps, draws, plan)
+        figures = _figures(
+            original, variants, draws, plan, partial(_full_level, gaps=gaps, draws=draws)
+        )
     score = TaskScore(
         **vars(figures),
         task_id=task.task_id,
@@ -320,51 +342,49 @@ def _variant_score(
     )
 
 
-def _full_figures(
+def _figures(
     original: ScoredPrompt | None,
     variants: dict[float, list[ScoredPrompt]],
+    draws: NullDraws,
+    plan: Plan,
+    level: Callable[[float, ScoredPrompt, list[ScoredPrompt]], tuple[float, float, float]],
+) -> Figures:
+    """Return the figures of a task. `level` computes E, E without any effect and the p-value."""
+    curve: Curve = dict.fromkeys(plan.distances)
+    null: Curve = dict.fromkeys(plan.distances)
+    p: Curve = dict.fromkeys(plan.distances)
+    for d in plan.distances:
+        if original is not None and variants[d]:
+            curve[d], null[d], p[d] = level(d, original, variants[d])
+    return assemble(curve, null, p, draws.joint, plan.distances)
+
+
+def _full_level(
+    d: float,
+    original: ScoredPrompt,
+    variants: list[ScoredPrompt],
+    *,
     gaps: dict[float, list[tuple[float, float]]],
     draws: NullDraws,
-    plan: Plan,
-) -> Figures:
-    curve: Curve = dict.fromkeys(plan.distances)
-    null: Curve = dict.fromkeys(plan.distances)
-    p: Curve = dict.fromkeys(plan.distances)
-    for d in plan.distances:
-        if original is None or not variants[d]:
-            continue
-        e = float(elasticity(original.score.score, [w.score.score for w in variants[d]]))
-        curve[d] = e
-        null[d] = 1.0 - float(np.mean([gap for gap, _ in gaps[d]]))
-        p[d] = p_value(1.0 - e, draws.apart[d])
-    return assemble(curve, null, p, draws.joint, plan.distances)
+) -> tuple[float, float, float]:
+    e = float(elasticity(original.score.score, [w.score.score for w in variants]))
+    null = 1.0 - float(np.mean([gap for gap, _ in gaps[d]]))
+    return e, null, p_value(1.0 - e, draws.apart[d])
 
 
-def _light_figures(
-    original: ScoredPrompt | None,
-    variants: dict[float, list[ScoredPrompt]],
-    draws: NullDraws,
-    plan: Plan,
-) -> Figures:
-    curve: Curve = dict.fromkeys(plan.distances)
-    null: Curve = dict.fromkeys(plan.distances)
-    p: Curve = dict.fromkeys(plan.distances)
-    for d in plan.distances:
-        if original is None or not variants[d]:
-            continue
-        rates = [w.score.pass_rate for w in variants[d]]
-        e = float(light_elasticity(original.score.pass_rate, rates))
-        curve[d] = e
-        sizes = [len(w.samples) for w in variants[d]]
-        if len(set(sizes)) == 1:
-            # The mean of rates over equal numbers of samples equals the pooled rate.
-            m_p, m_v, passes = len(original.samples), sum(sizes), sum(w.passes for w in variants[d])
-            null[d] = 1.0 - null_gap(m_p, m_v, original.passes + passes)
-            p[d] = gap_p_value(m_p, original.passes, m_v, passes)
-        else:
-            null[d] = 1.0 - float(draws.apart[d].mean())
-            p[d] = p_value(1.0 - e, draws.apart[d])
-    return assemble(curve, null, p, draws.joint, plan.distances)
+def _light_level(
+    d: float, original: ScoredPrompt, variants: list[ScoredPrompt], *, draws: NullDraws
+) -> tuple[float, float, float]:
+    rates = [w.score.pass_rate for w in variants]
+    e = float(light_elasticity(original.score.pass_rate, rates))
+    sizes = [len(w.samples) for w in variants]
+    if len(set(sizes)) == 1:
+        # The mean of rates over equal numbers of samples equals the pooled rate.
+        m_p, m_v, passes = len(original.samples), sum(sizes), sum(w.passes for w in variants)
+        null = 1.0 - null_gap(m_p, m_v, original.passes + passes)
+        return e, null, gap_p_value(m_p, original.passes, m_v, passes)
+    null = 1.0 - float(draws.apart[d].mean())
+    return e, null, p_value(1.0 - e, draws.apart[d])
 
 
 def assemble(

@@ -1,4 +1,4 @@
-"""Checking variants in files, also those made or edited by hand or by another tool."""
+"""Check variants in files, which people or other tools may have made or edited."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _ROUNDING = 1e-6
 
 
 def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
-    """Yield ``(path:line, what is wrong with it or None)`` for every variant below `root`.
+    """Yield ``(path:line, fault or None)`` for every variant below `root`.
 
     Raises
     ------
     VariantError
-        If nothing is there, or a file cannot be read as variants.
+        If there are no variants, or a file cannot be read as variants.
     """
     found = folders(root)
     if not found:
@@ -70,7 +70,7 @@ def frozen(
         if len(own) < per_distance:
             raise VariantError(
                 f"task {task.id!r}: {folder_of(root, task.id)} holds {len(own)} variants at "
-                f"distance {distance:g} and {per_distance} are asked for; freeze more, or set "
+                f"distance {distance:g} and {per_distance} are needed; freeze more, or set "
                 f"promptse_variants to {len(own)}"
             )
         chosen += own
@@ -85,27 +85,27 @@ def check_frozen(
     *,
     soft: Collection[str] = (),
 ) -> dict[str, tuple[Finding, ...]]:
-    """Check that frozen variants ask for the same thing as the original.
+    """Check that frozen variants make the same request as the original.
 
-    Returns the findings of the variants that break `soft` rules alone, by the variant's id.
+    Return the findings of those variants that break only `soft` rules, by the variant's id.
 
     Parameters
     ----------
     root
-        The folder that they were read from.
+        The folder from which they were read.
     task
-        Their task.
+        The task of the variants.
     variants
         The variants from `frozen`.
     library
         The library of emotions and personas.
     soft
-        Names of rules whose findings somebody else decides about.
+        Names of rules whose findings another judge decides about.
 
     Raises
     ------
     VariantError
-        If one breaks a rule of invariance that is not soft.
+        If a variant breaks a rule of invariance that is not soft.
     """
     doubts: dict[str, tuple[Finding, ...]] = {}
     judge = Judge(task.prompt)

@@ -1,7 +1,7 @@
-"""Coherence of a message: the facts that its phrases assert, and which of them exclude each other.
+"""Coherence of a message: the facts that its phrases assert, and pairs of facts that conflict.
 
-A fact is a name such as ``new-here``. The prompt, the writer, the kind of a phrase and the words
-of a phrase all tell facts, and ``language.yaml`` lists the pairs that one message may not contain.
+A fact is a name such as ``new-here``. The prompt, the writer, the kind of a phrase and the words of
+a phrase all assert facts. ``language.yaml`` lists the pairs that one message may not contain.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 FACTS_OF_PROMPTS = frozenset(
     """
-    chat mail one-liner own-voice passed-on prose stub tagged trouble
+    chat mail one-liner own-voice passed-on prose short stub tagged trouble
     """.split()  # noqa: SIM905 - a list of words
 )
-"""What the document model tells of a prompt, besides what patterns find in it."""
+"""Facts about a prompt that come from the document model, in addition to those from patterns."""
 KINDS = frozenset(
     """
     ask closing cue form greeting intro remark role scene sentence
@@ -46,15 +46,15 @@ class Coherence:
     Parameters
     ----------
     facts
-        What a phrase asserts: a fact by the pattern that tells it.
+        The facts that a phrase can assert, each with the pattern that identifies it.
     prompts
-        What a prompt asserts, likewise.
+        The facts that a prompt can assert, each with its pattern.
     clashes
-        The facts that may not stand beside a fact, by that fact. It holds both ways.
+        For each fact, the facts that may not occur in the same message. The relation is symmetric.
     apart
-        The facts whose clause is not joined to a clause of that fact.
+        For each fact, the facts whose clause is not joined to its clause.
     needs
-        The facts one of which must come before a phrase with that fact.
+        For each fact, the facts of which one must precede a phrase with that fact.
     """
 
     facts: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
@@ -62,21 +62,21 @@ class Coherence:
     clashes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    _told: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    _known_facts: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
     _stems: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
-    def told_by(self, snippet: str) -> frozenset[str]:
+    def facts_of(self, snippet: str) -> frozenset[str]:
         """Return the facts that `snippet` asserts in any of its alternatives."""
-        if snippet not in self._told:
+        if snippet not in self._known_facts:
             texts = list(expansions(snippet))
-            self._told[snippet] = frozenset(
+            self._known_facts[snippet] = frozenset(
                 name
                 for name, pattern in self.facts.items()
                 if any(pattern.search(text) for text in texts)
             )
-        return self._told[snippet]
+        return self._known_facts[snippet]
 
-    def told_by_prompt(self, sentences: Iterable[str]) -> frozenset[str]:
+    def facts_of_prompt(self, sentences: Iterable[str]) -> frozenset[str]:
         """Return the facts that the sentences of a prompt assert."""
         texts = list(sentences)
         return frozenset(
@@ -90,17 +90,17 @@ class Coherence:
         return frozenset().union(*(self.clashes.get(fact, _NO_FACTS) for fact in facts))
 
     def clash(self, facts: frozenset[str], others: frozenset[str]) -> bool:
-        """Return whether a phrase that tells `facts` contradicts `others`."""
+        """Return whether a phrase that asserts `facts` contradicts `others`."""
         return not self.opponents(others).isdisjoint(facts)
 
     def unmet(self, before: frozenset[str]) -> frozenset[str]:
-        """Return the facts of phrases that refer to something that `before` does not contain."""
+        """Return the facts that may not follow `before`, since a fact that they need is missing."""
         return frozenset(fact for fact, any_of in self.needs.items() if before.isdisjoint(any_of))
 
     def are_joined(self, first: frozenset[str], second: frozenset[str]) -> bool:
         """Return whether the second of two clauses can follow the first in one sentence.
 
-        Without a fact ``joins`` in the language every two clauses can.
+        If the language has no fact ``joins``, any two clauses can be joined.
         """
         if "joins" in self.facts and "joins" not in second:
             return False
@@ -111,7 +111,7 @@ class Coherence:
         )
 
     def stems(self, snippet: str, repeatable: frozenset[str]) -> frozenset[str]:
-        """Return the stems of the words that a writer would not use again in the same message."""
+        """Return the stems of the words that a writer would not repeat in the same message."""
         if snippet not in self._stems:
             words = {
                 word for text in expansions(snippet) for word in _WEIGHTY.findall(text.lower())
@@ -130,10 +130,10 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=8192)
 def openings(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the first two words of each sentence of `text`, in small letters.
+    """Return the first two words of each sentence of `text`, in lower case.
 
-    A contraction is two words: *I'm new* opens with *i* and *m*. Of a sentence of one word the
-    second is empty. Text without blanks between its words has one opening at most.
+    A contraction is two words: *I'm new* opens with *i* and *m*. For a sentence of one word, the
+    second is empty. A text without blanks between its words has at most one opening.
     """
     found = []
     for sentence in _SENTENCE_END.split(text):
@@ -146,9 +146,9 @@ def openings(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def repeats_an_opening(texts: Sequence[str]) -> bool:
-    """Return whether the sentences of a message begin too much alike.
+    """Return whether the sentences of a message have openings that are too similar.
 
-    Two that begin with the same two words do, and so do three in a row with the same word.
+    This is so if two sentences begin with the same two words, or three in a row with the same word.
     """
     found = [opening for text in texts for opening in openings(text)]
     pairs = [opening for opening in found if opening[1]]

@@ -1,4 +1,4 @@
-"""Control conditions: what a variant would do if only its edit, and no emotion, mattered."""
+"""Control conditions: rewriters that edit a prompt without emotion and persona."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.invariance._finding import Finding
 
 CASE_ALONE = frozenset({"duplicate"})
-"""What an edit of case or blanks breaks by design: duplicates are told without them."""
+"""The rule that changes of case or blanks break by design, since duplicates ignore them."""
 
 
 _WORD = re.compile(r"(?<![\w'\u2019\-])[A-Za-z]+(?![\w'\u2019\-])")
@@ -40,14 +40,14 @@ _SPARED = frozenset(
     upper uppercase vowel vowels without zero
     """.split()  # noqa: SIM905 - a list of words
 )
-"""Words of an instruction, or with an opposite: a mistyped one could be another word."""
+"""Words of an instruction, or words with an opposite: a typo could turn one into another word."""
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _SHORTEST = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class OriginalControl:
-    """The A/A condition: the original itself, to be requested under other seeds."""
+    """The A/A condition: the original itself, to be sampled again with other seeds."""
 
     name: str = "original"
     version: str = "1"
@@ -60,7 +60,7 @@ class OriginalControl:
 
 
 class Edit(Protocol):
-    """Changes a masked paragraph, to the degree of a share in (0, 1]."""
+    """A function that changes a masked paragraph. The share of changed words is in (0, 1]."""
 
     def __call__(self, text: str, share: float, rng: Random) -> str:
         """Return the changed text."""
@@ -70,8 +70,8 @@ class Edit(Protocol):
 class EditControl:
     """A condition that edits the sentences of the original in place and adds none.
 
-    The nominal distance is the share of words that are edited. What that measures is up to the
-    edit: changes of case and blanks measure 0.
+    The nominal distance is the share of edited words. The measured distance depends on the edit:
+    changes of case and blanks measure 0.
     """
 
     name: str
@@ -90,7 +90,7 @@ class EditControl:
         number = 0
         while True:
             rng = Random(derive_seed(request.seed, "candidate", number))  # noqa: S311 - no secret
-            # From a short prompt few distinct ones can be made at a small share: widen it slowly.
+            # A short prompt has few distinct edits at a small share, so the share grows slowly.
             share = min(1.0, request.distance * (1 + number / 20))
             edits = [
                 (span.start, span.end, part.restore(self.edit(part.text, share, rng)))
@@ -101,9 +101,9 @@ class EditControl:
 
 
 def typos(text: str, share: float, rng: Random) -> str:
-    """Mistype words: neighbouring letters exchanged, one left out, doubled or hit beside the key.
+    """Add typos: exchange, drop or double letters, or replace one by a neighbour on the keyboard.
 
-    Words that carry an instruction are spared, and so are words of under three letters.
+    Words of an instruction are kept, and so are words of fewer than three letters.
     """
 
     def mistyped(match: re.Match[str]) -> str:
@@ -127,7 +127,7 @@ def typos(text: str, share: float, rng: Random) -> str:
 
 
 def _longer(text: str) -> float:
-    """How many times the words there are for each that can be mistyped."""
+    """Return the ratio of all words to the words that can be mistyped."""
     found = _WORD.findall(text)
     can = sum(len(word) >= _SHORTEST and word.lower() not in _SPARED for word in found)
     return len(text.split()) / can if can else 1.0
@@ -142,9 +142,9 @@ def _beside(letter: str, rng: Random) -> str:
 
 
 def case(text: str, share: float, rng: Random) -> str:
-    """Write words with a capital, or without the one they have.
+    """Change the case of the first letter of words.
 
-    Words all in capitals would be names to whoever reads them.
+    Words in capitals only are skipped, since readers take them for names.
     """
 
     def recased(match: re.Match[str]) -> str:

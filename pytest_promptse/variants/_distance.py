@@ -1,4 +1,4 @@
-"""How far a variant is from its original: the share of words added, replaced and moved."""
+"""The distance of a variant from its original: the shares of added, replaced and moved words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SHORTEST = 40
-"""Prompts of fewer words are measured as if they had this many."""
+"""Shorter prompts are measured as if they had this number of words."""
 
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
 _EDGES = (
@@ -25,8 +25,8 @@ _EDGES = (
 class Change:
     """The difference between a variant and its original.
 
-    With n words in the original, m in the variant, L the length of their longest common
-    subsequence and M the size of their common multiset:
+    The original has n words and the variant m. L is the length of their longest common subsequence,
+    and M the size of their common multiset:
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Change:
     replaced_share
         ``(n - M) / n``: words of the original that the variant lacks.
     moved_share
-        ``(M - L) / n``: words of the original that stand elsewhere in the variant.
+        ``(M - L) / n``: words of the original that are elsewhere in the variant.
     length_ratio
         ``m / n``.
     """
@@ -59,28 +59,28 @@ def words(text: str) -> list[str]:
 
 
 def changed(original: Sequence[str], variant: Sequence[str]) -> int:
-    """Return how many words must be deleted or inserted to get from one list to the other."""
+    """Return the number of words to delete or insert to turn one list into the other."""
     return len(original) + len(variant) - 2 * _common(original, variant)
 
 
 def added_words(original: str, variant: str) -> int:
-    """Return how many words of `variant` the original lacks."""
+    """Return the number of words of `variant` that the original lacks."""
     was, now = _original_words(original), words(variant)
     return len(now) - sum((Counter(was) & Counter(now)).values())
 
 
 def compare(original: str, variant: str) -> Change:
-    """Return what separates two texts."""
+    """Return the difference between two texts."""
     return compare_words(_original_words(original), words(variant))
 
 
 def compare_words(was: Sequence[str], now: Sequence[str]) -> Change:
-    """Return what separates two lists of words, the original's first.
+    """Return the difference between two lists of words: the original's and the variant's.
 
     The distance is one minus the normalised similarity, ``2 L / (m + n)`` with L the length of the
-    longest common subsequence; that is, the words to delete and insert over all words. The
-    denominator is at least ``2 * SHORTEST``: in a prompt of six words a single added one would
-    already be a tenth of everything.
+    longest common subsequence. In other words, it is the share of words to delete and insert among
+    all words. The denominator is at least ``2 * SHORTEST``. Otherwise a single added word would be
+    a large share of a prompt of six words.
     """
     common = _common(was, now)
     shared = sum((Counter(was) & Counter(now)).values())
@@ -102,7 +102,7 @@ def _original_words(text: str) -> tuple[str, ...]:
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """Length of the longest common subsequence, by Hyyrö's bit-parallel recurrence (2004)."""
+    """Return the length of the longest common subsequence (Hyyrö's bit-parallel method, 2004)."""
     where: dict[str, int] = {}
     for position, word in enumerate(a):
         where[word] = where.get(word, 0) | (1 << position)

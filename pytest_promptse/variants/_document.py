@@ -1,7 +1,7 @@
 """The document model: a prompt as a sequence of typed spans that cover it exactly.
 
-A rewriter changes the request act at most and puts sentences of the writer's own at the places
-that a `Document` offers. Every other span is part of the specification and stays verbatim.
+A rewriter may change only the request act, and it adds the writer's sentences at the places that a
+`Document` offers. Every other span is part of the specification and stays verbatim.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ Kind = Literal[
 ]
 
 PROSE: frozenset[Kind] = frozenset({"specification", "context", "item"})
-"""The kinds of span that hold sentences."""
+"""The kinds of span that contain sentences."""
 
-# What the last line may not be if a sentence is to follow it: an answer is expected there.
+# A last line of these kinds cannot be followed by a sentence, since an answer is expected there.
 _OPEN_ENDS: frozenset[Kind] = frozenset(
     {"code", "example", "heading", "marker", "placeholder", "signature"}
 )
@@ -144,10 +144,10 @@ _ABBREVIATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a prompt: characters ``[start, end)`` of one `kind`.
+    """A part of a prompt: characters ``[start, end)`` of one `kind`.
 
-    A line that is no prose is one span, its line break included. In prose each sentence is one
-    span, with the blanks and line breaks that follow it.
+    A line that is not prose is one span, including its line break. In prose each sentence is one
+    span, including the blanks and line breaks after it.
     """
 
     kind: Kind
@@ -159,8 +159,8 @@ class Span:
 class Docstring:
     """The position of the docstring of a stub.
 
-    ``start`` and ``end`` are the offsets of what is between its quotes, ``indent`` the column of
-    its opening quotes, ``raw`` whether a prefix such as ``r`` stands before them.
+    ``start`` and ``end`` are the offsets of the text between its quotes. ``indent`` is the column
+    of its opening quotes. ``raw`` is True if a prefix such as ``r`` precedes them.
     """
 
     start: int
@@ -171,26 +171,27 @@ class Docstring:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A prompt as typed spans; their texts together are the prompt.
+    """A prompt as typed spans. Their texts together are the prompt.
 
     Parameters
     ----------
     text
         The prompt.
     spans
-        In order, without gaps. Of a stub those of its docstring, between spans of code.
+        The spans in order, without gaps. For a stub these are the spans of its docstring, between
+        spans of code.
     head
-        The offset before which nothing may be inserted: after role markers and front matter.
+        The offset before which nothing may be inserted. Role markers and front matter precede it.
     body
         The offset at which the body begins: `head`, or after a greeting.
     tail
-        The offset at which sentences may follow, before the closing of an e-mail. None where
-        the prompt ends in a signature, an example, a label or a placeholder, so that whatever
-        followed would be read as part of it.
+        The offset at which sentences may follow, before the closing of an e-mail. None if the
+        prompt ends in a signature, an example, a label or a placeholder, since a sentence after it
+        would seem to be part of it.
     comment
-        What a comment line starts with, ``"#"`` for a Python stub; empty for a prompt in prose.
+        The sign that starts a comment line, ``"#"`` for a Python stub. Empty for a prompt in prose.
     docstring
-        The docstring of a Python stub's last definition, None without one.
+        The docstring of a Python stub's last definition, or None without one.
     """
 
     text: str
@@ -203,17 +204,17 @@ class Document:
 
     @property
     def is_stub(self) -> bool:
-        """Whether the prompt is source code to be completed."""
+        """True if the prompt is source code to complete."""
         return bool(self.comment)
 
     @cached_property
     def sentences(self) -> tuple[Span, ...]:
-        """The spans of prose, in order; list items among them."""
+        """The spans of prose in order, including list items."""
         return tuple(span for span in self.spans if span.kind in PROSE)
 
     @cached_property
     def prose(self) -> str:
-        """The sentences, one to a line."""
+        """The sentences, one per line."""
         return "\n".join(" ".join(self.content(span).split()) for span in self.sentences)
 
     @cached_property
@@ -223,7 +224,7 @@ class Document:
 
     @cached_property
     def addresses_a_model(self) -> bool:
-        """Whether tags or markers divide the prompt, or it begins with a role for the model."""
+        """True if tags or markers divide the prompt, or it begins with a role for the model."""
         first = next((s for s in self.spans if s.start >= self.body and s.kind != "blank"), None)
         return (
             not self.kinds.isdisjoint(("tag", "marker"))
@@ -233,9 +234,9 @@ class Document:
 
     @cached_property
     def ends_in_data(self) -> bool:
-        """Whether the prompt ends in a list, table, sample or constraint.
+        """True if the prompt ends in a list, table, sample or constraint.
 
-        A paragraph of the writer's own would be read as one more of them.
+        A paragraph of the writer after it would be read as one more of these.
         """
         last = [span for span in self.spans if span.kind != "closing"]
         while last and last[-1].kind == "blank":
@@ -251,10 +252,10 @@ class Document:
 
     @cached_property
     def greets_in_its_sentence(self) -> bool:
-        """Whether the greeting and the body are one sentence or one line.
+        """True if the greeting and the body are one sentence or one line.
 
-        Either the body begins with a small letter after *Hi Anna,* or its first line with *hey!*.
-        Sentences between the two would cut the writer's own text.
+        Either the body begins with a small letter after *Hi Anna,*, or its first line begins with
+        *hey!*. Sentences between greeting and body would then cut the writer's own text.
         """
         body = self.text[self.body :].lstrip()
         if self.body > self.head:
@@ -282,7 +283,7 @@ def read_document(prompt: str, entry_point: str = "") -> Document:
     prompt
         Any text.
     entry_point
-        The function whose docstring counts in a stub; by default the last one defined.
+        The function whose docstring is read in a stub. The default is the last one defined.
     """
     tree = parse_stub(prompt)
     if tree is not None:
@@ -320,7 +321,7 @@ def _stub(prompt: str, tree: ast.Module, entry_point: str) -> Document:
 
 
 def _stub_spans(prompt: str, docstring: Docstring | None) -> Iterator[Span]:
-    """Yield the code around the docstring and the spans of what is between its quotes."""
+    """Yield the code around the docstring, and the spans of the text between its quotes."""
     if docstring is None:
         yield Span("code", 0, len(prompt))
         return
@@ -368,7 +369,7 @@ def _offset(text: str, line: int, column: int) -> int:
 
 
 def _comment_of(prompt: str) -> str:
-    """Return the comment sign of source code that is no Python stub, empty for prose."""
+    """Return the comment sign of source code that is not a Python stub. Empty for prose."""
     lines = [line for line in prompt.splitlines() if line.strip()]
     if not lines or not _is_code_line(lines[0]) or _FENCE.search(prompt):
         return ""
@@ -533,8 +534,8 @@ def _spans(prompt: str, lines: Sequence[_Line]) -> Iterator[Span]:
 def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
     """Return the offsets of the sentences in ``text[start:end]``, without gaps.
 
-    Nothing is split inside inline code, quotation marks, brackets or after an abbreviation; in
-    doubt two sentences stay one.
+    Nothing is split inside inline code, quotation marks or brackets, or after an abbreviation. In
+    case of doubt two sentences stay one.
     """
     end = len(text) if end is None else end
     part = text[start:end]

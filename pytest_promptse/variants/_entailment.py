@@ -1,4 +1,4 @@
-"""A model as second judge: whether two texts ask for the same, where word lists cannot tell."""
+"""A model as second judge of whether two texts make the same request, after the word lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["DECODING", "SOFT_RULES", "EntailmentJudge", "only_soft"]
 
 DECODING = Decoding(temperature=0.0, top_p=1.0, max_tokens=256)
 SOFT_RULES = frozenset({"lost", "added"})
-"""The rules whose findings the model may clear: a content word without a partner."""
+"""The rules whose findings the model may clear: a content word without a counterpart."""
 
 _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 _PLACES = re.compile(r"\{(premise|hypothesis)\}")
@@ -30,26 +30,26 @@ def only_soft(findings: Collection[Finding]) -> bool:
 
 
 class EntailmentJudge:
-    """Build the requests that ask a model whether a text and the original entail each other.
+    """Build the requests that let a model decide whether text and original entail each other.
 
-    The run sends the requests, like all others.
+    The run sends these requests like all others.
 
-    A text asks for the same thing as the original if each of them entails the other (Dagan et al.
+    A text makes the same request as the original if each of them entails the other (Dagan et al.
     2006, doi:10.1007/11736790_9).
 
     Parameters
     ----------
     backend
-        The model. Only its name and identity are read; it is not started here.
+        The model. Only its specification and identity are read; it is not started here.
     library
-        Has the instruction.
+        The library with the instruction.
 
     Attributes
     ----------
     spec
         The model as ``BACKEND:NAME``.
     identity
-        What identifies the model in the store.
+        The values that identify the model in the store.
     """
 
     def __init__(self, backend: Backend, *, library: Library) -> None:
@@ -60,12 +60,12 @@ class EntailmentJudge:
 
     @property
     def digest(self) -> str:
-        """Eight hex digits over the instruction and the decoding."""
+        """Eight hex digits of a hash of the instruction and the decoding."""
         decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
         return f"{derive_seed(self._system, self._request, *decoding):08x}"
 
     def prompts(self, original: str, text: str) -> tuple[Prompt, Prompt]:
-        """Return the questions whether `original` entails `text`, and the other way round."""
+        """Return the questions whether `original` entails `text`, and `text` entails `original`."""
         return self._question(original, text), self._question(text, original)
 
     def _question(self, premise: str, hypothesis: str) -> Prompt:
@@ -76,5 +76,5 @@ class EntailmentJudge:
 
     @staticmethod
     def confirms(answer: str) -> bool:
-        """Return whether an answer begins with yes; anything else is a no."""
+        """Return whether an answer begins with yes. Any other answer counts as no."""
         return _YES.match(answer) is not None

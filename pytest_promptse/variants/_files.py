@@ -1,4 +1,4 @@
-"""Variants in files: one JSON line each, by data set, task and distance, readable without us."""
+"""Variants in files: JSON Lines by data set, task and distance, readable without this package."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Original:
-    """The contents of ``original.json``: the task that the variants beside it were made from."""
+    """The contents of ``original.json``: the task of the variants in the same folder."""
 
     task_id: str
     entry_point: str
@@ -51,7 +51,7 @@ class Original:
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """A variant with the file and line it stands in, counted from 1."""
+    """A variant with its file and its line, counted from 1."""
 
     variant: Variant
     path: Path
@@ -66,18 +66,18 @@ class Stored:
 def folder_of(root: Path, task_id: str) -> Path:
     """Return the folder of a task: ``HumanEval/0`` is ``root/HumanEval/0``.
 
-    A task whose id names no data set lies under ``tasks``. Characters that a path cannot hold
-    everywhere are replaced, and the name is then told apart by six digits of its hash.
+    A task whose id names no data set is in the folder ``tasks``. Characters that some file systems
+    do not allow are replaced. The name then gets six digits of its hash, so that it stays unique.
     """
     dataset, _, name = task_id.rpartition("/")
     return root / _safe(dataset or "tasks") / _safe(name)
 
 
 def template_folder(root: Path, task_id: str) -> Path:
-    """Return the root of the variants of prompt templates around a task.
+    """Return the root folder of the variants of prompt templates with a task.
 
-    Below it lies a folder for each template, as `folder_of` a task of the template's name. Each
-    task meets variants of its own of a template.
+    It has a folder for each template, named like that of a task by `folder_of`. Every task has its
+    own variants of a template.
     """
     return folder_of(root, task_id) / "templates"
 
@@ -91,7 +91,7 @@ def _safe(name: str) -> str:
 def write(root: Path, task: Task, variants: Sequence[Variant]) -> list[Path]:
     """Write `variants` of `task` below `root`, in a file ``d0.1.jsonl`` for each distance.
 
-    A file of the same distance is replaced. Returns the paths written, ``original.json`` first.
+    A file of the same distance is replaced. Return the written paths, ``original.json`` first.
     """
     folder = folder_of(root, task.id)
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,10 @@ def _record(variant: Variant) -> dict[str, Any]:
 
 
 def read_original(folder: Path) -> Original:
-    """Return what ``original.json`` in `folder` says, or raise VariantError."""
+    """Return the contents of ``original.json`` in `folder`.
+
+    Raise VariantError if it is unusable.
+    """
     path = folder / ORIGINAL
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -138,7 +141,7 @@ def read(folder: Path) -> Iterator[Stored]:
     Raises
     ------
     VariantError
-        With file and line, for a line that is no variant.
+        If a line is not a variant. The message names file and line.
     """
     for path in sorted(folder.glob("d*.jsonl")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -166,7 +169,7 @@ def _variant(line: str, place: str) -> Variant:
 
 
 def folders(root: Path) -> list[Path]:
-    """Return the folders below `root` that hold a task, sorted."""
+    """Return the folders below `root` that contain a task, sorted."""
     if not root.is_dir():
         raise VariantError(f"{root}: no such folder")
     return sorted(path.parent for path in root.rglob(ORIGINAL))
@@ -178,7 +181,7 @@ def load_frozen(root: Path, task: Task) -> tuple[Variant, ...]:
     Raises
     ------
     VariantError
-        If there are none, if the original has changed since, or if a line is no variant.
+        If there are none, if the original has changed since, or if a line is not a variant.
     """
     folder = folder_of(root, task.id)
     if not folder.is_dir():

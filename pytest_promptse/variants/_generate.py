@@ -1,4 +1,4 @@
-"""The variants of a task: drawn, written, judged, and as many as were asked for."""
+"""Make the requested number of variants of a task: draw, write and judge them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _MOST_TRIES = 80
 class VariantSet:
     """The variants of one task, by distance and index, without the original.
 
-    ``rejected`` counts the candidates that were not taken, by rule. ``snippets`` are the phrases
-    of the library that each variant was made from, by its id.
+    ``rejected`` counts the rejected candidates by rule. ``snippets`` has the phrases of the library
+    in each variant, by its id.
     """
 
     variants: tuple[Variant, ...]
@@ -54,24 +54,24 @@ class VariantSet:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which variants of a task are made.
+    """The choice of the variants to make for a task.
 
     Parameters
     ----------
     distances
-        Nominal distances in [0.05, 0.5]. The library has a level for 0.1, 0.2 and 0.3; another
-        distance means the nearest level, and no two may mean the same one.
+        Nominal distances in [0.05, 0.5]. The library has a level for 0.1, 0.2 and 0.3. Another
+        distance uses the nearest level, and no two distances may use the same one.
     per_distance
-        K, at least 1.
+        Number of variants per distance, at least 1.
     emotions, personalities
-        Names and slugs to draw from; all of the library's by default. Emotions are dealt like
-        cards, so that every eight variants of a distance have eight different ones.
+        Names and slugs to draw from; the default is all of the library's. Emotions are drawn
+        without replacement, so that every eight variants of a distance have eight different ones.
     seed
-        The seed of the draws and of the texts.
+        Seed of the draws and of the texts.
     library
-        The templates; the shipped ones by default.
+        The library of phrases. The default is the shipped one.
     within
-        The prompt of a task for which these are variants of something around it.
+        The prompt of a task, if these are variants of a template around it.
     """
 
     distances: Sequence[float] = (0.1, 0.2, 0.3)
@@ -92,25 +92,25 @@ def generate(
 ) -> VariantSet:
     """Return the selected valid variants of `task`, with the same number at each distance.
 
-    A variant follows from (task text, distance, index, seed, rewriter and version) and from the
-    emotions and personas to draw from; asking for more of them leaves the first ones as they are.
+    A variant depends on the task text, distance, index, seed, rewriter and version, and on the
+    emotions and personas to draw from. More variants leave the first ones unchanged.
 
     Parameters
     ----------
     task
         The task to reword.
     selection
-        Which variants to make; by default four at each level of the shipped library.
+        The variants to make. The default is four at each level of the shipped library.
     rewriter
-        What writes the variants; ``rules`` by default.
+        The rewriter. The default is ``rules``.
     also
-        Further rules: what speaks against a candidate besides the rules of invariance.
+        Returns findings against a candidate, in addition to those of the invariance rules.
 
     Raises
     ------
     VariantError
-        If the selection cannot be used, the rewriter does not know the prompt's language, or too
-        few valid variants could be made.
+        If the selection cannot be used, the rewriter has no phrases in the prompt's language, or
+        too few valid variants can be made.
     """
     selection = selection or Selection()
     rewriter = rewriter or rewriter_named("rules", library=selection.library)
@@ -139,7 +139,7 @@ def outlines(
 ) -> tuple[Variant, ...]:
     """Return the variants of `task` without their texts, by distance and index.
 
-    An outline has the id of its variant, and is made far faster.
+    An outline has the id of its variant. Making it takes far less time.
 
     Parameters
     ----------
@@ -175,16 +175,16 @@ def outlines(
 def requests_for(
     task: Task, selection: Selection, *, source: str, draws: bool = True
 ) -> Iterator[RewriteRequest]:
-    """Yield what is wanted of a rewriter, by distance and index.
+    """Yield the requests to a rewriter, by distance and index.
 
     Parameters
     ----------
     task, selection
         As in `generate`.
     source
-        The label of the rewriter, from which the seeds and the draws follow.
+        The label of the rewriter, from which the seeds and the draws are derived.
     draws
-        Whether emotions and personas are drawn.
+        True if emotions and personas are drawn.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def requests_for(
     """
     library, seed, within = selection.library, selection.seed, selection.within
     if selection.per_distance < 1:
-        raise VariantError(f"{selection.per_distance} variants per distance: ask for at least 1")
+        raise VariantError(f"{selection.per_distance} variants per distance: give at least 1")
     library.check_distances(selection.distances)
     text = within + task.prompt
     deck = _Deck(
@@ -220,18 +220,18 @@ def requests_for(
 def variant_of(
     request: RewriteRequest, draft: Draft, rewriter: str, *, has_persona: bool = True
 ) -> Variant:
-    """Return the variant that `draft` is.
+    """Return the variant for a draft.
 
     Parameters
     ----------
     request
-        What was wanted.
+        The request that was made to the rewriter.
     draft
-        What was written.
+        The draft that the rewriter wrote.
     rewriter
         The label of the rewriter.
     has_persona
-        Whether the variant has the emotion and the persona of the request.
+        True if the variant has the emotion and the persona of the request.
     """
     emotion = request.emotion if has_persona else None
     personality = request.personality if has_persona else None
@@ -253,7 +253,7 @@ def variant_of(
 
 
 class Measured(TypedDict):
-    """The fields of a variant that are measured."""
+    """The measured fields of a variant."""
 
     measured_distance: float
     added_share: float
@@ -263,7 +263,7 @@ class Measured(TypedDict):
 
 
 def measured(change: Change) -> Measured:
-    """Return the fields of a variant that are measured."""
+    """Return the measured fields of a variant."""
     return {
         "measured_distance": change.distance,
         "added_share": change.added_share,
@@ -274,10 +274,10 @@ def measured(change: Change) -> Measured:
 
 
 def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
-    """Return whether `variant` is, letter for letter, what its rewriter makes.
+    """Return whether the rewriter of `variant` makes exactly the same text again.
 
-    The built-in rewriters are deterministic, so that making a variant again from its own fields
-    proves it: its specification is verbatim and its sentences are the library's.
+    The built-in rewriters are deterministic. So making a variant again from its own fields proves
+    that its specification is verbatim and its sentences are the library's.
     """
     name, _, _ = variant.rewriter.partition("/")
     if name not in REWRITERS:
@@ -310,7 +310,7 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
 def _source_label(rewriter: Rewriter) -> str:
     """Return the label that the seeds are derived from.
 
-    A control that repeats the draws of another rewriter uses the label of that rewriter.
+    A control that repeats the draws of another rewriter has the label of that rewriter.
     """
     if isinstance(rewriter, RulesRewriter) and rewriter.stands_for:
         return f"{rewriter.stands_for}/{rewriter.version}"
@@ -367,12 +367,12 @@ def _objections(
         text == request.task.prompt or _key(text, rewriter) in taken
     ):
         return (Finding("duplicate", "the original or another variant has this very text"),)
-    # What a built-in rewriter makes is right by construction, and needs no judge.
+    # A draft of a built-in rewriter keeps the request by construction, so it needs no judge.
     return judge.findings(text, waived=rewriter.waives) if judge else ()
 
 
 class _Deck:
-    """Deals emotions and personas, each by a hash of what the variant depends on."""
+    """Draw emotions and personas by hashes of the values that a variant depends on."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Which natural language a sentence is in, told by its script and its small words."""
+"""Detect the natural language of a sentence by its script and its function words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = {
     "tr": "Turkish",
     "zh": "Chinese",
 }
-"""The languages that are told apart, by ISO 639-1 code."""
+"""The languages that can be detected, by ISO 639-1 code."""
 
 _SCRIPTS = {
     "ja": re.compile(r"[\u3040-\u30ff]"),
@@ -70,12 +70,12 @@ for _language, _words in _SMALL_WORDS.items():
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _CODE = re.compile(r"`[^`]*`|https?://\S+|[\w./-]*[_/()\[\]=<>{}][\w./-]*")
 _LATIN_PER_SIGN = 4
-"""A Chinese sign says about as much as this many Latin letters."""
+"""Number of Latin letters that count as much as one Chinese character."""
 
 
 @lru_cache(maxsize=4096)
 def language_of(sentence: str) -> str | None:
-    """Return the ISO 639-1 code of a sentence's language, None where nothing tells it.
+    """Return the ISO 639-1 code of a sentence's language, or None if it cannot be detected.
 
     Inline code and URLs do not count. *Return n-th Fibonacci number.* is English by one word.
     """
@@ -98,9 +98,9 @@ def language_of(sentence: str) -> str | None:
 
 
 def main_language(sentences: Iterable[str]) -> str:
-    """Return the language that most of the words of `sentences` are in; English by default.
+    """Return the language of most of the words of `sentences`, or English if none is detected.
 
-    A single foreign small word in an otherwise unknown text decides nothing.
+    A single foreign function word in a text of unknown language decides nothing.
     """
     weights: Counter[str] = Counter()
     for sentence in sentences:

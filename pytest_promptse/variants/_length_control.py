@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CONTROL = "neutral"
 """The rewriter of the control."""
 
-# A neutral variant may have this many words more or fewer than the one that it stands beside.
+# Largest difference in words between a control variant and its variant.
 _TOLERANCE = 1
 _STANDING_IN, _PADDED = 24, 8
 
@@ -44,26 +44,26 @@ def length_matched(
 
     If ``rules`` made the variant, its control repeats all decisions: the form of the request, the
     block and the positions. For any other variant, the neutral sentences precede the original. The
-    first candidate is used that differs from all other control variants and whose number of added
-    words differs by at most one. There are few short neutral texts, so controls of variants with
-    few added words may have the same text. Each still has its own samples.
+    first suitable candidate is used: it differs from all other control variants, and its number of
+    added words differs by at most one. There are few short neutral texts, so controls of variants
+    with few added words may have the same text. Each still has its own samples.
 
     Parameters
     ----------
     task
-        The task that the variants ask for.
+        The task of the variants.
     variants
         The variants to match, by distance and index.
     library
-        The phrases; the shipped ones by default.
+        The library of phrases. The default is the shipped one.
     also
-        What speaks against a text besides being a copy.
+        Returns findings against a text. The control is always checked for being a copy.
 
     Raises
     ------
     VariantError
-        If the library has no neutral sentences in the language of the task, or `also` speaks
-        against all candidates.
+        If the library has no neutral sentences in the language of the task, or `also` has findings
+        for all candidates.
     """
     rewriter = RulesRewriter(library=library or Library.load(), control=CONTROL)
     taken: set[str] = set()
@@ -114,7 +114,7 @@ def _matched(
 def _candidates(
     task: Task, variant: Variant, rewriter: RulesRewriter, target: int
 ) -> Iterator[Draft]:
-    """Yield neutral drafts, those first that repeat what ``rules`` decided for the variant."""
+    """Yield neutral drafts. Those that repeat the decisions of ``rules`` come first."""
     library = rewriter.library
     is_by_rules = variant.rewriter.partition("/")[0] == rewriter.stands_for
     standing_in: Iterator[Draft] = iter(())

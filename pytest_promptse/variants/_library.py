@@ -34,9 +34,9 @@ def quadrant(valence: float, arousal: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Emotion:
-    """One emotion: (description, language characteristics, expression pattern) and its place.
+    """One emotion: description, language characteristics, expression pattern, and its position.
 
-    ``valence`` and ``arousal`` lie in [-1, 1] (Russell 1980, doi:10.1037/h0077714).
+    ``valence`` and ``arousal`` are in [-1, 1] (Russell 1980, doi:10.1037/h0077714).
     """
 
     name: str
@@ -86,8 +86,8 @@ class Personality:
 class Level:
     """The operations and the budget of words at one distance.
 
-    ``operation`` is ``light``, ``style`` or ``transform``; a variant changes at least `fewest`
-    and at most `most` words, those of the writer's own sentences included.
+    ``operation`` is ``light``, ``style`` or ``transform``. A variant changes at least `fewest` and
+    at most `most` words, including those of the writer's own sentences.
     """
 
     distance: float
@@ -99,7 +99,7 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """A circumstance of a task that weighs emotion against persona."""
+    """A circumstance of a task that shifts the weights of emotion and persona."""
 
     name: str
     description: str
@@ -111,11 +111,11 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """How an emotion shows in the sentences that all emotions share.
+    """The style of an emotion in the sentences that all emotions share.
 
-    ``lower`` writes them without capitals. A full stop is replaced by one of ``ends``, and where
-    that leaves no mark, ``run_on`` stands before the next sentence. Each of ``joints`` joins
-    the two clauses of a persona: ``{0}`` as it is, ``{0^}`` with a capital.
+    ``lower`` writes them without capitals. A full stop is replaced by one of ``ends``. If that
+    leaves no mark, ``run_on`` precedes the next sentence. Each of ``joints`` joins the two clauses
+    of a persona: ``{0}`` is the clause as it is, ``{0^}`` with a capital.
     """
 
     lower: bool = False
@@ -128,8 +128,8 @@ class Style:
 class Feeling:
     """The phrases of one emotion or control condition in one language.
 
-    ``cues`` are utterances of a few words, ``sentences`` whole ones, ``closings`` last words.
-    ``scenes`` are sentences that set a place or a time; a variant has one at most.
+    ``cues`` are utterances of a few words, ``sentences`` whole sentences, ``closings`` last words.
+    ``scenes`` are sentences that set a place or a time; a variant has at most one.
     """
 
     style: Style
@@ -141,7 +141,7 @@ class Feeling:
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """A way to ask for code: a pattern with a group ``verb`` at the start of a sentence."""
+    """A form of a request for code: a pattern with a group ``verb`` at the start of a sentence."""
 
     kind: str
     find: re.Pattern[str]
@@ -149,10 +149,10 @@ class Act:
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """Another way to ask: what to say in the place of an act of one of the kinds `of`.
+    """Another form of a request: the text that replaces a request of one of the kinds `of`.
 
-    ``end`` replaces the sentence's full stop where it is not empty, ``light`` marks forms for
-    the lightest level. ``make`` marks forms that fit verbs of making alone.
+    ``end`` replaces the sentence's full stop if it is not empty. ``light`` is True for forms that
+    fit the lightest level, ``make`` for forms that fit only verbs of making.
     """
 
     kind: str
@@ -165,12 +165,12 @@ class Form:
 
 @dataclass(frozen=True, kw_only=True)
 class Requests:
-    """How one language asks for code.
+    """The forms of requests for code in one language.
 
-    ``make`` are the verbs whose object is the thing wanted (*write a function*), ``stops`` the
-    ends of a plain statement and of a question, ``greetings`` first words, ``asks`` requests of
-    their own, ``intros`` sentences before the pasted text and ``bullet_intros`` before its
-    sentences as a list.
+    ``make`` are the verbs whose object is the requested thing (*write a function*). ``stops`` are
+    the ends of a plain statement and of a question. ``greetings`` are first words, and ``asks`` are
+    separate requests. ``intros`` are sentences before the pasted text, ``bullet_intros`` those
+    before its sentences as a list.
     """
 
     acts: tuple[Act, ...]
@@ -188,8 +188,8 @@ class Requests:
 class Manner:
     """A manner of writing that people of every persona may have, such as ``terse``.
 
-    ``share`` of the variants, in [0, 1], have it, at the levels of ``operations`` and where it
-    has phrases. ``language`` has its phrases in the place of the others.
+    A ``share`` of the variants, in [0, 1], have it, at the levels of ``operations`` and if it has
+    phrases for them. The phrases of ``language`` replace the others.
     """
 
     name: str
@@ -213,11 +213,11 @@ class Language:
     """The phrases of one language.
 
     ``roles`` are clauses that show a technical orientation and a level of experience, by
-    ``technical.experience``; those of ``collaboration`` follow them. ``blank`` stands between
-    two sentences, ``stop`` ends a statement, and ``words_each`` says how many measured words make
-    up one word of a budget. Two sentences of one message share no stem of a word of three letters
-    or more that is not ``repeatable``. ``coherence`` tells what a phrase asserts and what
-    contradicts it. ``manners`` are languages of their own for some of the variants.
+    ``technical.experience``; those of ``collaboration`` follow them. ``blank`` separates two
+    sentences and ``stop`` ends a statement. ``words_each`` is the number of measured words in one
+    word of a budget. Two sentences of one message share no stem of a word of three letters or more
+    that is not ``repeatable``. ``coherence`` has the facts that phrases assert and the pairs that
+    conflict. ``manners`` are separate phrases for some of the variants.
     """
 
     code: str
@@ -235,7 +235,7 @@ class Language:
 
     @cached_property
     def snippets(self) -> tuple[str, ...]:
-        """Every snippet, alternatives unresolved, those that only a manner has at the end."""
+        """Every snippet, with its alternatives unresolved. Those of manners come last."""
         own = self._own_snippets
         others = (part for manner in self.manners for part in manner.language.snippets)
         return (*own, *dict.fromkeys(part for part in others if part not in set(own)))
@@ -247,16 +247,22 @@ class Language:
             found += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
         for clauses in (*self.roles.values(), *self.collaboration.values()):
             found += clauses
-        asked = self.requests
-        return (*found, *asked.greetings, *asked.asks, *asked.intros, *asked.bullet_intros)
+        requests = self.requests
+        return (
+            *found,
+            *requests.greetings,
+            *requests.asks,
+            *requests.intros,
+            *requests.bullet_intros,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Library:
-    """Everything variants are made from.
+    """All data that variants are made from.
 
-    ``digest`` is empty for the shipped library; else eight hex digits over what was laid over
-    it, which go into the rewriter's version.
+    ``digest`` is empty for the shipped library. Otherwise it has eight hex digits of a hash of the
+    user's entries, which become part of the rewriter's version.
     """
 
     emotions: Mapping[str, Emotion]
@@ -269,19 +275,19 @@ class Library:
 
     @staticmethod
     def load(extra: Path | None = None) -> Library:
-        """Return the shipped library, with the entries of the folder `extra` laid over it.
+        """Return the shipped library, extended by the entries of the folder `extra`.
 
-        Files in `extra` are named as the shipped ones; an entry replaces the one of its name or
-        is added. Every snippet is checked, as by `Lint`.
+        Files in `extra` have the names of shipped files. An entry is added, or replaces the entry
+        of the same name. Every snippet is checked by `Lint`.
 
         Raises
         ------
         VariantError
-            With file and line, for anything that is not a template.
+            If an entry is invalid. The message names file and line.
         """
         try:
             return _load(extra)
-        except TaskError as error:  # how the shared YAML reader reports a place in a file
+        except TaskError as error:  # the shared YAML reader writes the place in a file like this
             raise VariantError(str(error)) from None
 
     def emotion(self, name: str) -> Emotion:
@@ -313,7 +319,7 @@ class Library:
         return replace(nearest_one, distance=distance)
 
     def check_distances(self, distances: Sequence[float]) -> None:
-        """Raise VariantError unless each distance lies in [0.05, 0.5] and has its own level."""
+        """Raise VariantError unless each distance is in [0.05, 0.5] and has its own level."""
         if not distances:
             raise VariantError("no distances given; name at least one, such as 0.1")
         taken: dict[str, float] = {}
@@ -332,7 +338,10 @@ class Library:
             taken[operation] = distance
 
     def language(self, code: str, *, task: str) -> Language:
-        """Return the phrases of a language, or raise VariantError with the remedy."""
+        """Return the phrases of a language.
+
+        Raise VariantError with the remedy if there are none.
+        """
         if code not in self.languages:
             known = " and ".join(NAMES.get(name, name) for name in self.languages)
             raise VariantError(
@@ -343,7 +352,7 @@ class Library:
         return self.languages[code]
 
     def weights(self, prompt: str) -> dict[str, float]:
-        """Return each context's presence in `prompt`, and what follows for the two layers.
+        """Return each context's presence in `prompt`, and the resulting weights of the two layers.
 
         ``emotion`` and ``personality`` add up to 1.
         """
@@ -359,7 +368,7 @@ class Library:
 
 
 NEAREST, FARTHEST = 0.05, 0.5
-"""The distances that variants can be made for."""
+"""The smallest and the largest distance of variants."""
 
 
 def _pick(name: str, known: Mapping[str, _T], what: str) -> _T:
@@ -387,7 +396,7 @@ _INSTRUCTION = ("system", "request", "again", "entailment_system", "entailment")
 
 @dataclass(frozen=True)
 class _MannerDraft:
-    """A manner as its entry has it."""
+    """A manner with the values of its entry."""
 
     share: float
     operations: frozenset[str]
@@ -403,7 +412,7 @@ class _MannerDraft:
 
 @dataclass
 class _Draft:
-    """A language while its files are read, the shipped ones first."""
+    """A language while its files are read. The shipped files are read first."""
 
     code: str
     marks: dict[str, Any] = field(default_factory=dict)
@@ -472,7 +481,7 @@ def _template_files(folder: Path) -> Iterator[Path]:
 
 
 def _digest(folder: Path) -> str:
-    # A checkout on Windows may have other line ends, which are read alike.
+    # A checkout on Windows may have other line ends, which change nothing.
     parts = (
         str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n")
         for path in _template_files(folder)
@@ -481,7 +490,7 @@ def _digest(folder: Path) -> str:
 
 
 def _check_names(folder: Path, *, own: bool) -> None:
-    """Refuse files in a user's folder that nothing would read."""
+    """Raise an error for files in a user's folder that have no known name."""
     if not own:
         return
     for path in sorted(folder.rglob("*.y*ml")):
@@ -493,7 +502,7 @@ def _check_names(folder: Path, *, own: bool) -> None:
 
 
 def _entries(path: Path, known: Sequence[str] | None = None) -> Iterator[tuple[str, YamlNode]]:
-    """Yield the entries of a file by name; none where there is no such file."""
+    """Yield the entries of a file by name. A missing file has none."""
     if path.is_file():
         yield from _open(path).fields(path.name, known).items()
 
@@ -601,7 +610,7 @@ def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
 
 
 def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
-    """Read a ``language.yaml``; one laid over another may have some of the fields alone."""
+    """Read a ``language.yaml``. One in a user's folder may have only some of the fields."""
     needed = ("blank", "stop", "words_each", "forbidden")
     optional = ("repeatable", "facts", "prompts", *_PAIRS)
     fields = (
@@ -638,7 +647,7 @@ _PAIRS = ("clashes", "apart", "needs")
 
 
 def _any_of(entry: YamlNode, fact: str, before: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern that finds whatever one of those of `entry` or `before` finds."""
+    """Return a pattern that matches if any pattern of `entry` or `before` does."""
     new = [_pattern(place).pattern for place in entry.items(f"the patterns of {fact!r}")]
     return re.compile("|".join(f"(?:{each})" for each in (*before, *new)), re.IGNORECASE)
 
@@ -652,7 +661,7 @@ def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[YamlNode, str, str]]
 
 
 def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
-    """Return the facts of a language; `writers` are the facts that emotions and traits tell."""
+    """Return the facts of a language. `writers` are the facts that emotions and traits assert."""
     known = {*draft.facts, *draft.prompts, *draft.manners, *writers, *FACTS_OF_PROMPTS, *KINDS}
 
     def mapped(section: str, *, both_ways: bool) -> dict[str, frozenset[str]]:
@@ -699,8 +708,13 @@ def _language(draft: _Draft, writers: Iterable[str]) -> Language:
 
 
 def _manner_draft(name: str, entry: YamlNode, lint: Lint | None) -> _MannerDraft:
-    asked = {"greetings": "greeting", "asks": "ask", "intros": "intro", "bullet_intros": "intro"}
-    parts = ("share", "operations", "joints", "feelings", "roles", "collaboration", *asked)
+    request_parts = {
+        "greetings": "greeting",
+        "asks": "ask",
+        "intros": "intro",
+        "bullet_intros": "intro",
+    }
+    parts = ("share", "operations", "joints", "feelings", "roles", "collaboration", *request_parts)
     fields = _needed(entry, f"manner {name!r}", parts)
     operations = [item.text("an operation") for item in fields["operations"].items("operations")]
     if unknown := set(operations) - set(_OPERATIONS):
@@ -730,12 +744,12 @@ def _manner_draft(name: str, entry: YamlNode, lint: Lint | None) -> _MannerDraft
         feelings=feelings,
         roles=clauses["roles"],
         collaboration=clauses["collaboration"],
-        **{part: _snippets(fields[part], kind, lint) for part, kind in asked.items()},
+        **{part: _snippets(fields[part], kind, lint) for part, kind in request_parts.items()},
     )
 
 
 def _manner(name: str, draft: _MannerDraft, plain: Language) -> Manner:
-    """Return a manner; its sentences are styled as those of the emotion are, save the joints."""
+    """Return a manner. Its sentences have the style of the emotion, except for the joints."""
     feelings = {
         emotion: replace(
             known, **phrases, scenes=(), style=replace(known.style, joints=draft.joints)

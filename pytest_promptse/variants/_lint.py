@@ -22,8 +22,8 @@ _MARKUP = re.compile(r"[\d\"`\\<>\[\]#*_=@$%^~{}\u201c\u201d\u300c\u300d]")
 class Tag:
     """A group of forbidden phrases.
 
-    ``name`` says what they would do to the task, such as ``deontic``; `allowed` are the kinds of
-    snippet that may contain them.
+    ``name`` is the effect that they would have on the task, such as ``deontic``. `allowed` are the
+    kinds of snippet that may contain them.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Lint:
 
     @classmethod
     def of(cls, entry: YamlNode) -> Lint:
-        """Read the tags, or raise TaskError with file and line."""
+        """Read the tags. Raise TaskError with file and line if they are invalid."""
         tags = []
         for name, place in entry.fields("forbidden").items():
             fields = place.fields(f"tag {name!r}", ("phrases", "allowed", "whole_words"))
@@ -63,9 +63,9 @@ class Lint:
         return cls(tuple(tags))
 
     def problem(self, snippet: str, kind: str) -> str | None:
-        """Return why `snippet` cannot be used, None if it can.
+        """Return the reason why `snippet` cannot be used, or None if it can.
 
-        Every alternative of ``{this|that}`` is read.
+        Every alternative of ``{this|that}`` is checked.
         """
         for text in expansions(snippet):
             if mark := _MARKUP.search(text):

@@ -1,4 +1,4 @@
-"""A model as rewriter: what it is told, and how its answers are read."""
+"""A model as rewriter: the instruction that it gets, and the reading of its answers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ __all__ = ["DECODING", "MOST_RETRIES", "LlmRewriter"]
 
 DECODING = Decoding(temperature=0.9, top_p=0.95, max_tokens=2048)
 MOST_RETRIES = 3
-"""How often a rejected text is requested again."""
+"""Largest number of further requests after a rejected text."""
 
 _FENCED = re.compile(r"\A\s*(`{3,})[\w-]*\n(?P<inside>.*?)\n?\1\s*\Z", re.DOTALL)
 _RULED = re.compile(r"\A\s*=====+\n(?P<inside>.*?)\n?=====+\s*\Z", re.DOTALL)
 
 
 class LlmRewriter:
-    """Tells a model what to write. The run sends the requests, like all others.
+    """Build the prompts in which a model gets the instruction to write a variant.
+
+    The run sends them as requests like all others.
 
     Parameters
     ----------
     backend
-        The model. Only its name and identity are read; it is not started here.
+        The model. Only its specification and identity are read; it is not started here.
     library
-        Has the instruction and the descriptions of emotions and personas.
+        The library with the instruction and the descriptions of emotions and personas.
 
     Attributes
     ----------
@@ -43,7 +45,7 @@ class LlmRewriter:
     spec
         The model as ``BACKEND:NAME``.
     identity
-        What identifies the model in the store.
+        The values that identify the model in the store.
     """
 
     has_persona = True
@@ -61,14 +63,14 @@ class LlmRewriter:
 
     @property
     def version(self) -> str:
-        """Eight hex digits over the instruction, the model and the decoding."""
+        """Eight hex digits of a hash of the instruction, the model and the decoding."""
         parts = (*self._library.instruction.values(), str(sorted(self.identity.items())))
         decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
         return f"{derive_seed(*parts, *decoding, self._library.digest):08x}"
 
     @property
     def instruction(self) -> str:
-        """The instruction with the names of its parts, as it stands in the library."""
+        """The instruction in the library, with the names of its parts as placeholders."""
         return "\n\n".join(self._library.instruction[part] for part in ("system", "request"))
 
     def prompt(
@@ -79,9 +81,9 @@ class LlmRewriter:
         Parameters
         ----------
         request
-            The variant that is wanted.
+            The requested variant.
         rejected
-            The texts that the model wrote for it before, with what is wrong with them.
+            The texts that the model wrote for this request before, with their findings.
 
         Raises
         ------
@@ -99,7 +101,7 @@ class LlmRewriter:
     def read(self, answer: str, original: str) -> str:
         """Return the text in the model's answer.
 
-        A fence or rule around all of it is taken off, and it ends as the original does.
+        A fence or rule around the whole text is removed. The text then ends as the original does.
         """
         for frame in (_FENCED, _RULED):
             match = frame.match(answer)

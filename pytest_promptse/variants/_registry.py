@@ -1,4 +1,4 @@
-"""Which rewriter a name means."""
+"""The rewriters by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REWRITERS = ("rules", "original", "typos", "case", "whitespace", "polite", "neut
 def create_rewriter(
     spec: str, *, backend: Callable[[str], Backend], library: Library, also: Sequence[str] = ()
 ) -> Rewriter | LlmRewriter:
-    """Return the rewriter that `spec` names, or the model that is to write.
+    """Return the rewriter that `spec` names, or the model that writes the variants.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def create_rewriter(
         return rewriter_named(spec, library=library, also=also)
     if not model:
         raise VariantError(
-            f"rewriter {spec!r}: say which model, llm:BACKEND:NAME, as in llm:openai:gpt-4.1"
+            f"rewriter {spec!r}: add the model: llm:BACKEND:NAME, as in llm:openai:gpt-4.1"
         )
     return LlmRewriter(backend(model), library=library)
 
@@ -70,7 +70,7 @@ def rewriter_named(
         One of ``REWRITERS``.
     library
         The library of emotions and personas; the shipped one by default.
-    also
+    The library of emotions and personas. The default is the shipped one.
         As in `create_rewriter`.
 
     Raises

@@ -1,4 +1,4 @@
-"""The interface of rewriters: from a request they make candidates, which are judged one by one."""
+"""The interface of rewriters: they turn a request into candidates, which are judged one by one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RewriteRequest:
-    """One variant that is wanted.
+    """One requested variant.
 
-    ``distance`` is nominal. ``emotion`` and ``personality`` are None where the rewriter is not
-    ``has_persona``; ``weights`` is what the context makes of them. ``seed`` is this variant's own.
+    ``distance`` is nominal. ``emotion`` and ``personality`` are None if the rewriter's
+    ``has_persona`` is False. ``weights`` are the weights of the two, from the context. ``seed`` is
+    this variant's own.
     """
 
     task: Task
@@ -32,19 +33,19 @@ class RewriteRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A candidate prompt and what is known of it.
+    """A candidate prompt with its properties.
 
     Parameters
     ----------
     text
         The whole prompt.
     cues
-        What shows the emotion and each dimension of the persona: ``emotion``, ``technical``,
-        ``experience``, ``collaboration``, each with the words that show it.
+        The words that show the emotion and each dimension of the persona, by ``emotion``,
+        ``technical``, ``experience`` and ``collaboration``.
     operations
-        What was done, such as ``request:question`` and ``block:quote``.
+        The operations that were applied, such as ``request:question`` and ``block:quote``.
     sentences
-        The writer's own sentences in it; everything else is the original's.
+        The writer's own sentences in the prompt. Everything else is the original's.
     snippets
         The phrases of the library that `sentences` were made from.
     """
@@ -57,12 +58,12 @@ class Draft:
 
 
 class Rewriter(Protocol):
-    """Something that writes variants of tasks.
+    """A writer of variants of tasks.
 
-    ``name`` and ``version`` together are the rewriter of a variant, as in ``rules/2``: whatever
-    changes the variants changes the version. ``has_persona`` says whether variants have an emotion
-    and a persona. ``waives`` names the rules of invariance that its variants break by design,
-    such as ``duplicate`` for the control condition that repeats the original.
+    ``name`` and ``version`` together are the label of the rewriter, as in ``rules/2``. Any change
+    of the variants must change the version. ``has_persona`` is True if variants have an emotion and
+    a persona. ``waives`` names the invariance rules that its variants break by design. An example
+    is ``duplicate`` for the control condition that repeats the original.
     """
 
     @property
@@ -75,7 +76,7 @@ class Rewriter(Protocol):
 
     @property
     def has_persona(self) -> bool:
-        """Whether variants have an emotion and a persona."""
+        """True if variants have an emotion and a persona."""
 
     @property
     def waives(self) -> frozenset[str]:
@@ -84,10 +85,10 @@ class Rewriter(Protocol):
     def candidates(
         self, request: RewriteRequest
     ) -> Generator[Draft | str, Sequence[Finding], None]:
-        """Yield candidates, or their texts; what each was rejected for is sent back in.
+        """Yield candidates, or their texts. The findings about each candidate are sent back in.
 
-        The generator ends where the rewriter gives up. The same request yields the same
-        candidates where the rewriter is deterministic.
+        The generator ends when the rewriter gives up. A deterministic rewriter yields the same
+        candidates for the same request.
         """
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def difference(original: str, reworded: str) -> Text:
-    """Return `reworded` with new words in green and those they stand for struck out in red."""
+    """Return `reworded` with new words in green and replaced words struck out in red."""
     from rich.text import Text  # noqa: PLC0415 - only what is looked at needs it
 
     shown = Text()
@@ -30,7 +30,7 @@ def difference(original: str, reworded: str) -> Text:
 
 
 def facts(variant: Variant) -> Iterator[str]:
-    """Yield lines that say what was done to a variant, how far it went and what shows in it."""
+    """Yield lines with the operations, the distances and the cues of a variant."""
     yield (
         f"words: {variant.added_share:.0%} of the variant added, {variant.replaced_share:.0%} of "
         f"the original replaced, {variant.moved_share:.0%} moved; {variant.length_ratio:.2f} times "
@@ -39,14 +39,14 @@ def facts(variant: Variant) -> Iterator[str]:
     if variant.operations:
         yield f"operations: {', '.join(variant.operations)}"
     if variant.cues:
-        # In one order, wherever they stand in the text.
+        # In a fixed order, independent of their order in the text.
         names = [name for name in ("emotion", *DIMENSIONS) if name in variant.cues]
         shown = (f'{name} "{" ".join(variant.cues[name].split())}"' for name in names)
         yield f"cues: {', '.join(shown)}"
 
 
 def described(library: Library) -> dict[str, dict[str, str]]:
-    """Return a text for every template by kind and name, its first line the description."""
+    """Return a text for every template by kind and name. Its first line is the description."""
     described: dict[str, dict[str, str]] = {"emotions": {}}
     for name, emotion in library.emotions.items():
         described["emotions"][name] = (

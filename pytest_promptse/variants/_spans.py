@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 _FIRST_MARK = 0xE000
 _LAST_MARK = 0xF8FF
 MARKS = f"{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}"
-"""The private-use characters that stand for spans, as a range inside ``[...]`` of a pattern."""
+"""The private-use characters that replace spans, as a range inside ``[...]`` of a pattern."""
 
 GLUE = "\x1f"
-"""Stands for a blank inside a span until lines are broken, so that none is broken there."""
+"""Replaces a blank inside a span until lines are broken, so that no line is broken there."""
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _INLINE = re.compile(r"`([^`\n]+)`")
 _MARK = re.compile(f"[{MARKS}]")
 
-# In this order: where two could match, the first one named takes the text.
+# The order matters: if two patterns match, the first one takes the text.
 _KINDS: dict[str, str] = {
     "placeholder": r"\{\{.*?\}\}|\{%.*?%\}|\{\#.*?\#\}|\$\{\w+\}|\{[\w.\[\]!:<>^,]*\}"
     r"|%\(\w+\)[sdrfi]|%[sdrfi](?!\w)",
@@ -36,7 +36,7 @@ _KINDS: dict[str, str] = {
     "path": r"(?<![\w/])(?:~|\.{1,2})?/(?:[\w.\-]+/)*[\w.\-]*\w|\b[\w\-]+(?:/[\w\-]+)*"
     r"\.(?:py|txt|json|jsonl|csv|tsv|ya?ml|toml|md|ini|cfg|log|html?|xml|sql|sh|exe|dll)\b",
     "identifier": r"\b[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)"  # a call
-    r"|\b[A-Za-z]\w*(?:\[[^\[\]\n]*\])+"  # an item of something
+    r"|\b[A-Za-z]\w*(?:\[[^\[\]\n]*\])+"  # an item of a sequence or mapping
     r"|\b\w*[A-Za-z]_\w+|\b_\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z]{2,}s?\b"
     r"|\b(?:True|False|None)\b|\b(?!(?:[eE]\.g|[iI]\.e)\b)\w+\.[a-z_]\w*\b(?!\.)"
     r"|(?<![\w'\u2019\-.])(?![aAI]\b|[eE]\.g\b|[iI]\.e\b)[A-Za-z]\b'?(?!\w)",
@@ -58,13 +58,13 @@ class ProtectedSpan:
 
 @dataclass(frozen=True)
 class Masked:
-    """Prose in which a private-use character stands for each span, so that rewriters keep it."""
+    """Prose in which a private-use character replaces each span, so that rewriters keep it."""
 
     text: str
     spans: tuple[ProtectedSpan, ...]
 
     def restore(self, text: str) -> str:
-        """Return `text` with every mark replaced by its span, whose blanks are ``GLUE``."""
+        """Return `text` with every mark replaced by its span, whose blanks become ``GLUE``."""
         return _MARK.sub(
             lambda mark: self.spans[ord(mark[0]) - _FIRST_MARK].text.replace(" ", GLUE), text
         )
@@ -73,18 +73,18 @@ class Masked:
 def mask(text: str, names: Collection[str] = ()) -> Masked:
     """Replace the spans of `text` by marks.
 
-    `names` are identifiers of the interface. Where they are ordinary words too (``numbers``),
-    they are masked all the same: a rewriter that leaves them alone is never wrong.
+    `names` are identifiers of the interface. They are masked even if they are ordinary words too
+    (``numbers``), since leaving a word unchanged is never wrong.
 
     Raises
     ------
     VariantError
-        For more than 6,400 spans, which is no prompt that a person wrote.
+        For more than 6,400 spans. No prompt written by a person has that many.
     """
     return _masked(text, frozenset(names))
 
 
-# Candidates of one task share most of their paragraphs.
+# Cached, since candidates of one task share most of their paragraphs.
 @lru_cache(maxsize=1024)
 def _masked(text: str, names: frozenset[str]) -> Masked:
     pieces: list[str] = []
@@ -116,7 +116,7 @@ def _masked(text: str, names: frozenset[str]) -> Masked:
 
 @lru_cache(maxsize=256)
 def _names_pattern(names: frozenset[str]) -> re.Pattern[str] | None:
-    # "a" and "I" are words first: masking them would mask every article.
+    # "a" and "I" are primarily words: masking them would mask every article.
     words = sorted(names - {"a", "A", "I"}, key=lambda name: (-len(name), name))
     if not words:
         return None
@@ -125,9 +125,9 @@ def _names_pattern(names: frozenset[str]) -> re.Pattern[str] | None:
 
 @lru_cache(maxsize=256)
 def interface_names(prompt: str, entry_point: str) -> frozenset[str]:
-    """Return the names a caller sees: functions, classes and their parameters.
+    """Return the names that a caller uses: functions, classes and their parameters.
 
-    An instruction gives them in inline code, as in ```merge(a, b)```.
+    In an instruction, these are names in inline code, as in ```merge(a, b)```.
     """
     tree = parse_stub(prompt) or _signatures(prompt)
     names = {entry_point}
@@ -146,5 +146,5 @@ def _signatures(prompt: str) -> ast.Module:
         try:
             found.extend(ast.parse(f"def {code.removeprefix('def ').rstrip(':')}: pass").body)
         except SyntaxError:
-            continue  # inline code that is no signature
+            continue  # inline code that is not a signature
     return ast.Module(body=found, type_ignores=[])

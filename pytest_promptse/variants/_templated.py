@@ -1,10 +1,12 @@
-"""A team's template in other words: its prose is reworded, its code and `task.prompt` never are.
+"""Reword a team's template: its prose changes, its code and `task.prompt` never do.
 
-A rewriter is shown a *view*: the template from its first part that holds sentences to its last,
-with each Jinja2 statement and comment as one opaque placeholder. So what holds of a task's prompt
-holds of a template, and the rules of invariance are the same. Two kinds of lines are placeholders
-as a whole: those that mix a statement with text, or sentences could move in and out of a branch,
-and those that are little more than expressions, such as ``{{ task.prompt }}`` by itself.
+A rewriter receives a *view* of the template. The view reaches from the first part that contains
+sentences to the last one. Each Jinja2 statement and comment in it is one opaque placeholder. So the
+rules of invariance for a task's prompt also apply to a template.
+
+Two kinds of lines are placeholders as a whole. Lines that mix a statement with text would let
+sentences move into or out of a branch. Lines with little more than expressions, such as ``{{
+task.prompt }}`` alone, contain no sentence.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
 
     from pytest_promptse.tasks._template import Template
 
-# A view is an instruction that asks for no name of its own.
+# A view is an instruction that requests no name of its own.
 _ENTRY_POINT = "prompt_template"
-# Fewer words beside expressions are no sentence.
+# A line with fewer words beside expressions is not a sentence.
 _SENTENCE = 2
 _STATEMENT = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _BLOCK = re.compile(r"\{%-?\+?\s*(?:block\s+\w+[^%]*|endblock[^%]*)%\}\n?")
@@ -42,8 +44,8 @@ _OPEN_FENCE = re.compile(r"\s*^(?:`{3,}|~{3,})[\w ]*\s*\Z", re.MULTILINE)
 class View:
     """The part of a template that a rewriter receives.
 
-    ``before`` and ``after`` are what of its body stands around ``text``; ``hidden`` is what the
-    placeholders in ``text`` stand for, in their order.
+    ``before`` and ``after`` are the parts of the body around ``text``. ``hidden`` has the code
+    behind the placeholders in ``text``, in their order.
     """
 
     template: Template
@@ -71,7 +73,7 @@ class View:
 
     @cached_property
     def task(self) -> Task:
-        """The view as a rewriter takes it."""
+        """The view as a task, which is the input of a rewriter."""
         return Task(id=self.template.name, prompt=self.text, entry_point=_ENTRY_POINT)
 
     def reworded(self, text: str) -> Template:
@@ -80,7 +82,7 @@ class View:
         Raises
         ------
         TaskError
-            If its code is not the original's.
+            If the code in `text` differs from the original's.
         """
         shown = _PLACEHOLDER.sub(lambda found: self._hidden(int(found[1])), text)
         return self.template.with_body(self.before + shown + self.after)
@@ -97,9 +99,9 @@ class View:
 
 
 def change_of_all(texts: Sequence[tuple[str, str]]) -> Change:
-    """Return what separates several texts together from their originals.
+    """Return the joint difference of several texts from their originals.
 
-    `texts` are pairs of what was and what is.
+    `texts` are pairs of original and new text.
     """
 
     def prose(prompts: Sequence[str]) -> list[str]:
@@ -109,7 +111,7 @@ def change_of_all(texts: Sequence[tuple[str, str]]) -> Change:
 
 
 def _regions(body: str) -> list[tuple[int, int]]:
-    """Return where the parts of a body stand, without the tags around them."""
+    """Return the offsets of the parts of a body, without the tags around them."""
     tags = [match.span() for match in _BLOCK.finditer(body)]
     if not tags:
         return [(0, len(body))]
@@ -117,7 +119,7 @@ def _regions(body: str) -> list[tuple[int, int]]:
 
 
 def _end(body: str, start: int, end: int) -> int:
-    """Return where the sentences of a part end: before the cue that an answer is to follow."""
+    """Return where the sentences of a part end, before a label such as "Answer:"."""
     part = body[start:end]
     if len(_FENCE.findall(part)) % 2:
         part = _OPEN_FENCE.sub("", part)
@@ -126,7 +128,7 @@ def _end(body: str, start: int, end: int) -> int:
 
 
 def _hide(text: str) -> tuple[str, tuple[str, ...]]:
-    """Put placeholders for the template's code, each counted from 0."""
+    """Replace the template's code by placeholders, counted from 0."""
     hidden: list[str] = []
 
     def hide(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""The variant: a task's prompt as somebody else would write it, with how it was made."""
+"""The variant: a task's prompt in the words of another writer, with its properties."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ class Variant:
     Parameters
     ----------
     task_id, text
-        The task, and the whole prompt.
+        Id of the task, and the whole prompt.
     distance
-        The nominal perturbation distance, 0.0 for the original.
+        The nominal perturbation distance in [0, 1); 0.0 for the original.
     index
-        Counts the variants of one task and distance, from 0.
+        Index of the variant among those of the same task and distance, from 0.
     emotion, personality
-        Their names (``technical.experience.collaboration``); None for the original and for
-        control conditions.
+        Their names (``technical.experience.collaboration`` for a persona). None for the original
+        and for control conditions.
     context
-        The weights with which emotion was laid over persona.
+        The weights of emotion and persona.
     measured_distance, added_share, replaced_share, moved_share, length_ratio
-        What separates `text` from the original, as in
+        The difference between `text` and the original, as in
         `pytest_promptse.variants._distance.Change`.
     cues
         The words that show the emotion and each dimension of the persona, by ``emotion``,
-        ``technical``, ``experience`` and ``collaboration``; a trait without a cue is missing.
+        ``technical``, ``experience`` and ``collaboration``. A trait without a cue is missing.
     operations
-        What was done to the prompt, such as ``request:question`` and ``block:quote``.
+        The operations on the prompt, such as ``request:question`` and ``block:quote``.
     seed
-        The rewriter's.
+        The seed of the rewriter.
     rewriter
-        Its name with its version, as in ``rules/2``.
+        Name and version of the rewriter, as in ``rules/2``.
     original
         The SHA-256 of the original prompt.
     """

@@ -1,10 +1,10 @@
-"""Start Python programs by forking a process that has imported what most of them import.
+"""Start Python programs quickly, as forks of a process with the most common imports.
 
-Most of the time of a nested pytest run goes into importing pytest, numpy, scipy and the like. The
-fork server imports them once, when the first program is requested. For each program it forks a
-child, which takes over the program's arguments, folder, environment and standard streams and then
-runs it as the interpreter would. The child shares no state with other programs. It ends as an
-interpreter ends, but leaves its memory to the system.
+Most of the time of a nested pytest run is spent on importing pytest, numpy, scipy and similar
+packages. The fork server imports them once, when the first program is requested. For each program
+it forks a child. The child takes over the program's arguments, folder, environment and standard
+streams, and runs the program as the interpreter would. It shares no state with other programs. It
+ends as an interpreter ends, except that it does not tear down its modules.
 
 The server has one thread. It ends when the process that started it has ended.
 """
@@ -36,7 +36,7 @@ from fork_client import SIZE, receive, receive_number, request, send_number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# What a run of the plugin and the command line import, beside pytest and its plugins.
+# Modules that a run of the plugin or the command line imports, besides pytest and its plugins.
 PRELOADED = (
     *("http.client", "pyseccomp", "snowballstemmer", "sqlite3", "unittest.mock"),
     *("urllib.request", "xml.etree.ElementTree"),
@@ -47,7 +47,7 @@ PRELOADED = (
     *("pytest_promptse.reports.terminal._summary", "pytest_promptse.run._gates"),
     *("pytest_promptse.run._record_builder",),
 )
-# The same for what needs a library that not every environment of the tests has.
+# Modules from libraries that some test environments lack.
 PRELOADED_IF_INSTALLED = {
     "coverage": ("coverage",),
     "httpcore2": ("httpcore2",),
@@ -60,7 +60,7 @@ PRELOADED_IF_INSTALLED = {
 class ForkedProgram:
     """A program that the fork server has started.
 
-    Has the part of :class:`subprocess.Popen` that pytester uses.
+    It has those methods of :class:`subprocess.Popen` that pytester uses.
     """
 
     stdin = None
@@ -72,12 +72,12 @@ class ForkedProgram:
         self.returncode: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Return the exit status, negative for a signal.
+        """Return the exit status, or the negative number of the signal that ended the program.
 
         Raises
         ------
         subprocess.TimeoutExpired
-            The program still runs after `timeout` seconds.
+            If the program still runs after `timeout` seconds.
         """
         if self.returncode is None:
             self._connection.settimeout(timeout)
@@ -123,10 +123,10 @@ class ForkServer:
         Parameters
         ----------
         command
-            ``python -m module …``, ``python -c code …``, ``python file …`` or a Python script
-            with its arguments.
+            ``python -m module …``, ``python -c code …``, ``python file …`` or a Python script with
+            its arguments.
         cwd, env
-            Its working folder and its whole environment.
+            Working folder and complete environment of the program.
         streams
             File descriptors for standard input, output and error.
         """
@@ -155,11 +155,11 @@ class ForkServer:
         return subprocess.CompletedProcess(command, status, *texts)
 
     def write_command(self, folder: Path, name: str) -> None:
-        """Write a command for shells into `folder`: it has the installed script `name` forked."""
+        """Write a shell command into `folder` that forks the installed script `name`."""
         installed = str(Path(sys.executable).with_name(name))
         file = folder / name
         file.write_text(
-            # Without site-packages: it imports nothing that is not in the standard library.
+            # Without site-packages, since it imports only the standard library.
             f"#!{sys.executable} -IS\n"
             f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
             "from fork_client import run\n"
@@ -198,12 +198,12 @@ def running_server(env: Mapping[str, str]) -> Iterator[str]:
             yield address
 
 
-# Coverage starts in the children, with the environment of each.
+# Coverage starts in each child, with the child's environment.
 _NOT_THE_SERVERS = ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START", "PYTHONPATH")
 
 
 def is_python(command: Sequence[str]) -> bool:
-    """Return whether a command runs this interpreter, without options of its own."""
+    """Return whether a command runs this interpreter without interpreter options."""
     if command[0] == sys.executable:
         return len(command) > 1 and (
             not command[1].startswith("-") or command[1][:2] in ("-m", "-c")
@@ -216,7 +216,7 @@ def is_python(command: Sequence[str]) -> bool:
 
 
 def _interpreter_settings(env: dict[str, str]) -> dict[str, str]:
-    """Return what an interpreter reads when it starts, except its path."""
+    """Return the settings that an interpreter reads when it starts, except its path."""
     return {
         name: value
         for name, value in env.items()
@@ -253,7 +253,7 @@ def serve(descriptor: int) -> None:
             else:
                 continue
             break
-        # In the child.
+        # This code runs in the child.
         for key in selector.get_map().values():
             if key.data is not None:
                 os.close(key.fd)
@@ -266,7 +266,7 @@ def serve(descriptor: int) -> None:
 
 
 class _Importer:
-    """Plugin that imports while pytest rewrites assertions, as it does in the children."""
+    """A plugin that imports while pytest rewrites assertions, as happens in the children."""
 
     def pytest_collection(self) -> bool:
         installed = (
@@ -277,7 +277,7 @@ class _Importer:
         )
         for name in (*PRELOADED, *installed):
             importlib.import_module(name)
-        # The shipped library is read once for all children; it is the same for all.
+        # The shipped library is read once, since it is the same for all children.
         importlib.import_module("pytest_promptse.variants._library").Library.load()
         return True
 
@@ -293,7 +293,7 @@ def _preload() -> None:
         raise RuntimeError(f"imports failed with status {status}:\n{output.getvalue()}")
     if (threads := len(list(Path("/proc/self/task").iterdir()))) > 1:
         raise RuntimeError(f"{threads} threads run, so that no child can be forked safely")
-    # What was imported is no garbage: children need not look through it.
+    # Imported objects are never garbage, so children need not examine them.
     gc.collect()
     gc.freeze()
 
@@ -303,7 +303,7 @@ def _report_the_end(selector: selectors.BaseSelector, key: selectors.SelectorKey
     selector.unregister(key.fileobj)
     os.close(key.fd)
     _, status = os.waitpid(pid, 0)
-    # Whoever wanted the program may be gone.
+    # The client may have ended already.
     with connection, contextlib.suppress(BrokenPipeError):
         send_number(connection, os.waitstatus_to_exitcode(status))
 
@@ -319,17 +319,18 @@ _OF_NO_EFFECT = ("-u", "-B")
 
 
 def _become(wanted: dict[str, Any], streams: list[int]) -> None:
-    """Run the program that was requested in this process."""
+    """Run the requested program in this process."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     os.environ.clear()
     os.environ.update(wanted["env"])
     os.chdir(wanted["cwd"])
-    # A test may write a file twice in a second; the bytecode of the first would be taken for both.
+    # A test may write a file twice within a second. Python would then reuse the bytecode of the
+    # first version.
     sys.dont_write_bytecode = True
     if "COVERAGE_PROCESS_CONFIG" in os.environ:
-        # As coverage does in new interpreters.
+        # coverage does the same in new interpreters.
         importlib.import_module("coverage").process_startup()
     command = wanted["command"]
     given = command[1:] if command[0] == sys.executable else command

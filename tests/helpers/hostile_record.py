@@ -1,9 +1,10 @@
-"""A record whose every text tries to get out of where it is shown."""
+"""A record in which every text could break out of the place where it is shown."""
 
 from __future__ import annotations
 
+from record_builders import prompt_fields, run_record, suite_record, task_record, variant_record
+
 from pytest_promptse.record._schema import (
-    SCHEMA,
     BaselineRecord,
     ComparedRecord,
     ComparisonRecord,
@@ -22,7 +23,6 @@ from pytest_promptse.record._schema import (
     SuiteRecord,
     TaskRecord,
     UsageRecord,
-    VariantRecord,
 )
 from pytest_promptse.store._run_log import SampleRecord
 
@@ -49,9 +49,15 @@ SUITES = ("tests/test_a.py::test_a", f"tests/test_b.py::{ATTACKS[1]}")
 
 
 def hostile_record(*, n_tasks: int = 4, programs: int = 1) -> Record:
-    """Return a record of `n_tasks` tasks in each of two suites, asked of two models."""
-    return Record(
-        schema=SCHEMA,
+    """Return a record of `n_tasks` tasks in each of two suites, for two models."""
+    return run_record(
+        [_suite(suite, model, n_tasks) for suite in SUITES for model in MODELS],
+        [
+            _task(suite, model, number, programs)
+            for suite in SUITES
+            for model in MODELS
+            for number in range(n_tasks)
+        ],
         tool={"name": "pytest-promptse", "version": "1.2.3"},
         started="2026-01-01T00:00:00+00:00",
         finished="2026-01-01T00:00:01+00:00",
@@ -60,13 +66,6 @@ def hostile_record(*, n_tasks: int = 4, programs: int = 1) -> Record:
         invocation=InvocationRecord(directory="", options=[ATTACK]),
         settings={"samples": 8, "emotions": [ATTACK], "preset": ATTACK},
         models=[ModelRecord(spec=m, identity={"m": ATTACK}, capabilities=None) for m in MODELS],
-        suites=[_suite(suite, model, n_tasks) for suite in SUITES for model in MODELS],
-        tasks=[
-            _task(suite, model, number, programs)
-            for suite in SUITES
-            for model in MODELS
-            for number in range(n_tasks)
-        ],
         subgroups=[_subgroups(model) for model in MODELS],
         usage=UsageRecord(
             requests=1234, prompt_tokens=56789, completion_tokens=10, cost=0.5, cached=3
@@ -80,12 +79,9 @@ def hostile_record(*, n_tasks: int = 4, programs: int = 1) -> Record:
 
 def _suite(suite: str, model: str, n_tasks: int) -> SuiteRecord:
     curve = dict(zip(DISTANCES, (0.9, 0.8, 0.7), strict=True))
-    return SuiteRecord(
+    return suite_record(
         id=suite,
         model=model,
-        template=None,
-        mode="promptse",
-        weighting="sum",
         n_tasks=n_tasks,
         n_variants=3 * n_tasks,
         n_measured=3 * n_tasks,
@@ -98,14 +94,12 @@ def _suite(suite: str, model: str, n_tasks: int) -> SuiteRecord:
         auc_e_null=0.97,
         excess=0.17,
         ess_median=4.0,
-        light=None,
         gates=[
             GateRecord(name="auc-e", threshold=0.9, value=0.8, verdict="fail", message=ATTACK),
             GateRecord(name="x", threshold=0.5, value=0.8, verdict="pass", message=ATTACK),
         ],
         verdict="fail",
         warnings=[ATTACK],
-        settings={},
         line=12,
     )
 
@@ -150,49 +144,36 @@ def _task(suite: str, model: str, number: int, programs: int) -> TaskRecord:
         SampleRecord(n=1, cause="wrong_answer", detail=f"line 3: assert {ATTACK}", text=key)
         for key in texts
     ]
-    return TaskRecord(
-        id=name,
+    return task_record(
+        name,
         suite=suite,
         model=model,
-        template=None,
         elasticity=dict(zip(DISTANCES, (1.0, 0.9, 0.1 * number), strict=True)),
         auc_e=None if number == 0 else 1.0 - 0.1 * number,
         auc_e_null=0.98,
         excess=0.1 * number,
-        original=PromptRecord(prompt=f"Please write it. {ATTACK}", samples=[right], **_figures(1)),
+        original=PromptRecord(**prompt_fields(f"Please write it. {ATTACK}", 1), samples=[right]),
         variants=[
-            VariantRecord(
-                prompt=f"Argh, write it now! {ATTACK}",
+            variant_record(
+                f"Argh, write it now! {ATTACK}",
+                1 - 0.1 * number,
                 samples=[right, *wrong],
                 id=f"d{distance}-{emotion}-0",
-                node=None,
                 distance=float(distance),
                 measured_distance=float(distance) + 0.02,
                 emotion=emotion,
-                personality="expert.senior.plan",
                 rewriter=ATTACK,
                 delta=-0.1 * number,
                 excess=0.1,
                 p_value=0.01,
                 p_adjusted=0.02,
-                **_figures(1 - 0.1 * number),
+                causes={"wrong_answer": 2} if number else {},
+                details={"wrong_answer": f"line 3: assert {ATTACK}"} if number else {},
             )
             for distance, emotion in zip(DISTANCES[1:], EMOTIONS, strict=False)
         ],
         texts=texts,
     )
-
-
-def _figures(rate: float) -> dict:
-    return {
-        "n": 8,
-        "pass_rate": rate,
-        "soft_exec": rate,
-        "score": rate,
-        "ess": 4.0,
-        "causes": {"wrong_answer": 2} if rate < 1 else {},
-        "details": {"wrong_answer": f"line 3: assert {ATTACK}"} if rate < 1 else {},
-    }
 
 
 def _ranking() -> RankingRecord:

@@ -1,4 +1,4 @@
-"""The embedded model's files: one set of weights in two forms, small, and what they claim."""
+"""The files of the embedded model: two formats with the same weights, and their properties."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ def log_softmax(x):
 
 
 def next_token_log_probabilities(ids):
-    """Llama in plain numpy, in double precision: (length, vocabulary) for `ids`."""
+    """Compute Llama in plain numpy, in double precision: (length, vocabulary) for `ids`."""
     config, w = (
         json.loads((HF / "config.json").read_text()),
         read_safetensors(HF / "model.safetensors"),
@@ -123,7 +123,7 @@ def test_log_probabilities_are_those_of_the_hugging_face_weights_computed_apart(
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0])
-def test_samples_follow_the_models_distribution_at_the_asked_temperature(
+def test_samples_follow_the_models_distribution_at_the_given_temperature(
     tokenizer, prompt_ids, temperature
 ):
     n = 2000

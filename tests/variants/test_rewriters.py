@@ -1,4 +1,4 @@
-"""The other rewriters: control arms."""
+"""The other rewriters: control conditions."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_polite_arm_is_polite():
 
 @pytest.mark.parametrize(
     ("spec", "message"),
-    [("rule", "did you mean 'rules'"), ("llm", "say which model"), ("llm:", "say which model")],
+    [("rule", "did you mean 'rules'"), ("llm", "add the model"), ("llm:", "add the model")],
 )
 def test_a_rewriter_that_cannot_be_had_is_refused(spec, message):
     with pytest.raises(VariantError, match=message):

@@ -1,1 +1,1 @@
-"""Decides whether a variant asks for the same thing as its original."""
+"""Decide whether a variant makes the same request as its original."""

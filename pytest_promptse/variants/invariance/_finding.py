@@ -16,7 +16,7 @@ class Finding:
     rule
         Name of the rule that the variant breaks, such as ``negation``.
     detail
-        The difference, with the words in question.
+        The difference, with the words that differ.
     """
 
     rule: str

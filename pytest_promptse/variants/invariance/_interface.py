@@ -1,4 +1,4 @@
-"""The code of a stub, compared: signatures, defaults, annotations, imports, and all the rest."""
+"""Compare the code of two stubs: signatures, defaults, annotations, imports and the rest."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def interface_findings(original: ast.Module, variant: ast.Module | None) -> Iterator[Finding]:
     """Yield every difference between the code of two stubs.
 
-    Docstrings and comments are language, and are compared as such.
+    Docstrings and comments are prose and are compared as such.
 
     Parameters
     ----------
     original, variant
-        Their syntax trees; None for a variant that is no Python source.
+        Their syntax trees. None for a variant that is not Python source.
     """
     if variant is None:
         yield Finding("syntax", "the variant does not parse as Python")
@@ -36,7 +36,7 @@ def interface_findings(original: ast.Module, variant: ast.Module | None) -> Iter
 
 
 def _code(tree: ast.Module) -> str:
-    """Return the tree without strings that stand alone, as text."""
+    """Return the tree as text, without strings that stand alone."""
 
     class Strip(ast.NodeTransformer):
         def visit_Expr(self, node: ast.Expr) -> ast.AST:

@@ -1,4 +1,4 @@
-"""The judge of variants that somebody else than the rules wrote."""
+"""The judge of variants that were not made by rules."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["Judge", "normalised"]
 
 
 def normalised(text: str) -> str:
-    """Return `text` without case, punctuation and line breaks, to tell duplicates by."""
+    """Return `text` without case, punctuation and line breaks, to recognise duplicates."""
     return " ".join(re.findall(r"[\w'\u2019]+|[^\w\s.,;:!?…()\-\u2013—'\u2019]+", text.casefold()))
 
 
 class Judge:
-    """Decides whether a text asks for the same thing as a prompt, by rules alone.
+    """Decide by rules whether a text makes the same request as a prompt.
 
     Parameters
     ----------
     prompt
         The original prompt, of any kind.
     known
-        Sentences that are known to say nothing about the task. They may stand in a variant.
+        Sentences that are known to be unrelated to the task. A variant may contain them.
 
     Notes
     -----
@@ -48,7 +48,7 @@ class Judge:
     def findings(
         self, text: str, *, others: Collection[str] = (), waived: Collection[str] = ()
     ) -> tuple[Finding, ...]:
-        """Return every rule that `text` breaks; empty if it asks for the same thing.
+        """Return every rule that `text` breaks, or nothing if it makes the same request.
 
         Parameters
         ----------

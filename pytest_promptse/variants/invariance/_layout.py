@@ -1,4 +1,4 @@
-"""The lines of a prompt: which are code, and which make up paragraphs and list items."""
+"""The lines of a prompt: code, and the paragraphs and list items of prose."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _ITEM_OF_WORDS = re.compile(
 _INDENTED_CODE = re.compile(r"^(?:\s{4,}|\t).*(?:[=;{}]|\w\(|^\s+return\b)")
 _ENDS = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f\uff1a\uff1b]['\")\]]*\s*$")
 _SHORT = 50
-"""A line of fewer characters was not broken to fit a width."""
+"""A shorter line, in characters, was not broken to fit a width."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A run of prose in one line; ``number`` is that of its list item, 0 for none."""
+    """A paragraph as one line. ``number`` is that of its list item, or 0 without one."""
 
     text: str
     number: int
@@ -57,16 +57,16 @@ class Paragraph:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A prompt taken apart into code and prose.
+    """A prompt divided into code and prose.
 
     Attributes
     ----------
     stub
-        The syntax tree of a code stub, None for any other prompt.
+        The syntax tree of a code stub, or None for any other prompt.
     lines
-        Lines of code, examples and tables, without the blanks around them.
+        Lines of code, examples and tables, without surrounding blanks.
     paragraphs
-        Everything else: for a stub its docstrings and comments.
+        All other text. For a stub, these are its docstrings and comments.
     """
 
     stub: ast.Module | None
@@ -75,7 +75,7 @@ class Layout:
 
 
 def lay_out(text: str) -> Layout:
-    """Take `text` apart. List markers, quotation marks of lines and rules are left out."""
+    """Divide `text` into code and prose, without list markers, quotation signs and rules."""
     stub = parse_stub(text)
     blocks = [text] if stub is None else list(_prose_of(text, stub))
     lines: list[str] = []
@@ -114,7 +114,7 @@ def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
 
 
 class _Reader:
-    """Sorts the lines of a text."""
+    """Classifies the lines of a text."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -125,7 +125,7 @@ class _Reader:
         self._in_example = False
 
     def read(self, line: str) -> None:
-        """Take the next line."""
+        """Add the next line."""
         bare = line.strip()
         if self._fence:
             self._read_fenced(line)
@@ -148,7 +148,7 @@ class _Reader:
             self._gathered.append(bare)
 
     def finish_paragraph(self) -> None:
-        """End the paragraph that is being gathered, if any."""
+        """End the present paragraph, if any."""
         if self._gathered:
             self.paragraphs.append(Paragraph(" ".join(self._gathered), self._number))
         self._gathered = []
@@ -162,7 +162,7 @@ class _Reader:
             self.lines.append(line.strip())
 
     def _is_code(self, line: str) -> bool:
-        """Whether a line is code, or what an example prints."""
+        """Return whether a line is code or the output of an example."""
         self._in_example = self._in_example or line.lstrip().startswith(">>>")
         if self._in_example or _INDENTED_CODE.match(line):
             return True

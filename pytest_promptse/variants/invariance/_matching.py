@@ -1,4 +1,4 @@
-"""Pairs the tokens of two texts."""
+"""Pair the tokens of two texts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     _Test = Callable[[Token, Token], bool]
 
-__all__ = ["counts", "match", "same"]
+__all__ = ["alike", "counts", "match", "same"]
 
 
 def counts(token: Token) -> bool:
-    """Return whether a token has content, so that it must have a partner."""
+    """Return whether a token has content, so that it needs a counterpart."""
     return not token.optional and not token.request
 
 
@@ -24,16 +24,16 @@ def same(a: Token, b: Token) -> bool:
     return bool(a.keys & b.keys)
 
 
-def _alike(a: Token, b: Token) -> bool:
-    """Return whether two tokens are the same or may stand for each other."""
+def alike(a: Token, b: Token) -> bool:
+    """Return whether two tokens are the same or equivalent."""
     return bool(a.keys & b.keys or a.groups & b.groups)
 
 
 def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> dict[Token, Token]:
-    """Return the partner in `variant` of each token of `original` that has one.
+    """Return the counterpart in `variant` of each token of `original` that has one.
 
-    Tokens of sentences that share most are paired first, the same words before equivalents. A
-    token without content is paired with one that has content, if nothing else can be.
+    Tokens of the most similar sentences are paired first, the same words before equivalents. A
+    token without content is only paired with one that has content if there is no other.
 
     Parameters
     ----------
@@ -43,20 +43,20 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
     matcher = _Matcher()
     partners = [(tokens, _partner(tokens, variant)) for tokens in original]
     for pair in (matcher.pair_in_order, matcher.pair):
-        for test in (same, _alike):
+        for test in (same, alike):
             for mine, theirs in partners:
                 pair(mine, theirs, test)
     everything = [token for tokens in original for token in tokens]
     others = [token for tokens in variant for token in tokens]
-    for test in (same, _alike):
+    for test in (same, alike):
         matcher.pair(everything, others, test)
-    for test in (same, _alike):
+    for test in (same, alike):
         matcher.pair(everything, others, test, optional=True)
     return matcher.pairs
 
 
 class _Matcher:
-    """Gathers pairs; a token is in one pair at most."""
+    """Collects pairs. Every token is in at most one pair."""
 
     def __init__(self) -> None:
         self.pairs: dict[Token, Token] = {}
@@ -70,7 +70,7 @@ class _Matcher:
     def pair(
         self, mine: Sequence[Token], theirs: Sequence[Token], test: _Test, *, optional: bool = False
     ) -> None:
-        """Pair each token with the first free one that fits, wherever it stands.
+        """Pair each token with the first free one that fits, at any position.
 
         With `optional`, one of the two may be without content.
         """

@@ -1,4 +1,4 @@
-"""Arguments, outcomes and objects whose order changed."""
+"""Find changes in the order of arguments, outcomes and objects."""
 
 from __future__ import annotations
 
@@ -39,31 +39,33 @@ _CONNECTIVES = frozenset(
     ]
 )
 _LEADS = frozenset(["for", "in", "with", "at", "on", "within", "from", "of", "as", "to", "by"])
-"""A part of a sentence that starts with one of these may move within it."""
+"""A part of a sentence that starts with one of these may move within the sentence."""
 _MOVABLE = frozenset({"order", "restriction", "comparison", "quantifier"})
 _ROLES = frozenset({"from", "into", "by", "over"})
 _STEPS = frozenset({"to", "by", "from"})
 _BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
 _TURNING = frozenset({"negation", "restriction"})
 _ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
+_PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
+_BETWEEN = frozenset({"followed by", "before", "after"})
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
-"""Parts of fewer tokens change places when a sentence is put into the passive voice."""
+"""Parts with fewer tokens change places when a sentence is put into the passive voice."""
 _MOST = 0.6
-"""Share of the paired tokens of a sentence that stand in the same other sentence."""
+"""Share of the paired tokens of a sentence that are in the same other sentence."""
 
 
 def order_findings(
     original: Sequence[Token], variant: Sequence[Token], pairs: Mapping[Token, Token]
 ) -> Iterator[Finding]:
-    """Yield words that changed places or that stand with other words than before.
+    """Yield words that changed places, or that have other neighbours than before.
 
     Parameters
     ----------
     original, variant
-        The tokens that are compared.
+        The compared tokens.
     pairs
-        The partner in `variant` of each token of `original` that has one.
+        The counterpart in `variant` of each token of `original` that has one.
     """
     order = _Order(_Neighbours(original), _Neighbours(variant), pairs)
     seen: set[frozenset[Token]] = set()
@@ -71,6 +73,7 @@ def order_findings(
         order.inverted,
         order.exchanged,
         order.turned,
+        order.around,
         order.swapped,
         order.crossed,
         order.other_roles,
@@ -78,22 +81,24 @@ def order_findings(
         order.stepped,
     ):
         for a, b in rule():
+            if rule != order.inverted and order.is_repeated(a) and order.is_repeated(b):
+                continue
             if frozenset((a, b)) not in seen:
                 seen.add(frozenset((a, b)))
                 yield Finding("order", f"{a.text!r} and {b.text!r} changed places or relation")
 
 
 class _Neighbours:
-    """The content of a text.
+    """Neighbours of each content token of a text.
 
     Attributes
     ----------
     place
-        The number of each token.
+        The position of each token.
     next
         The next token of the same sentence.
     right, left
-        The next and the last token of the same clause.
+        The next and the previous token of the same clause.
     sentences
         The tokens of each sentence.
     """
@@ -116,13 +121,18 @@ class _Neighbours:
 
 
 class _Order:
-    """The rules; each yields pairs of tokens of the original."""
+    """The rules about order. Each yields pairs of tokens of the original."""
 
     def __init__(self, was: _Neighbours, now: _Neighbours, pairs: Mapping[Token, Token]) -> None:
         self._was = was
         self._now = now
         self._pairs = {a: b for a, b in pairs.items() if a in was.place and b in now.place}
         self._back = {b: a for a, b in self._pairs.items()}
+        self._uses = Counter(key for token in was.content for key in token.keys)
+
+    def is_repeated(self, token: Token) -> bool:
+        """Whether the original has a token more than once, so that its partner may be another."""
+        return max(self._uses[key] for key in token.keys) > 1
 
     def inverted(self) -> Iterator[_Pair]:
         """Yield literals, numbers and names of one sentence in another order."""
@@ -143,9 +153,9 @@ class _Order:
                 yield a, b
 
     def _attribute_behind_in(self, a: Token, b: Token) -> bool:
-        """Whether one of two words moved behind "in" or away from it, as in "f in Go".
+        """Return whether one of two words moved behind "in" or away from it, as in "f in Go".
 
-        If both moved so, they were exchanged.
+        If both moved, they were exchanged.
         """
         moved = [
             ("in" in token.function[-1:]) != ("in" in self._pairs[token].function[-1:])
@@ -154,7 +164,7 @@ class _Order:
         return a.kind == "code" and moved.count(True) == 1
 
     def _moved_along(self, token: Token) -> bool:
-        """Whether the whole clause of a token stands together in the variant, too."""
+        """Return whether the whole clause of a token stays together in the variant."""
         mates = [
             other
             for other in self._was.sentences[token.sentence]
@@ -166,7 +176,7 @@ class _Order:
         )
 
     def exchanged(self) -> Iterator[_Pair]:
-        """Yield words that exchanged what stands to their left, or to their right."""
+        """Yield words that exchanged their left or their right neighbours."""
         both = ((self._was.right, self._now.right), (self._was.left, self._now.left))
         for near, far in both:
             moved = []
@@ -179,22 +189,39 @@ class _Order:
                     yield x, y
 
     def turned(self) -> Iterator[_Pair]:
-        """Yield words on the other side of a connective, as in "a from b" and "b from a"."""
+        """Yield words that changed sides of a connective, as in "a from b" and "b from a"."""
         for a, b in self._was.next.items():
             if a not in self._pairs or b not in self._pairs or a.keys & b.keys:
                 continue
             if self._now.next.get(self._pairs[b]) is self._pairs[a]:
                 link = [word for word in b.function if word in _CONNECTIVES]
-                if link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]:
+                linked = link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]
+                nouns = b.function in (("the",), ("a",), ("an",)) and not (a.rule or b.rule)
+                if linked or (nouns and b.function == self._pairs[a].function):
                     yield a, b
             c = self._was.right.get(b)
-            if b.rule and c in self._pairs and not a.keys & c.keys:
+            if c in self._pairs and not a.keys & c.keys:
                 middle = self._now.right.get(self._pairs[c])
                 if middle is self._pairs[b] and self._now.right.get(middle) is self._pairs[a]:
-                    yield a, c
+                    alike = middle.function == b.function
+                    if b.rule or (alike and self._pairs[a].function == c.function):
+                        yield a, c
+
+    def around(self) -> Iterator[_Pair]:
+        """Yield what stands before and behind "followed by", "before" or "after" in turn."""
+        for word, partner in self._pairs.items():
+            left, right = self._was.left.get(word), self._was.right.get(word)
+            if word.text.lower() not in _BETWEEN or left not in self._pairs:
+                continue
+            if right in self._pairs and not left.keys & right.keys:
+                x, y = self._pairs[left], self._pairs[right]
+                place = self._now.place
+                together = x.clause == y.clause == partner.clause
+                if together and place[y] < place[partner] < place[x]:
+                    yield left, right
 
     def swapped(self) -> Iterator[_Pair]:
-        """Yield two parts of a sentence that changed places, as steps do; conditions may do so."""
+        """Yield two parts of a sentence that changed places, as steps may. Conditions may do so."""
         for mine in self._was.sentences.values():
             if mine[0] not in self._pairs:
                 continue
@@ -207,13 +234,15 @@ class _Order:
                 continue
             part, order = mine[wrong[0] : wrong[-1] + 1], order[wrong[0] : wrong[-1] + 1]
             for cut in range(_LEAST, len(part) - _LEAST + 1):
+                if any(map(self._changed_voice, part)):
+                    continue
                 heads = (part[0], part[cut], self._pairs[part[0]], self._pairs[part[cut]])
                 turned = sorted(order) == order[cut:] + order[:cut]
                 if turned and not any(map(_may_move, heads)):
                     yield part[0], part[cut]
 
     def crossed(self) -> Iterator[_Pair]:
-        """Yield words of two sentences that each stand in the other one."""
+        """Yield words of two sentences that are each in the other sentence now."""
         homes: dict[int, int] = {}
         for number, tokens in self._was.sentences.items():
             where = Counter(self._pairs[t].sentence for t in tokens if t in self._pairs)
@@ -231,7 +260,7 @@ class _Order:
                     yield a, b
 
     def other_roles(self) -> Iterator[_Pair]:
-        """Yield what stands behind "from", "into", "by" or "over" instead of something else."""
+        """Yield words that now follow "from", "into", "by" or "over" instead of another word."""
         for tokens in self._was.sentences.values():
             for role in _ROLES:
                 objects = [token for token in tokens if role in token.function[-1:]]
@@ -246,13 +275,15 @@ class _Order:
                         yield objects[0], other
 
     def bound_elsewhere(self) -> Iterator[_Pair]:
-        """Yield a "not", "only", "first" or number that stands with another word."""
+        """Yield a "not", "only", "first" or number that now belongs to another word."""
         for token, partner in self._pairs.items():
             bound = token.rule in _BOUND and (
                 token.rule != "order" or token.text.lower() in _ORDINALS
             )
             bound = bound and token.text.lower() not in _FREE
             if not bound and token.kind != "number":
+                continue
+            if token.rule == "restriction" and self._changed_voice(token):
                 continue
             right, new_right = self._was.right.get(token), self._now.right.get(partner)
             left, new_left = self._was.left.get(token), self._now.left.get(partner)
@@ -269,10 +300,15 @@ class _Order:
             if moved and not beside and one and self._back[new_right].sentence == token.sentence:
                 yield token, right
 
-    def _is_turned(self, word: Token, noun: Token) -> bool:
-        """Whether a word and the noun behind it changed places, and nothing else did.
+    def _changed_voice(self, token: Token) -> bool:
+        """Whether a verb is passive in one text and active in the other."""
+        partner = self._pairs[token]
+        return _PASSIVE.isdisjoint(token.function) != _PASSIVE.isdisjoint(partner.function)
 
-        A passive does so ("never raise an error", "no error is raised"), and so does a relative
+    def _is_turned(self, word: Token, noun: Token) -> bool:
+        """Return whether a word and the noun after it changed places, and nothing else did.
+
+        A passive does this ("never raise an error", "no error is raised"), and so does a relative
         clause ("active users", "users that are active").
         """
         words = word.kind == noun.kind == "word" and not (word.rule or noun.rule)
@@ -280,7 +316,7 @@ class _Order:
         return words and turned and self._back[noun] is self._was.right.get(word)
 
     def stepped(self) -> Iterator[_Pair]:
-        """Yield a number behind another preposition, as in "by 5" and "to 5"."""
+        """Yield a number after another preposition, as in "by 5" and "to 5"."""
         for token, partner in self._pairs.items():
             if token.kind == "number":
                 old = [word for word in token.function if word in _STEPS][-1:]
@@ -290,10 +326,11 @@ class _Order:
 
 
 def _may_move(token: Token) -> bool:
-    """Whether a part of a sentence that starts with `token` may stand in another place."""
+    """Return whether a part of a sentence that starts with `token` may be at another place."""
     leads = any(word in _LEADS for word in token.function)
     return (
         token.condition
         or leads
+        or token.text.endswith("ing")
         or token.rule in ("order", "restriction", "comparison", "quantifier")
     )

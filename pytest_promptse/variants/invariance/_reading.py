@@ -1,4 +1,4 @@
-"""A prompt as the judge reads it: lines of code, and sentences as sequences of tokens."""
+"""Parse a prompt for the judge: lines of code, and sentences as sequences of tokens."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ _TOKEN = re.compile(
     |(?P<path>(?<![\w/])(?:~|\.{{1,2}})?/(?:[\w.\-]+/)*[\w.\-]*\w
         |\b[\w\-]+(?:/[\w\-]+)*\.(?:py|txt|jsonl?|csv|tsv|ya?ml|toml|md|ini|cfg|log|html?|xml|sql|sh)\b)
     |(?P<call>\b[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\b[A-Za-z]\w*(?:\[[^\[\]\n]*\])+)
-    |(?P<name>\b\w*[A-Za-z0-9]_\w+|\b_\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*
-        |\b(?!(?:e\.g|i\.e)\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b(?!\.\s)|\b\w+(?:[:/]\w+)+\b|(?<!\S)--?[a-z][\w-]+)
+    |(?P<name>\b\w*[A-Za-z0-9]_\w+|\b_\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Za-z]+\d\w*
+        |\b(?!(?:[A-Za-z]\.)+[A-Za-z]\b(?!\())[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b
+        |\b\w+(?:[:/]\w+(?:[.-]\w+)*)+\b|(?<!\S)--?[a-z][\w-]+)
     |(?P<constant>\b(?:None|True|False)\b(?!\s+of\b))
     |(?P<number>(?<![\w.])[-+]?\d+(?:[-/]\d+){{2}}|(?<![\w.])\d+(?::\d\d)+
         |(?<![\w.])[-+]?\d[\d_,]*\d(?:\.\d+)*(?:[eE][-+]?\d+)?|(?<![\w.])[-+]?\d(?:\.\d+)*(?:[eE][-+]?\d+)?)
@@ -50,6 +51,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_BESIDE_CJK = re.compile(rf"(?<=[{CJK}])(?=[A-Za-z0-9_])|(?<=[A-Za-z0-9_])(?=[{CJK}])")
 _NUMBER_WORDS = {
     word: str(number)
     for number, word in enumerate(
@@ -109,27 +111,39 @@ _AFTER_NAMES = frozenset(
     ]
 )
 
+_PARTICLES = frozenset({"on", "off", "out", "back", "up", "down", "in", "away", "over", "together"})
+_OBJECTS = frozenset(
+    "the a an all any each every it its them this that these those my your our".split()  # noqa: SIM905 - a list of words
+)
+_BREAKS = frozenset(
+    {",", ";", ":", "(", ")", "which", "who", "to", "and", "or", "then", "if", "when"}
+)
+_AFTER_PARTICLES = frozenset(
+    """and or but if when as once unless until before after from to by for with so while then
+    because since at whenever where""".split()  # noqa: SIM905 - a list of words
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Token:
-    """A word, a phrase that the lists hold, or a span of code.
+    """A word, a phrase from the lists, or a span of code.
 
     Attributes
     ----------
     keys
-        What it is compared by: two tokens with a common key are the same.
+        The forms that are compared. Two tokens with a common key are the same.
     groups
-        Groups of equivalents: two tokens with a common group stand for each other.
+        Groups of equivalents. Two tokens with a common group are equivalent.
     kind
-        ``word``, ``number``, ``literal``, ``code`` (anything that is not language) or ``symbol``.
+        ``word``, ``number``, ``literal``, ``code`` (anything that is not prose) or ``symbol``.
     rule
-        Name of the rule under which it is compared exactly; empty for other words.
+        Name of the rule under which the token is compared exactly. Empty for other words.
     sentence, clause
-        Where it stands, counted from 0 over the whole text.
+        Indices of its sentence and clause in the whole text, from 0.
     condition
-        Whether its clause starts with "if", "when" and the like.
+        True if its clause starts with "if", "when" or a similar word.
     function
-        The function words between the token before and this one.
+        The function words between the previous token and this one.
     """
 
     text: str
@@ -147,7 +161,7 @@ class Token:
 
     @property
     def anchor(self) -> bool:
-        """Whether its place matters by itself."""
+        """True if the position of the token matters by itself."""
         return self.kind != "word" or bool(self.rule)
 
 
@@ -158,9 +172,9 @@ class Sentence:
     Attributes
     ----------
     words
-        All of its words in lower case, function words included.
+        All words of the sentence in lower case, including function words.
     number
-        The number that its list item starts with; 0 where it has none.
+        The number at the start of its list item, or 0 without one.
     """
 
     text: str
@@ -178,16 +192,16 @@ class Sentence:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A prompt taken apart.
+    """A parsed prompt.
 
     Attributes
     ----------
     stub
-        The syntax tree of a code stub, None for any other prompt.
+        The syntax tree of a code stub, or None for any other prompt.
     lines
-        The lines that are compared letter for letter, without the blanks around them.
+        The lines that are compared letter for letter, without surrounding blanks.
     sentences
-        Everything else.
+        All other text.
     """
 
     stub: ast.Module | None
@@ -195,7 +209,7 @@ class Reading:
     sentences: tuple[Sentence, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Raw:
     text: str
     kind: str
@@ -206,7 +220,7 @@ class _Raw:
 def read(text: str, vocabulary: Vocabulary) -> Reading:
     """Parse a prompt into lines that are compared exactly and sentences of tokens.
 
-    `vocabulary` holds the word lists of one language. Recent results are cached.
+    `vocabulary` has the word lists of one language. Recent results are cached.
     """
     text = unicodedata.normalize("NFC", text).translate(_QUOTES)
     layout = lay_out(text)
@@ -224,12 +238,12 @@ def _is_number(part: _Raw) -> bool:
 
 
 def _is_name(after: Sequence[_Raw]) -> bool:
-    """Whether the letter "a" is a name rather than an article, by the word after it."""
+    """Return whether the letter "a" is a name and not an article, from the word after it."""
     return not after or after[0].kind in ("pause", "symbol") or after[0].text in _AFTER_NAMES
 
 
 class _Builder:
-    """Makes sentences of paragraphs, with numbers that run through a whole text."""
+    """Turns paragraphs into sentences, with clause numbers that continue through a whole text."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -237,8 +251,11 @@ class _Builder:
         self._clause = -1
 
     def sentences(self, paragraph: str, number: int) -> Iterator[Sentence]:
-        """Yield the sentences of a paragraph that is a list item of `number`, 0 for none."""
-        paragraph = _EMPHASIS.sub(r"\2", paragraph)
+        """Yield the sentences of a paragraph.
+
+        `number` is that of its list item, or 0 without one.
+        """
+        paragraph = _BESIDE_CJK.sub(" ", _EMPHASIS.sub(r"\2", paragraph))
         start = 0
         raw: list[_Raw] = []
         for match in _TOKEN.finditer(paragraph):
@@ -281,7 +298,7 @@ class _Builder:
 
     def _sentence_of(self, text: str, raw: list[_Raw], number: int) -> Sentence:
         self._sentence += 1
-        raw = self._rewritten(raw)
+        raw = self._beside_verbs(self._rewritten(raw))
         stems = [self._stem(part) for part in raw]
         tokens = self._requested(list(self._tokens(raw, stems)))
         words = tuple(part.text.lower() for part in raw if part.kind != "pause")
@@ -297,7 +314,33 @@ class _Builder:
             return self._vocabulary.stem(part.text.lower())
         return part.text if part.kind in ("symbol", "number") else f"\0{part.kind}"
 
+    def _beside_verbs(self, raw: list[_Raw]) -> list[_Raw]:
+        """Put particles beside their verbs, so that "turn the lamp off" is "turn off the lamp"."""
+        phrases = self._vocabulary.phrases
+        result = list(raw)
+        for place, part in enumerate(raw):
+            after = raw[place + 1 : place + 2]
+            free = (
+                not after or after[0].kind == "pause" or after[0].text.lower() in _AFTER_PARTICLES
+            )
+            if part.text.lower() not in _PARTICLES or not free:
+                continue
+            for start in range(place - 2, max(-1, place - 1 - _REACH), -1):
+                between = [other.text.lower() for other in raw[start + 1 : place]]
+                if not _BREAKS.isdisjoint(between):
+                    break
+                verb = (self._stem(raw[start]), part.text.lower())
+                if between[0] in _OBJECTS and verb in phrases:
+                    result.remove(part)
+                    result.insert(result.index(raw[start]) + 1, part)
+                    break
+        return result
+
     def _rewritten(self, raw: list[_Raw]) -> list[_Raw]:
+        """Apply the rewrites of the lists, and then once more to what they made."""
+        return self._rewritten_once(self._rewritten_once(raw))
+
+    def _rewritten_once(self, raw: list[_Raw]) -> list[_Raw]:
         rewrites = self._vocabulary.rewrites
         if not rewrites:
             return raw
@@ -337,7 +380,8 @@ class _Builder:
             if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
                 entry = self._vocabulary.phrases.get((stems[place], "#"), entry)
             word = part.text.lower()
-            if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS):
+            joined = word == "and" and self._is_own(raw[place + 1 : place + 2])
+            if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS or joined):
                 self._clause += 1
                 condition = word in _SUBORDINATE
                 function = []
@@ -362,8 +406,12 @@ class _Builder:
                 function = []
             place += length
 
+    def _is_own(self, after: Sequence[_Raw]) -> bool:
+        """Whether a clause begins here that speaks of its writer, as in "and I am tired"."""
+        return bool(after) and after[0].text.lower() in self._vocabulary.first_person
+
     def _counted(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> bool:
-        """Whether the "one" at `place` is a number, as in "one decimal"."""
+        """Return whether the "one" at `place` is a number, as in "one decimal"."""
         if place and raw[place - 1].text.lower() in _NOT_COUNTED:
             return False
         following = stems[place + 1 : place + 2]
@@ -380,8 +428,6 @@ class _Builder:
         kind = part.kind
         if kind == "word":
             keys = {" ".join(stems)} if len(raw) > 1 else {stems[0], f"={text}", f"={text.lower()}"}
-            if len(raw) > 1 and not entry.rule and not any(map(self._has_rule, stems)):
-                keys.update(filter(self._has_content, stems))
             digits = _NUMBER_WORDS.get(text.lower())
             if digits is not None and not optional:
                 keys, kind = {f"#{digits}"}, "number"
@@ -414,16 +460,12 @@ class _Builder:
             condition=False,
         )
 
-    def _has_rule(self, stem: str) -> bool:
-        entry = self._vocabulary.phrases.get((stem,))
-        return entry is not None and bool(entry.rule)
-
     def _has_content(self, stem: str) -> bool:
         entry = self._vocabulary.phrases.get((stem,))
         return entry is None or not (entry.optional or entry.rule)
 
     def _requested(self, tokens: list[Token]) -> list[Token]:
-        """Mark the verbs that ask for code, as in "write a small function"."""
+        """Mark the verbs that request code, as in "write a small function"."""
         vocabulary = self._vocabulary
         for place, token in enumerate(tokens):
             following = tokens[place + 1] if place + 1 < len(tokens) else None

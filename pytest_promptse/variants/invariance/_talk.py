@@ -1,4 +1,4 @@
-"""Tells what the writer says about themselves from what they ask for."""
+"""Separate a writer's talk about themselves from requests."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ _NO_VERBS = frozenset(
     got
     made went felt slept spent lost left woke came i we you been being bit like""".split()  # noqa: SIM905 - a list of words
 )
+_PEOPLE = frozenset(
+    """colleague colleagues boss bosses manager managers team teammate teammates coworker coworkers
+    everyone everybody nobody someone somebody people friend friends""".split()  # noqa: SIM905 - a list of words
+)
 _FAVOURS = frozenset(
     """help do take have look spare save bear manage imagine believe tell hear see guess feel know
     understand start get sort give lend pick make""".split()  # noqa: SIM905 - a list of words
@@ -39,9 +43,9 @@ _FAVOURS = frozenset(
 
 
 def is_own_talk(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
-    """Return whether a clause is a greeting, thanks, or something the writer says of themselves.
+    """Return whether a clause is a greeting, thanks, or a statement of writers about themselves.
 
-    Stricter than an empty ``objection``, which any sentence has that does not speak of programs.
+    This is stricter than an empty ``objection``, which any sentence has that is not about programs.
     """
     if is_address(words, tokens, vocabulary):
         return True
@@ -56,14 +60,14 @@ def is_address(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabu
 
 
 def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> str:
-    """Say why a clause or sentence asks for something; empty for the writer's own talk.
+    """Return the reason why a clause or sentence is a request. Empty for the writer's own talk.
 
     Parameters
     ----------
     words
-        All of its words in lower case.
+        All its words in lower case.
     tokens
-        The same as tokens.
+        The same words as tokens.
     vocabulary
         The lists of its language.
     """
@@ -74,22 +78,23 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     own = any(word in vocabulary.first_person for word in words)
     change = _phrase_in(words, vocabulary.cues)
     hedge = _phrase_in(words, vocabulary.hedges)
-    if hedge and not (own and len(words) > len(hedge.split()) + 1):
+    person = own or not _PEOPLE.isdisjoint(words)
+    if hedge and not (person and len(words) > len(hedge.split()) + 1):
         change = change or hedge
     if change:
-        return f"{change!r} may change what is asked for"
-    timed = not _TIMES.isdisjoint(words)
-    for token in tokens:
-        if token.kind != "word" and not (token.kind == "number" and timed):
-            return f"{token.text!r} is not the original's"
+        return f"{change!r} may change the request"
     wishes = own and not vocabulary.wishes.isdisjoint(words)
+    counted = not _TIMES.isdisjoint(words) or (own and not wishes)
+    for token in tokens:
+        if token.kind != "word" and not (token.kind == "number" and counted):
+            return f"{token.text!r} is not the original's"
     if (found := _phrase_in(words, vocabulary.program)) and (wishes or not own):
         return f"{found!r} speaks of the program"
     return _instruction(words, vocabulary.verbs)
 
 
 def are_names(tokens: Sequence[Token], words: Sequence[str]) -> bool:
-    """Return whether `words`, some of those of `tokens`, can be the names of people."""
+    """Return whether `words`, a part of the words of `tokens`, can be names of people."""
     capital = {
         token.text.lower() for token in tokens if token.kind == "word" and token.text[0].isupper()
     }
@@ -115,7 +120,7 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
 
 
 def _without_talk(words: Sequence[str], talk: Collection[tuple[str, ...]]) -> tuple[int, int]:
-    """Return where the words begin and end that no phrase of talk covers."""
+    """Return the range of words that remains without phrases of talk at both ends."""
     longest = max(map(len, talk), default=0)
 
     def covered(start: int, end: int, *, from_end: bool) -> int:

@@ -1,7 +1,7 @@
 """The vocabulary of a language: closed lists of words, read from ``templates/judge``.
 
 A language is data: a file ``<code>.yaml`` with the lists that ``en.yaml`` explains. Chinese is
-compared character by character, except for the words that its file lists.
+compared character by character, except for the words in its file.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _SECTIONS = (
     "cues",
     "hedges",
     "soft",
+    "alone",
     "joint",
     "verbs",
 )
@@ -94,8 +95,8 @@ def expand_contractions(text: str) -> str:
 def language_of(text: str) -> str:
     """Return the code of the language that `text` is judged in: ``en``, ``de`` or ``zh``.
 
-    Texts of other languages are judged with the English lists; each word that these do not hold
-    is compared exactly.
+    Texts in other languages are judged with the English lists. Words that these lack are compared
+    exactly.
     """
     letters = [letter for letter in text if letter.isalpha()]
     if sum(1 for letter in letters if _CJK_LETTER.match(letter)) > _MOST_CJK * len(letters):
@@ -116,9 +117,9 @@ class Stemmer:
     Parameters
     ----------
     language
-        Code of the language; words of a language without an algorithm are their own stems.
+        Code of the language. Without a stemming algorithm for it, words are their own stems.
     forms
-        Irregular forms and their bases. A form that is its own base is left as it is.
+        Irregular forms with their bases. A form that is its own base stays as it is.
     """
 
     def __init__(self, language: str, forms: Mapping[str, str]) -> None:
@@ -130,7 +131,7 @@ class Stemmer:
         self._known: dict[str, str] = {}
 
     def __call__(self, word: str) -> str:
-        """Return the stem of `word`, which is in lower case."""
+        """Return the stem of `word`, which must be in lower case."""
         if word not in self._known:
             base = self._forms.get(word, word)
             plain = self._stemmer is None or self._forms.get(base) == base
@@ -138,7 +139,7 @@ class Stemmer:
         return self._known[word]
 
     def phrase(self, text: str) -> tuple[str, ...]:
-        """Return the stems of the words of `text`; a Chinese character is a word."""
+        """Return the stems of the words of `text`. A Chinese character is one word."""
         return tuple(map(self, plain_words(text)))
 
 
@@ -149,13 +150,13 @@ class VocabularyEntry:
     Attributes
     ----------
     groups
-        Numbers of the groups of equivalents that it belongs to.
+        Numbers of its groups of equivalents.
     rule
-        Name of the rule under which it is compared exactly; empty for other words.
+        Name of the rule under which it is compared exactly. Empty for other words.
     optional
-        Whether it may come and go.
+        True if it may be added or dropped.
     request
-        Whether it is a form of asking for something.
+        True if it is a form of a request.
     """
 
     groups: set[int] = field(default_factory=set)
@@ -166,7 +167,7 @@ class VocabularyEntry:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Vocabulary:
-    """The lists of one language; ``templates/judge/en.yaml`` says what each of them is for.
+    """The lists of one language. ``templates/judge/en.yaml`` explains each of them.
 
     Attributes
     ----------
@@ -191,11 +192,12 @@ class Vocabulary:
     cues: frozenset[tuple[str, ...]]
     hedges: frozenset[tuple[str, ...]]
     soft: frozenset[str]
+    alone: frozenset[str]
     joint: tuple[tuple[frozenset[str], frozenset[str]], ...]
     verbs: frozenset[str]
 
     def longest_match(self, stems: Sequence[str], start: int) -> tuple[int, VocabularyEntry | None]:
-        """Return how many words from `start` on form the longest known phrase, and its entry."""
+        """Return the length in words of the longest known phrase at `start`, and its entry."""
         for length in range(min(self.longest, len(stems) - start), 0, -1):
             entry = self.phrases.get(tuple(stems[start : start + length]))
             if entry is not None:
@@ -240,6 +242,7 @@ def vocabulary(language: str) -> Vocabulary:
         cues=frozenset(map(plain_words, _split(sections["cues"].text("cues")))),
         hedges=frozenset(map(plain_words, _split(sections["hedges"].text("hedges")))),
         soft=stems(sections["soft"]),
+        alone=stems(sections["alone"]),
         joint=tuple(_joint(sections, stem)),
         verbs=frozenset(sections["verbs"].text("verbs").split()),
     )
@@ -284,7 +287,7 @@ def _rewrites(
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     for line in _lines(sections["rewrite"]) if "rewrite" in sections else ():
         was, _, now = line.partition("=")
-        yield stem.phrase(was), stem.phrase(now)
+        yield stem.phrase(was), plain_words(now)
 
 
 def _joint(

@@ -212,7 +212,7 @@ def test_where_only_single_variants_ran_they_are_what_is_shown(record):
     assert "AUC-E" not in text
 
 
-def test_colours_are_used_only_when_asked_for(record):
+def test_colours_are_used_only_if_requested(record):
     assert "\x1b[" not in render(record, width=80, colours=False)
     assert "\x1b[" in render(record, width=80, colours=True)
 
