@@ -33,7 +33,7 @@ _THRESHOLDS = (
     "min_odds_ratio",
 )
 NOT_DECIDED, NO_GATE = "not decided", "no gate"
-"""What `verdict_word` returns for a suite without a verdict."""
+"""The result of `verdict_word` for a suite without a verdict."""
 
 
 class VerdictInWords(NamedTuple):
