@@ -30,8 +30,10 @@ from gate_simulations import (
 )
 from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
 from round_simulations import in_rounds, single_in_rounds
-from simulated_models import CI, PAPER, POPULATIONS, PRESETS, SMOKE
+from simulated_models import CI, DISTANCES, PAPER, POPULATIONS, PRESETS, SMOKE
 from truth_simulations import FIGURES, TRUTHS, misses, power_of
+
+from pytest_promptse.scoring._gate import pass_rate_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -342,6 +344,28 @@ def few_tasks_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     )
 
 
+def floors_table(_effort: Effort, _pool: ProcessPoolExecutor) -> str:
+    """Between which floors a confident gate on pass rates decides nothing; no simulation."""
+    rows = []
+    for plan in PRESETS:
+        prompts = 1 + len(DISTANCES) * plan.variants
+        for tasks in (1, 10, 164):
+            fails_above, passes_up_to = pass_rate_limits(plan.samples, comparisons=tasks * prompts)
+            rows.append(
+                (
+                    plan.name,
+                    str(plan.samples),
+                    str(tasks),
+                    str(tasks * prompts),
+                    f"{fails_above:.2f}",
+                    f"{passes_up_to:.2f}",
+                )
+            )
+    return table(
+        ("preset", "samples", "tasks", "prompts", "can fail above", "can pass up to"), rows
+    )
+
+
 _ROUNDS = (
     "threshold - truth",
     "fixed: right",
@@ -363,6 +387,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "compare": compare_table,
     "emotions": emotions_table,
     "odds ratio": odds_ratio_table,
+    "floors": floors_table,
     "few tasks": few_tasks_table,
 }
 

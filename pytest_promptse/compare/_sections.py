@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_promptse.compare._leaderboard import QUADRANTS
-from pytest_promptse.compare._table import Column, Section, Table, filled, text
+from pytest_promptse.compare._table import Column, Section, Table, filled, table_of, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -106,57 +106,36 @@ def quadrants(study: Study) -> Section:
 def against_first(study: Study) -> Section:
     """Show the changes against the first entry, by model and by task."""
     first = study.leaderboard[0].entry.label
-    gaps = Table(
-        name="changes_by_model",
-        title="By model",
-        columns=(
-            text("model", "model"),
-            Column(title="Δ pass@1", key="pass_at_1_change", kind="signed"),
+    gaps = table_of(
+        "changes_by_model",
+        "By model",
+        study.leaderboard[1:],
+        (text("model", "model"), lambda s: s.entry.label),
+        (Column(title="Δ pass@1", key="pass_at_1_change", kind="signed"), lambda s: s.gap_pass),
+        (
             Column(title="95 %", key="pass_at_1_change_ci95", kind="signed interval"),
-            Column(title="p", key="pass_at_1_p_adjusted", kind="p"),
-            Column(title="Δ AUC-E", key="auc_e_change", kind="signed"),
+            lambda s: s.gap_pass_ci95,
+        ),
+        (Column(title="p", key="pass_at_1_p_adjusted", kind="p"), lambda s: s.gap_pass_p),
+        (Column(title="Δ AUC-E", key="auc_e_change", kind="signed"), lambda s: s.gap_auc),
+        (
             Column(title="95 %", key="auc_e_change_ci95", kind="signed interval"),
-            Column(title="p", key="auc_e_p_adjusted", kind="p"),
+            lambda s: s.gap_auc_ci95,
         ),
-        rows=tuple(
-            (
-                s.entry.label,
-                s.gap_pass,
-                s.gap_pass_ci95,
-                s.gap_pass_p,
-                s.gap_auc,
-                s.gap_auc_ci95,
-                s.gap_auc_p,
-            )
-            for s in study.leaderboard[1:]
-        ),
+        (Column(title="p", key="auc_e_p_adjusted", kind="p"), lambda s: s.gap_auc_p),
     )
-    changes = Table(
-        name="changes_by_task",
-        title="By task",
-        columns=(
-            text("task", "task"),
-            text("suite", "suite", brief=False),
-            text("model", "model"),
-            Column(title="pass was", key="pass_rate_before"),
-            Column(title="now", key="pass_rate"),
-            Column(title="p", key="p_adjusted", kind="p"),
-            Column(title="AUC-E was", key="auc_e_before"),
-            Column(title="now", key="auc_e"),
-        ),
-        rows=tuple(
-            (
-                c.key[1],
-                c.key[0],
-                c.entry.label,
-                c.pass_before,
-                c.pass_now,
-                c.p_adjusted,
-                c.auc_before,
-                c.auc_now,
-            )
-            for c in study.changes
-        ),
+    changes = table_of(
+        "changes_by_task",
+        "By task",
+        study.changes,
+        (text("task", "task"), lambda c: c.key[1]),
+        (text("suite", "suite", brief=False), lambda c: c.key[0]),
+        (text("model", "model"), lambda c: c.entry.label),
+        (Column(title="pass was", key="pass_rate_before"), lambda c: c.pass_before),
+        (Column(title="now", key="pass_rate"), lambda c: c.pass_now),
+        (Column(title="p", key="p_adjusted", kind="p"), lambda c: c.p_adjusted),
+        (Column(title="AUC-E was", key="auc_e_before"), lambda c: c.auc_before),
+        (Column(title="now", key="auc_e"), lambda c: c.auc_now),
         brief=_CHANGES_SHOWN,
     )
     lead = (
@@ -213,61 +192,38 @@ def _correlations(name: str, rows: Sequence[tuple[Cell, ...]]) -> Table:
 def distance(study: Study) -> Section:
     """Show RQ2: the effects of distance, size and family."""
     found = study.moderation
-    groups = Table(
-        name="rq2_groups",
-        title="Sensitivity by group",
-        columns=(
-            text("by", "factor"),
-            text("group", "group"),
+    groups = table_of(
+        "rq2_groups",
+        "Sensitivity by group",
+        found.groups,
+        (text("by", "factor"), lambda g: g.factor),
+        (text("group", "group"), lambda g: g.value),
+        (
             text("distance", "distance"),
-            Column(title="n", key="n", kind="count"),
-            Column(title="|ΔPass|", key="sensitivity"),
-            Column(title="sd", key="sd"),
-            Column(title="losses", key="losses"),
-            Column(title="E(d)", key="elasticity"),
-            Column(title="Δ SoftExec", key="soft_exec_change", kind="signed"),
+            lambda g: "all" if g.distance is None else f"{g.distance:g}",
         ),
-        rows=tuple(
-            (
-                g.factor,
-                g.value,
-                "all" if g.distance is None else f"{g.distance:g}",
-                g.n,
-                g.sensitivity,
-                g.spread,
-                g.losses,
-                g.elasticity,
-                g.soft,
-            )
-            for g in found.groups
-        ),
+        (Column(title="n", key="n", kind="count"), lambda g: g.n),
+        (Column(title="|ΔPass|", key="sensitivity"), lambda g: g.sensitivity),
+        (Column(title="sd", key="sd"), lambda g: g.spread),
+        (Column(title="losses", key="losses"), lambda g: g.losses),
+        (Column(title="E(d)", key="elasticity"), lambda g: g.elasticity),
+        (Column(title="Δ SoftExec", key="soft_exec_change", kind="signed"), lambda g: g.soft),
     )
-    tests = Table(
-        name="rq2_tests",
-        title="Does it matter?",
-        columns=(
-            text("by", "factor"),
-            text("figure", "figure"),
-            text("test", "test"),
-            Column(title="n", key="n", kind="count"),
+    tests = table_of(
+        "rq2_tests",
+        "Does it matter?",
+        found.tests,
+        (text("by", "factor"), lambda t: t.factor),
+        (text("figure", "figure"), lambda t: t.figure),
+        (text("test", "test"), lambda t: t.overall.test),
+        (Column(title="n", key="n", kind="count"), lambda t: t.overall.n),
+        (
             Column(title="statistic", key="statistic", kind="statistic"),
-            Column(title="df", key="df", kind="count"),
-            _P,
-            Column(title="effect", key="effect"),
+            lambda t: t.overall.statistic,
         ),
-        rows=tuple(
-            (
-                t.factor,
-                t.figure,
-                t.overall.test,
-                t.overall.n,
-                t.overall.statistic,
-                t.overall.df,
-                t.overall.p_value,
-                t.overall.effect,
-            )
-            for t in found.tests
-        ),
+        (Column(title="df", key="df", kind="count"), lambda t: t.overall.df),
+        (_P, lambda t: t.overall.p_value),
+        (Column(title="effect", key="effect"), lambda t: t.overall.effect),
     )
     pairs = Table(
         name="rq2_pairs",
@@ -327,47 +283,32 @@ def distance(study: Study) -> Section:
 def light(study: Study) -> Section:
     """Show RQ3: the agreement of PromptSELight and PromptSE."""
     found = study.screening
-    agreements = Table(
-        name="rq3_agreement",
-        title="Agreement of AUC-E",
-        columns=(
-            text("over", "over"),
-            Column(title="n", key="n", kind="count"),
-            Column(title="MAE", key="mae"),
-            Column(title="RMSE", key="rmse"),
-            Column(title="R²", key="r2", kind="signed"),
-            Column(title="sMAPE", key="smape"),
-            Column(title="rank drift", key="rank_drift"),
+    agreements = table_of(
+        "rq3_agreement",
+        "Agreement of AUC-E",
+        found.approximations,
+        (text("over", "over"), lambda a: a.units),
+        (Column(title="n", key="n", kind="count"), lambda a: a.agreement.n),
+        (Column(title="MAE", key="mae"), lambda a: a.agreement.mae),
+        (Column(title="RMSE", key="rmse"), lambda a: a.agreement.rmse),
+        (Column(title="R²", key="r2", kind="signed"), lambda a: a.agreement.r2),
+        (Column(title="sMAPE", key="smape"), lambda a: a.agreement.smape),
+        (Column(title="rank drift", key="rank_drift"), lambda a: a.agreement.drift),
+        (
             Column(title="worst", key="worst_rank_drift", kind="count"),
-        ),
-        rows=tuple(
-            (
-                a.units,
-                a.agreement.n,
-                a.agreement.mae,
-                a.agreement.rmse,
-                a.agreement.r2,
-                a.agreement.smape,
-                a.agreement.drift,
-                a.agreement.worst_drift,
-            )
-            for a in found.approximations
+            lambda a: a.agreement.worst_drift,
         ),
     )
     rows = [r for a in found.approximations for r in _correlation_rows(a.units, a.correlations)]
-    drifts = Table(
-        name="rq3_ranks",
-        title="Ranks",
-        columns=(
-            text("model", "model"),
-            Column(title="AUC-E", key="auc_e"),
-            Column(title="light", key="light_auc_e"),
-            Column(title="rank", key="rank", kind="count"),
-            Column(title="light", key="light_rank", kind="count"),
-        ),
-        rows=tuple(
-            (d.entry.label, d.full, d.light, d.full_rank, d.light_rank) for d in found.drifts
-        ),
+    drifts = table_of(
+        "rq3_ranks",
+        "Ranks",
+        found.drifts,
+        (text("model", "model"), lambda d: d.entry.label),
+        (Column(title="AUC-E", key="auc_e"), lambda d: d.full),
+        (Column(title="light", key="light_auc_e"), lambda d: d.light),
+        (Column(title="rank", key="rank", kind="count"), lambda d: d.full_rank),
+        (Column(title="light", key="light_rank", kind="count"), lambda d: d.light_rank),
     )
     return Section(
         name="rq3",
@@ -401,67 +342,37 @@ def emotion(study: Study) -> Section:
 
 
 def _emotion_groups(study: Study, kind: str) -> Table:
-    return Table(
-        name=f"rq4_{kind}s",
-        title=f"By {kind}",
-        columns=(
-            text("model", "model"),
-            text(kind, kind),
-            Column(title="variants", key="n", kind="count", brief=False),
-            Column(title="pass", key="pass_rate"),
-            Column(title="change", key="change", kind="signed"),
-            Column(title="E", key="elasticity"),
-            Column(title="ECE", key="ece"),
-            Column(title="over", key="overconfident"),
-            Column(title="under", key="underconfident"),
-            Column(title="confidence", key="confidence", brief=False),
-        ),
-        rows=tuple(
-            (
-                m.entry.label,
-                m.value,
-                m.n,
-                m.pass_rate,
-                m.change,
-                m.elasticity,
-                m.ece,
-                m.overconfident,
-                m.underconfident,
-                m.confidence,
-            )
-            for m in study.emotions.emotions
-            if m.kind == kind
-        ),
+    return table_of(
+        f"rq4_{kind}s",
+        f"By {kind}",
+        [m for m in study.emotions.emotions if m.kind == kind],
+        (text("model", "model"), lambda m: m.entry.label),
+        (text(kind, kind), lambda m: m.value),
+        (Column(title="variants", key="n", kind="count", brief=False), lambda m: m.n),
+        (Column(title="pass", key="pass_rate"), lambda m: m.pass_rate),
+        (Column(title="change", key="change", kind="signed"), lambda m: m.change),
+        (Column(title="E", key="elasticity"), lambda m: m.elasticity),
+        (Column(title="ECE", key="ece"), lambda m: m.ece),
+        (Column(title="over", key="overconfident"), lambda m: m.overconfident),
+        (Column(title="under", key="underconfident"), lambda m: m.underconfident),
+        (Column(title="confidence", key="confidence", brief=False), lambda m: m.confidence),
         brief=None if kind == "quadrant" else 0,
     )
 
 
 def _emotion_tests(study: Study) -> tuple[Table, ...]:
     found = study.emotions
-    regression = Table(
-        name="rq4_regression",
-        title="What emotion explains",
-        columns=(
-            text("model", "model"),
-            text("of", "figure"),
-            Column(title="n", key="n", kind="count"),
-            Column(title="R² controls", key="r2_controls"),
-            Column(title="gain", key="r2_gain"),
-            Column(title="F", key="f", kind="statistic"),
-            _P,
-        ),
-        rows=tuple(
-            (
-                e.entry.label,
-                e.figure,
-                e.increment.n,
-                e.increment.r2_controls,
-                e.increment.gain,
-                e.increment.f,
-                e.increment.p_value,
-            )
-            for e in found.explained
-        ),
+    regression = table_of(
+        "rq4_regression",
+        "What emotion explains",
+        found.explained,
+        (text("model", "model"), lambda e: e.entry.label),
+        (text("of", "figure"), lambda e: e.figure),
+        (Column(title="n", key="n", kind="count"), lambda e: e.increment.n),
+        (Column(title="R² controls", key="r2_controls"), lambda e: e.increment.r2_controls),
+        (Column(title="gain", key="r2_gain"), lambda e: e.increment.gain),
+        (Column(title="F", key="f", kind="statistic"), lambda e: e.increment.f),
+        (_P, lambda e: e.increment.p_value),
     )
     terms = Table(
         name="rq4_terms",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from pytest_promptse.reports._formatting import DASH, NOT_MEASURED, exact, probability, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_T = TypeVar("_T")
 
 Cell: TypeAlias = "str | float | tuple[float, float] | None"
 Kind: TypeAlias = Literal[
@@ -62,6 +64,23 @@ class Section:
 def text(title: str, key: str, *, brief: bool = True) -> Column:
     """Return a column of words."""
     return Column(title=title, key=key, kind="text", brief=brief)
+
+
+def table_of(
+    name: str,
+    title: str,
+    items: Iterable[_T],
+    *columns: tuple[Column, Callable[[_T], Cell]],
+    brief: int | None = None,
+) -> Table:
+    """Return a table with one row for each item, from each column and what computes its cells."""
+    return Table(
+        name=name,
+        title=title,
+        columns=tuple(column for column, _ in columns),
+        rows=tuple(tuple(cell(item) for _, cell in columns) for item in items),
+        brief=brief,
+    )
 
 
 def filled(tables: Sequence[Table]) -> tuple[Table, ...]:

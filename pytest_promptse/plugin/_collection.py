@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
 _TASK_KEYWORDS = ("entry_point", "reference")
+# The fixtures of these modules report failures that do not end the test, so that a program with
+# such failures would pass.
+_SOFT_ASSERTIONS = ("_pytest.subtests", "pytest_subtests", "pytest_check", "pytest_assume")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +97,13 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
             f"{where}: is an async function; make it a plain one, since candidate(...) returns "
             "the program's answer itself"
         )
+    for name in metafunc.fixturenames:
+        definitions = collected_fixture_definitions(metafunc, name)
+        if definitions and definitions[-1].func.__module__.startswith(_SOFT_ASSERTIONS):
+            raise TaskError(
+                f"{where}: takes {name!r}, whose failures do not end the test, so a wrong program "
+                "would pass; write assert statements instead"
+            )
     if "candidate" not in metafunc.fixturenames:
         raise TaskError(f"{where}: has a promptse mark but does not take 'candidate'; add it")
     keywords: dict[str, Any] = {}

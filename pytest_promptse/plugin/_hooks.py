@@ -148,6 +148,9 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
     word = getattr(report, "promptse", None)
     if word is None or report.when != "call" or report.outcome != "passed":
         return None
+    if hasattr(report, "wasxfail"):
+        # An expected failure that passed.
+        return None
     return "passed", ".", word
 
 

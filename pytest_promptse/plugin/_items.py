@@ -26,6 +26,7 @@ from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVar
 from pytest_promptse.sandbox._candidate import ENTRY_NAMES, ProgramStopped, safe_text
 from pytest_promptse.sandbox._limits import Limits
 from pytest_promptse.tasks._example import shown
+from pytest_promptse.tasks._task import repeatable_random
 from pytest_promptse.variants._variant import text_hash
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ _NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
 _NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
 _DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Increase it when the judging changes.
-_JUDGING = "judging/1"
+_JUDGING = "judging/2"
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
-_OWN_FIXTURES = ("candidate", "task", "request")
+_LINE_CHARS = 300
+_OWN_FIXTURES = ("candidate", "task")
 
 
 Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
@@ -253,7 +255,8 @@ class _FunctionCheck:
         # pytest has already set up the fixtures for the first program.
         self._set_up_for: Task | None = task_of(item)
         definitions = fixture_definitions(item)
-        self._has_own_fixtures = any(
+        # With ``request`` a body can set up any fixture.
+        self._has_own_fixtures = "request" in argument_names(item) or any(
             own[-1].scope == "function"
             for name, own in definitions.items()
             if name not in _OWN_FIXTURES
@@ -296,12 +299,16 @@ def _run_body(
     proxy._bind(candidate)  # noqa: SLF001 - both classes work together
     token = _is_judging.set(True)
     try:
-        body()
+        # All programs of a check get the same inputs if it draws some. So verdicts can be compared
+        # and do not change.
+        with repeatable_random():
+            returned = body()
     except (ProgramStopped, NotScoredError):
         raise
-    except pytest.skip.Exception as skipped:
+    except (pytest.skip.Exception, pytest.xfail.Exception) as ended:
+        name = "skipped" if isinstance(ended, pytest.skip.Exception) else "called pytest.xfail"
         raise TaskError(
-            f"the check skipped ({skipped.msg}); a check must pass or fail for every program"
+            f"the check {name} ({ended.msg}); a check must pass or fail for every program"
         ) from None
     except (AssertionError, pytest.fail.Exception) as failed:
         if not proxy._was_used:  # noqa: SLF001 - both classes work together
@@ -322,6 +329,14 @@ def _run_body(
         )
     finally:
         _is_judging.reset(token)
+    if returned is not None:
+        raise TaskError(
+            f"the check returned {shown(returned)} instead of None; write `assert`, not `return`"
+        )
+    if not proxy._was_used:  # noqa: SLF001 - both classes work together
+        raise TaskError(
+            "the check ended without using candidate, so every program would pass; call candidate"
+        )
     return CheckResult("")
 
 
@@ -444,6 +459,11 @@ def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> 
 
 def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) -> None:
     node_of = partial(_node_of, item, target)
+    kept: tuple[pytest.StashKey[Any], ...] = (RESULT_WORD, _NOT_SCORED, _NOTES, _DETAILS)
+    for key in kept:
+        # An item that is rerun has those of its last attempt.
+        if key in item.stash:
+            del item.stash[key]
     try:
         if isinstance(target.subject, PlannedGate) and run.settings.shard is not None:
             run.measure_share(target.suite, target.subject, check, node_of=node_of)
@@ -462,8 +482,10 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
         if item.config.option.fulltrace:
             raise
         item.stash[_NOT_SCORED] = str(error)
+    if _NOT_SCORED in item.stash:
         # Formatting a traceback takes long, and a run out of budget has hundreds of such items.
-        pytest.fail(str(error), pytrace=False)
+        # Outside of the handler, so that pytest does not show the message twice.
+        pytest.fail(item.stash[_NOT_SCORED], pytrace=False)
     report_gate(item, gate, target.suite.settings.inconclusive)
 
 
@@ -576,6 +598,22 @@ def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
             yield f"promptse_{name}", value
 
 
+def why_unmeasured(item: pytest.Item, call: pytest.CallInfo[None]) -> NotScoredError | None:
+    """Return why an item's fixtures or check kept it from being measured, or None.
+
+    An error of the model or the sandbox is logged where it occurs, and None is returned for it.
+    """
+    if TARGET not in item.stash or call.excinfo is None or call.when == "teardown":
+        return None
+    if RESULT_WORD in item.stash or _NOT_SCORED in item.stash:
+        return None
+    error = call.excinfo.value
+    if isinstance(error, NotScoredError | pytest.skip.Exception):
+        return None
+    text = str(error) if isinstance(error, TaskError) else f"{type(error).__name__}: {error}"
+    return NotScoredError(f"the check is broken: {text.strip().splitlines()[0][:_LINE_CHARS]}")
+
+
 def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Add this plugin's data to the report of an item with a target.
 
@@ -631,3 +669,16 @@ def notes_in(stats: Mapping[str, Sequence[Any]]) -> list[str]:
         for report in reports
         for note in getattr(report, "promptse_notes", ())
     ]
+
+
+def seconds_waited(stats: Mapping[str, Sequence[Any]]) -> float:
+    """Return how many seconds all items of a session have waited for completions.
+
+    Parameters
+    ----------
+    stats
+        As for `notes_in`.
+    """
+    return sum(
+        getattr(report, "promptse_waited", 0.0) for reports in stats.values() for report in reports
+    )

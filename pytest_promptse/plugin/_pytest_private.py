@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.config import apply_warning_filters
+from _pytest.logging import caplog_handler_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -114,11 +115,15 @@ def set_up_again(item: pytest.Function) -> None:
 
     At teardown, some fixtures delete entries that a hook has put into the item's stash only once.
     An example is tmp_path with the outcomes of the phases. These entries are put back.
+
+    The records of caplog belong to the phase of an item, not to the fixture, and are removed.
     """
     state = item.session._setupstate  # noqa: SLF001
     before = dict(item.stash._storage)  # noqa: SLF001
     state.teardown_exact(item.parent)  # type: ignore[arg-type]
     for key, value in before.items():
         item.stash.setdefault(key, value)
+    if caplog_handler_key in item.stash:
+        item.stash[caplog_handler_key].clear()
     item._initrequest()  # noqa: SLF001
     state.setup(item)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from traceback import format_exception
@@ -35,6 +34,8 @@ from pytest_promptse.plugin._items import (
     explain_comparison,
     notes_in,
     run_function,
+    seconds_waited,
+    why_unmeasured,
 )
 from pytest_promptse.plugin._progress import TerminalProgress, WorkerProgress
 from pytest_promptse.plugin._psychometric_items import (
@@ -42,6 +43,7 @@ from pytest_promptse.plugin._psychometric_items import (
     log_suites,
     psychometrics_record,
 )
+from pytest_promptse.plugin._termination import end_on_sigterm, interrupt_on_sigterm
 from pytest_promptse.record._files import LAST_RUN
 from pytest_promptse.record._files import write as write_record
 from pytest_promptse.reports._writers import WRITERS
@@ -69,7 +71,9 @@ if TYPE_CHECKING:
 NAME = "promptse-session"
 """The name under which the session object is registered with the plugin manager."""
 
+_GRACE_SECONDS = 5.0
 _WORKER_GRACE_SECONDS = 30.0
+_LEAST_WAIT_SECONDS = 0.01
 
 
 def promptse_session(config: pytest.Config) -> PromptseSession:
@@ -140,6 +144,8 @@ class PromptseSession:
             if self._is_worker
             else TerminalProgress(config, price=settings.price)
         )
+        # Seconds that the present phase of an item has waited for completions.
+        self._waited = 0.0
         # The item that pytest-timeout watches, and its timeout.
         self._timeout: tuple[pytest.Item, Any] | None = None
 
@@ -251,12 +257,28 @@ class PromptseSession:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
+        error = why_unmeasured(item, call)
+        if error is not None:
+            self.run.log_error(item.nodeid, error)
         annotate(item, call, report)
+        if self._waited >= _LEAST_WAIT_SECONDS:
+            # The item that runs first waits for the model longest. Its own time is the rest.
+            report.duration = max(0.0, report.duration - self._waited)
+            wait = ("promptse_wait_seconds", round(self._waited, 3))
+            # JUnit files take the properties of the last phase.
+            item.user_properties.append(wait)
+            report.user_properties.append(wait)
+            report.promptse_waited = self._waited  # type: ignore[attr-defined]
+        self._waited = 0.0
         return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, with the comparison, and save the baseline."""
+        if not self._is_worker or session.exitstatus == pytest.ExitCode.INTERRUPTED:
+            # No further item needs a completion. Responses to open requests may still arrive while
+            # the reports are written.
+            self.run.stop_sampling(grace=_GRACE_SECONDS)
         if not self._reports:
             return
         complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
@@ -275,6 +297,11 @@ class PromptseSession:
             )
         if self._record is not None:
             self._summarise(self._record, terminalreporter)
+        waited = seconds_waited(terminalreporter.stats)
+        if waited and self._config.option.durations is not None:
+            terminalreporter.write_line(
+                f"promptse: tests waited {waited:.1f} s for completions, besides their durations"
+            )
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:
@@ -286,8 +313,7 @@ class PromptseSession:
         self._timeout = None
 
     def pytest_unconfigure(self) -> None:
-        if signal.getsignal(signal.SIGTERM) is _interrupt:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        end_on_sigterm()
         # A worker whose items are done may still sample for the other workers.
         self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
 
@@ -295,14 +321,16 @@ class PromptseSession:
 
     @contextmanager
     def _waiting(self, progress: Callable[[], Progress]) -> Iterator[Callable[[], object]]:
-        """Show progress, and suspend the timer of pytest-timeout, since the test is not running."""
+        """Show progress. The wait counts neither for pytest-timeout nor as the item's time."""
         timeout, hook = self._timeout, self._config.hook
         if timeout is not None:
             hook.pytest_timeout_cancel_timer(item=timeout[0])
+        began = time.perf_counter()
         try:
             with self._progress(progress) as tick:
                 yield tick
         finally:
+            self._waited += time.perf_counter() - began
             if timeout is not None:
                 item, settings = timeout
                 hook.pytest_timeout_set_timer(item=item, settings=settings)
@@ -373,8 +401,7 @@ class PromptseSession:
             )
         self._headlines += run.store.warnings
         self._reports = not self._is_worker
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
-            signal.signal(signal.SIGTERM, _interrupt)
+        interrupt_on_sigterm()
 
     def _refuse(self, reason: str) -> NoReturn:
         if self._is_worker:
@@ -531,18 +558,6 @@ def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]
         for planned in target.needed():
             needed.setdefault((target.suite.key, planned.key), (target.suite, planned))
     return list(needed.values())
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
-def _interrupt(_signal: int, _frame: object) -> None:
-    """End the session as Ctrl-C does, so that the store is closed and complete in one file.
-
-    CI services send SIGTERM when they cancel a job, and may save a cache afterwards.
-    """
-    raise KeyboardInterrupt
 
 
 def _write_lines(terminal: Any, lines: Sequence[str], **markup: bool) -> None:

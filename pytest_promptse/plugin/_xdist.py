@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_promptse.plugin._invocation import REFUSAL, given_settings, run_id
+from pytest_promptse.plugin._termination import end_on_sigterm, interrupt_on_sigterm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,8 @@ def join_run(node: Any) -> None:
         from pytest_promptse.plugin._progress import ControllerProgress
 
         config.pluginmanager.register(ControllerProgress(config, given.settings))
+        # Workers end as well once the controller does, and close the store.
+        interrupt_on_sigterm()
 
 
 class XdistController:
@@ -45,6 +48,9 @@ class XdistController:
             from pytest_promptse.plugin._session import promptse_session
 
             promptse_session(self._config)
+
+    def pytest_unconfigure(self) -> None:
+        end_on_sigterm()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

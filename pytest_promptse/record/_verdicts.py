@@ -18,12 +18,12 @@ _SIGNIFICANT = 0.05
 # With a wider interval of AUC-E than this, the size of the loss is unclear.
 _WIDE = 0.2
 _MOST = 4
-# Settings whose gates decide about a suite.
+_NO_GATE = 2
+# The settings that give a suite a gate, as `Settings` names them.
 _THRESHOLDS = (
     "min_auc_e",
     "min_elasticity",
     "min_task_auc_e",
-    "min_pass_rate",
     "max_excess",
     "max_loss",
     "max_squared_sensitivity",
@@ -32,7 +32,8 @@ _THRESHOLDS = (
     "max_flips",
     "min_odds_ratio",
 )
-_NO_GATE = 2
+NOT_DECIDED, NO_GATE = "not decided", "no gate"
+"""The result of `verdict_word` for a suite without a verdict."""
 
 
 class VerdictInWords(NamedTuple):
@@ -45,6 +46,14 @@ class VerdictInWords(NamedTuple):
         return f"{self.name} {self.text}" if self.name else self.text
 
 
+def verdict_word(suite: SuiteRecord) -> str:
+    """Return the verdict of a suite, or whether it has a gate that was not decided."""
+    if suite.verdict is not None:
+        return suite.verdict
+    has_gate = any(suite.settings.get(name) is not None for name in _THRESHOLDS)
+    return NOT_DECIDED if has_gate else NO_GATE
+
+
 def verdicts_in_words(record: Record) -> list[VerdictInWords]:
     """Return the results of the suites of a record, in words.
 
@@ -54,7 +63,7 @@ def verdicts_in_words(record: Record) -> list[VerdictInWords]:
     described = sorted(enumerate(record.suites), key=_attention)
     found = []
     if len(record.suites) > _MOST:
-        found.append(VerdictInWords("", _count(record.suites)))
+        found.append(VerdictInWords("", _count(record)))
         described = [pair for pair in described if _attention(pair)[0] < _NO_GATE]
     if not described:
         return found
@@ -77,15 +86,22 @@ def _attention(numbered: tuple[int, SuiteRecord]) -> tuple[int, int]:
     return ranks.get(suite.verdict or "", _NO_GATE), number
 
 
-def _count(suites: Sequence[SuiteRecord]) -> str:
+def _count(record: Record) -> str:
+    suites = record.suites
     failed = sum(suite.verdict == "fail" for suite in suites)
     undecided = sum(suite.verdict == "inconclusive" for suite in suites)
+    # A node id of a suite's item begins with the id of the suite.
+    unscored = sum(any(e.where.startswith(suite.id) for e in record.errors) for suite in suites)
     text = (
         f"{failed} of {len(suites)} suites fail"
         if failed
         else f"none of {len(suites)} suites fails"
     )
-    return text + (f", {undecided} are inconclusive." if undecided else ".")
+    if undecided:
+        text += f", {undecided} are inconclusive"
+    if unscored:
+        text += f", {unscored} could not be measured completely"
+    return f"{text}."
 
 
 def _rates(task: TaskRecord) -> tuple[float, float] | None:
@@ -122,10 +138,9 @@ def _short_name(suite_id: str) -> str:
 
 def _sentence(suite: SuiteRecord, rates: list[tuple[float, float]]) -> str:
     verdicts = {"fail": "fails: ", "pass": "passes: ", "inconclusive": "is inconclusive: "}
-    # Gates with a threshold may be deselected, or may not have enough measurements.
-    has_threshold = any(suite.settings.get(name) is not None for name in _THRESHOLDS)
-    undecided = "has no verdict: " if has_threshold else "has no threshold: "
-    return verdicts.get(suite.verdict or "", undecided) + " ".join(_parts(suite, rates))
+    word = verdict_word(suite)
+    begin = verdicts.get(word, "is not decided: " if word == NOT_DECIDED else "has no gate: ")
+    return begin + " ".join(_parts(suite, rates))
 
 
 def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str]:

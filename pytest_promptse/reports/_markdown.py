@@ -24,7 +24,7 @@ from pytest_promptse.record._queries import (
     victories,
     worst_verdict,
 )
-from pytest_promptse.record._verdicts import verdicts_in_words
+from pytest_promptse.record._verdicts import verdict_word, verdicts_in_words
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import estimates, scopes
 from pytest_promptse.reports._formatting import (
@@ -129,7 +129,11 @@ def _suites(record: Record) -> Iterator[str]:
     yield _row([":--"] * words + ["--:"] * (len(titles) - words))
     for suite in record.suites:
         interval = DASH.join(short(end) for end in suite.ci95) if suite.ci95 else "·"
-        cells = [code(suite.id), *([_model(suite)] if several else []), _verdict(suite.verdict)]
+        cells = [
+            code(suite.id),
+            *([_model(suite)] if several else []),
+            _verdict(verdict_word(suite)),
+        ]
         cells += [f"**{exact(suite.auc_e)}**", interval, exact(suite.auc_e_null)]
         cells += [signed(suite.excess), *(short(suite.elasticity.get(d)) for d in distances)]
         yield _row([*cells, exact(suite.pass_at_1)])
@@ -217,7 +221,7 @@ def _model(suite: SuiteRecord) -> str:
 
 
 def _verdict(verdict: str | None) -> str:
-    return "no verdict" if verdict is None else _MARKS[verdict]
+    return "no gate" if verdict is None else _MARKS.get(verdict, verdict)
 
 
 def _gates(record: Record) -> Iterator[str]:

@@ -52,6 +52,7 @@ from pytest_promptse.run._subgroups import (
     confidences_of,
 )
 from pytest_promptse.scoring._copies import PromptAnswers, count_answers
+from pytest_promptse.scoring._gate import pass_rate_limits
 from pytest_promptse.scoring._robustness import task_robustness
 from pytest_promptse.scoring._scores import Estimate
 from pytest_promptse.store._run_log import (
@@ -71,7 +72,7 @@ from pytest_promptse.variants._library import quadrant
 from pytest_promptse.variants._variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_promptse.config._settings import Settings
@@ -486,11 +487,25 @@ def _suite(
         rounds=_rounds(suite, end) if end else None,
         gates=decided,
         verdict=_verdict(decided),
-        warnings=list(score.warnings) if score else [],
+        warnings=[*(score.warnings if score else ()), *_floor_warning(suite)],
         settings=suite.settings,
         line=suite.line,
         template_sha256=text_hash(suite.template_source[1]) if suite.template_source else None,
     )
+
+
+def _floor_warning(suite: SuiteRow) -> Iterator[str]:
+    """Warn if `min_pass_rate` is so low that no variant with the planned samples could fail it."""
+    floor, n = suite.settings.get("min_pass_rate"), suite.settings.get("samples")
+    if floor is None or n is None or suite.settings.get("gate") != "confident":
+        return
+    fails_above, _ = pass_rate_limits(n, comparisons=suite.n_variants)
+    if 0.0 < floor <= fails_above:
+        yield (
+            f"min_pass_rate {floor:g} can fail no variant: with {n} samples each and "
+            f"{suite.n_variants} prompts judged together, even 0 passes fail only a floor above "
+            f"{fails_above:.2f}; take more samples, or gate = point"
+        )
 
 
 def _estimates(score: SuiteScore) -> dict[str, Any]:

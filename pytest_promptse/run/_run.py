@@ -567,13 +567,24 @@ class PromptseRun:
         self.store.finish_run(self.id)
         self._leader_lock.unlink(missing_ok=True)
 
+    def stop_sampling(self, *, grace: float) -> None:
+        """Send no more requests; what was measured can still be read.
+
+        Parameters
+        ----------
+        grace
+            Seconds that requests under way have to finish, in the background.
+        """
+        if self._sampler is not None:
+            self._sampler.stop(grace=grace)
+
     def close(self, *, grace: float = 0.0) -> None:
         """Stop sampling and close the sandbox and the store.
 
         Parameters
         ----------
         grace
-            Seconds that requests under way have to finish.
+            Seconds that requests under way have to finish, unless `stop_sampling` has set others.
         """
         if self._sampler is not None:
             self._sampler.close(grace=grace)

@@ -45,9 +45,9 @@ _ERROR_SECONDS = 60.0
 class Sampler:
     """Request the completions of a plan and store them.
 
-    One process of a run, the leader, samples for all of them; the others read its completions
-    from the store. If the leader ends, another process takes over. Two runs on one store do not
-    request the same samples concurrently. Completions are not held in memory.
+    One process of a run, the leader, requests completions for all of them. The others read the
+    completions from the store. If the leader ends, another process takes over. Two runs with one
+    store do not request the same samples concurrently. Completions are not kept in memory.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ class Sampler:
             last_error=self._failures.last_attempt(within=_ERROR_SECONDS),
         )
 
-    def close(self, *, grace: float = 0.0) -> None:
-        """End sampling and close the models.
+    def stop(self, *, grace: float) -> None:
+        """Send no more requests, without waiting for open ones.
 
         Parameters
         ----------
@@ -238,6 +238,17 @@ class Sampler:
             run or leader sends them again.
         """
         self._commands.close(grace=grace)
+
+    def close(self, *, grace: float = 0.0) -> None:
+        """End sampling and close the models, unless `stop` has begun to do so.
+
+        Parameters
+        ----------
+        grace
+            As for `stop`.
+        """
+        if not self._commands.closing.is_set():
+            self.stop(grace=grace)
         if self._thread is not None:
             self._thread.join()
 

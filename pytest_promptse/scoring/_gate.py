@@ -168,6 +168,30 @@ def judge_pass_rate(
     return replace(gate, message=text)
 
 
+def pass_rate_limits(n: int, *, comparisons: int) -> tuple[float, float]:
+    """Return above which floor a confident gate on a pass rate can fail, and up to which pass.
+
+    A gate fails no prompt if the floor is at most the first value, which is the upper limit of the
+    interval of 0 passes. It passes no prompt if the floor is above the second value, the lower
+    limit of the interval of `n` passes.
+
+    Parameters
+    ----------
+    n
+        Samples of the prompt, >= 1.
+    comparisons
+        As for `judge_pass_rate`.
+
+    Notes
+    -----
+    The limits are 1 - q and q with q = (0.025 / `comparisons`)^(1 / `n`) (Clopper and Pearson,
+    Biometrika 26, 1934, with Bonferroni's correction).
+    """
+    _, fails_above = share_interval(0, n, comparisons=comparisons)
+    passes_up_to, _ = share_interval(n, n, comparisons=comparisons)
+    return fails_above, passes_up_to
+
+
 def samples_needed(null: float, threshold: float, samples: int) -> int | None:
     """Return roughly how many samples per prompt raise the noise ceiling to `threshold`.
 

@@ -90,7 +90,7 @@ def score_suite(
         pass rate with the variants' mean pass rate. `SuiteScore.light` has the latter in both
         modes.
     weighting
-        The input of SoftExec's softmax; see `softexec.weights`. Not used in mode ``light``.
+        The input of SoftExec's softmax; see `_softexec.weights`. Not used in mode ``light``.
     seed
         Seed of permutations and bootstrap. The same input gives the same output, bit for bit.
     resamples
@@ -105,10 +105,10 @@ def score_suite(
         each variant.
     looks
         Number of times that the suite is scored while its samples arrive, including this time. The
-        intervals of all looks together hold with 95 % (see `sequential`).
+        intervals of all looks together hold with 95 % (see `_sequential`).
     planned
         Number of variants per distance at the last of these looks. With few tasks, missing variants
-        count as uncertainty (see `finite_population`).
+        count as uncertainty (see `_finite_population`).
 
     Returns
     -------

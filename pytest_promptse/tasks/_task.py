@@ -150,7 +150,7 @@ class Task:
             return
         code = self._check_code
         namespace: dict[str, Any] = {"__name__": f"promptse_check_{self.entry_point}"}
-        with _repeatable_random():
+        with repeatable_random():
             try:
                 exec(code, namespace)  # noqa: S102 - the user's own check
                 check = namespace["check"]
@@ -199,7 +199,8 @@ class Task:
 
 
 @contextmanager
-def _repeatable_random() -> Iterator[None]:
+def repeatable_random() -> Iterator[None]:
+    """Give the code of the context the same random numbers from `random` each time."""
     state = random.getstate()
     random.seed(0)
     try:

@@ -85,7 +85,7 @@ def test_what_a_provider_does_not_take_is_not_sent(library):
         ("litellm.ContextWindowExceededError", ModelError, None),
     ],
 )
-def test_errors_of_providers_are_told_apart(library, answer, kind, overloaded):
+def test_errors_of_providers_are_distinguished(library, answer, kind, overloaded):
     library(answer)
     with pytest.raises(ModelError) as error:
         ask(create_backend("litellm:openai/gpt-4o-mini"))

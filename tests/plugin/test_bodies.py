@@ -1,4 +1,4 @@
-"""How a test body judges programs: fixtures, failures, broken checks."""
+"""Test bodies as checks: fixtures, failures, broken checks."""
 
 from __future__ import annotations
 
@@ -209,15 +209,66 @@ def test_double(candidate):
     result.stdout.fnmatch_lines(["*'test_double': its own reference fails its check*"])
 
 
-def test_a_check_that_skips_is_refused(project, run):
+def test_checks_that_judge_no_program_are_broken(project, run, pytester):
     project("""
+import random
+drawn = set()
+
 @quick
-def test_double(candidate):
+def test_skips(candidate):
     pytest.skip("not today")
+
+@quick
+def test_xfails(candidate):
+    candidate(2)
+    pytest.xfail("not today")
+
+@quick
+def test_returns(candidate):
+    return candidate(2) == 5
+
+@quick
+def test_asks_nothing(candidate):
+    assert True
+
+@quick
+def test_type_error(candidate):
+    assert candidate(len(3)) == 4
+
+@pytest.fixture
+def broken():
+    raise OSError("no network")
+
+@quick
+def test_fixture(candidate, broken):
+    assert candidate(2) == 4
+
+@pytest.mark.xfail
+@quick
+def test_expected_failure(candidate):
+    assert candidate(2) == 4
 """)
-    result = run(*REFERENCE)
-    result.assert_outcomes(failed=8)
-    result.stdout.fnmatch_lines(["*a check must pass or fail for every program*"])
+    result = run(*REFERENCE, "--promptse-report", "json:run.json", "-k", "original")
+    result.assert_outcomes(failed=5, errors=1, xpassed=1, deselected=7 * 7)
+    record = json.loads((pytester.path / "run.json").read_text())
+    assert [task["id"] for task in record["tasks"]] == ["test_expected_failure"]
+    errors = {error["where"].split("::")[1]: error["message"] for error in record["errors"]}
+    assert {name.removesuffix("[original]"): text for name, text in errors.items()} == {
+        name: f"the check is broken: {text}"
+        for name, text in {
+            "test_skips": "the check skipped (not today); "
+            "a check must pass or fail for every program",
+            "test_xfails": "the check called pytest.xfail (not today); "
+            "a check must pass or fail for every program",
+            "test_returns": "the check returned False instead of None; "
+            "write `assert`, not `return`",
+            "test_asks_nothing": "the check ended without using candidate, so every program would "
+            "pass; call candidate",
+            "test_type_error": "TypeError: object of type 'int' has no len()",
+            "test_fixture": "OSError: no network",
+        }.items()
+    }
+    result.stdout.fnmatch_lines(["none of 7 suites fails, 6 could not be measured completely."])
 
 
 def test_a_changed_check_never_meets_an_old_verdict(project, run, pytester):
@@ -248,7 +299,7 @@ def test_double(candidate):
     run(*REFERENCE).assert_outcomes(errors=8)
 
 
-def test_a_changed_reference_is_asked_again(project, run, pytester):
+def test_a_changed_reference_is_requested_again(project, run, pytester):
     project("""
 @quick
 def test_double(candidate):

@@ -33,6 +33,7 @@ def check(pytester, run, replay):
 @pytest.mark.parametrize("capture", ["capsys", "capfd", "capsysbinary", "capfdbinary"])
 def test_built_in_fixtures(check, capture):
     check(f"""
+import logging
 import warnings
 import os
 
@@ -49,14 +50,39 @@ def test_double(
     monkeypatch.setenv("CHANGED", "1")
     assert len({capture}.readouterr().out) == 0
     print("out")
-    assert not caplog.messages
+    assert caplog.messages == caplog.get_records("call") == []
     caplog.set_level("INFO")
+    logging.info("a")
+    assert caplog.messages == ["a"]
     assert len(recwarn) == 0
     warnings.warn("advice")
     cache.set("a/b", 1)
     record_property("a", 1)
     record_testsuite_property("a", 1)
     tmp_path_factory.mktemp("a")
+""")
+
+
+def test_a_body_that_draws_fixtures_and_random_numbers(check):
+    check("""
+import random
+
+drawn = set()
+
+@pytest.fixture
+def seen():
+    return []
+
+@three
+def test_double(candidate, request):
+    drawn.add(random.random())
+    assert len(drawn) == 1, "another program has had other numbers"
+    assert request.getfixturevalue("seen") == [] == list(
+        request.getfixturevalue("tmp_path").iterdir()
+    )
+    request.getfixturevalue("seen").append(1)
+    (request.getfixturevalue("tmp_path") / "a").touch()
+    assert candidate(2) == 4
 """)
 
 
@@ -74,7 +100,7 @@ def test_double(candidate, tmp_path, monkeypatch):
 """)
 
 
-def test_temporary_folders_are_kept_or_removed_as_pytest_is_told(check):
+def test_temporary_folders_follow_the_retention_settings_of_pytest(check):
     check(
         """
 @three

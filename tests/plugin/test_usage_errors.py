@@ -1,4 +1,4 @@
-"""Bad input ends in one line that names the culprit and the remedy."""
+"""Wrong input ends in one line that names the value and the remedy."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def marked_module(arguments: str, definition: str = PLAIN) -> str:
     return MARKED.format(arguments=arguments, definition=definition)
 
 
-# Of each module: its text, and what its error says.
+# For each module: its text, and the text of its error.
 WRONG_MODULES = [
     (marked_module(""), "::test_double: the promptse mark has no prompt"),
     (
@@ -149,13 +149,21 @@ class TestMore:
 @pytest.mark.promptse({PROMPT}, min_auc_e=2)
 def test_other(candidate):
     pass
-"""
+
+@pytest.mark.promptse({PROMPT})
+def test_soft(candidate, check):
+    pass
+""",
+        # As the plugin of that name has it: its failures do not end a test.
+        pytest_check="import pytest\n@pytest.fixture\ndef check():\n    pass\n",
+        conftest="from pytest_check import check\n",
     )
     result = run(*MODEL)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     out = result.stdout.str()
     for name in ("test_double", "test_other", "TestMore::test_none"):
         assert f"test_bad.py::{name}, promptse mark" in out
+    assert "test_bad.py::test_soft: takes 'check', whose failures do not end the test" in out
     assert "Traceback" not in out
 
 

@@ -1,4 +1,4 @@
-"""What became of a suite, in words that follow from its figures."""
+"""The result of a suite in words, derived from its figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def described(tasks, **changed):
     return str(verdict)
 
 
-def test_a_loss_is_told_as_a_share_of_what_the_originals_solve():
+def test_a_loss_is_given_as_a_share_of_what_the_originals_solve():
     said = described([falling(1.0, 0.5, 0.0)], verdict="fail", p_adjusted=0.01)
     assert said == (
         "test_a fails: the model loses 50% of what it solves when the request is reworded. "
@@ -32,13 +32,8 @@ def test_a_stable_suite_keeps_what_it_solves():
 
 def test_a_loss_that_chance_explains_is_said_to_be_one():
     said = described([falling(0.9, 0.9, 0.9)] * 3, p_adjusted=0.4)
-    assert "test_a has no threshold: the model loses 10%" in said
+    assert "test_a has no gate: the model loses 10%" in said
     assert "which chance could explain" in said
-
-
-def test_a_gate_that_was_not_decided_is_not_said_to_be_missing():
-    said = described([flat(1.0)], settings={"min_auc_e": 0.9, "max_tokens": 512})
-    assert said.startswith("test_a has no verdict: the model keeps")
 
 
 def test_a_part_of_a_suite_is_too_few_for_a_comparison():
@@ -81,3 +76,9 @@ def test_variants_that_were_not_measured_are_counted():
     suite = replace(make_suite(made), pass_at_1=1.0, n_variants=10, n_measured=7)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     assert "3 variants were not measured" in verdict.text
+
+
+def test_a_gate_that_was_not_decided_is_not_called_none():
+    settings = {"min_loss": None, "max_loss": 0.1}
+    assert described([flat(1.0)], settings=settings).startswith("test_a is not decided: ")
+    assert described([flat(1.0)], settings={"max_loss": None}).startswith("test_a has no gate: ")

@@ -1,4 +1,4 @@
-"""The record says what the run log holds, in the order of the plan."""
+"""The record has the contents of the run log, in the order of the plan."""
 
 from __future__ import annotations
 
@@ -117,6 +117,16 @@ def test_a_stable_suite_scores_one_and_a_broken_one_loses_everything(run_log, bu
     assert (stable.pass_at_1, stable.auc_e) == (1.0, pytest.approx(1.0))
     assert (broken.pass_at_1, broken.auc_e) == (1.0, pytest.approx(0.0))
     assert {share for losses in broken.losses.values() for share in losses} == {"timeout"}
+
+
+@pytest.mark.parametrize(
+    ("floor", "gate", "told"),
+    [(0.3, "confident", True), (0.9, "confident", False), (0.3, "point", False)],
+)
+def test_a_floor_that_no_variant_can_fail_is_told(run_log, build, floor, gate, told):
+    measure(run_log, plan(min_pass_rate=floor, gate=gate, samples=4))
+    [suite] = build().suites
+    assert any("can fail no variant" in line for line in suite.warnings) == told
 
 
 def test_a_suite_without_measured_originals_is_listed_without_scores(run_log, build):

@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pytest_promptse.scoring._gate import judge_gate, judge_pass_rate, samples_needed
+from pytest_promptse.scoring._gate import (
+    judge_gate,
+    judge_pass_rate,
+    pass_rate_limits,
+    samples_needed,
+)
 
 law = settings(deadline=None, max_examples=60)
 
@@ -173,3 +178,16 @@ def test_pass_rates_judged_together_fail_falsely_no_more_often_than_one():
     assert judge_pass_rate(5, 8, floor).verdict == "fail"
     assert judge_pass_rate(5, 8, floor, kind="confident").verdict == "inconclusive"
     assert "5 of 8 samples pass" in judge_pass_rate(5, 8, floor).message
+
+
+@pytest.mark.parametrize("n", [1, 8, 16])
+@pytest.mark.parametrize("together", [1, 13, 2132])
+def test_the_limits_of_pass_rates_are_where_the_best_and_the_worst_outcome_change(n, together):
+    def verdict(passes, floor):
+        return judge_pass_rate(passes, n, floor, kind="confident", comparisons=together).verdict
+
+    fails_above, passes_up_to = pass_rate_limits(n, comparisons=together)
+    q = (0.025 / together) ** (1 / n)
+    assert (fails_above, passes_up_to) == pytest.approx((1 - q, q))
+    assert verdict(0, fails_above - 1e-6) != "fail" == verdict(0, fails_above + 1e-6)
+    assert verdict(n, passes_up_to - 1e-6) == "pass" != verdict(n, passes_up_to + 1e-6)

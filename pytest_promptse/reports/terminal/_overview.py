@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pytest_promptse.record._queries import Series
+from pytest_promptse.record._verdicts import NO_GATE, NOT_DECIDED, verdict_word
 from pytest_promptse.reports._estimates import EstimateCells, estimates
 from pytest_promptse.reports._formatting import (
     DASH,
@@ -91,7 +92,7 @@ def further(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
 
 def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
     """Return name, main metrics and verdict of a suite in one line."""
-    word = suite.verdict or "no verdict"
+    word = verdict_word(suite)
     figures = f" pass@1 {short(suite.pass_at_1)}  AUC-E {exact(suite.auc_e)}  "
     name = f"{suite.id} {Series(suite.model, suite.template).label}" if name_model else suite.id
     room = min(len(name), width - len(figures) - len(word))
@@ -179,9 +180,9 @@ def _head(distances: Sequence[str], *, light: bool, wide: bool) -> _Cells:
 
 def _figures(suite: SuiteRecord, distances: Sequence[str], *, light: bool, wide: bool) -> _Cells:
     curve = [suite.elasticity.get(distance) for distance in distances]
-    word = suite.verdict or "no verdict"
+    word = verdict_word(suite)
     if not wide:
-        word = {"inconclusive": "open", "no verdict": DASH}.get(word, word)
+        word = {"inconclusive": "open", NOT_DECIDED: DASH, NO_GATE: DASH}.get(word, word)
     twin = suite.light.auc_e if suite.light else None
     return [
         (short(suite.pass_at_1), ""),
