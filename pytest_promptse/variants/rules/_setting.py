@@ -39,6 +39,8 @@ class Setting:
         Whether the writer's words can stand after the prompt, in a paragraph of their own.
     listable
         Whether its sentences can be set as bullets.
+    goes_on
+        Whether the prompt goes on from its greeting, which nothing can separate from it.
     """
 
     frame: Frame
@@ -46,16 +48,18 @@ class Setting:
     passed_on: frozenset[str]
     follows: bool
     listable: bool
+    goes_on: bool
 
     def is_passed_on_at(self, operation: str) -> bool:
         """Return whether the whole prompt is set apart as somebody else's text.
 
         A mail is from ``style`` on, since its writer would not introduce themselves to somebody
-        whom they know. A text that says where its writer works, or that its task is
-        a private one, is at ``transform``, since the persona of the variant has another life.
+        whom they know, and at ``light`` if its body goes on from its greeting. A text that says
+        where its writer works, or that its task is a private one, is at ``transform``, since the
+        persona of the variant has another life.
         """
         if self.frame == "mail":
-            return operation in ("style", "transform")
+            return operation != "light" or self.goes_on
         return operation == "transform" and self._tells_place
 
     @property
@@ -102,6 +106,7 @@ def read_setting(document: Document, language: Language) -> Setting:
         and not (own and asks)
         and not document.ends_in_data,
         listable="first-person" not in told and not asks,
+        goes_on=document.greets_in_its_sentence,
     )
 
 
