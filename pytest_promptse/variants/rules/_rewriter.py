@@ -335,7 +335,7 @@ class _Introduction(NamedTuple):
 
     @property
     def before(self) -> list[Said]:
-        """All of it, in the order in which it stands before a prompt."""
+        """All sentences, in the order in which they precede a prompt."""
         if self.role_first:
             return self.said
         first, more = self.feel[:1], self.feel[1:]
