@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fork_server import ForkServer
+from fork_server import ForkServer, running_server
 
 if TYPE_CHECKING:
     import subprocess
@@ -16,28 +17,28 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["pytester"]
 
-# tests/plugin/test_fixture_renewal.py runs the plugin beside these. In all other runs of pytest
-# that tests start, they would change output, order and counts.
+# tests/plugin/test_fixture_renewal.py runs the plugin together with these plugins. In all other
+# nested runs they would change output, order and counts.
 _OTHERS = ("asyncio", "django", "pytest_cov", "randomly", "rerunfailures", "timeout")
 _WITHOUT_OTHERS = " ".join(f"-p no:{name}" for name in _OTHERS)
 os.environ["PYTEST_ADDOPTS"] = _WITHOUT_OTHERS
 
-# pytest, rich and the plugin read these: they change widths, colours, what is cut short, which
-# plugins are loaded and where reports go.
+# pytest, rich and the plugin read these. They change widths, colours, shortening, loaded plugins
+# and the places of reports.
 _OF_THE_MACHINE = (
     *("BUILD_NUMBER", "CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "FORCE_COLOR"),
     *("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "LINES", "NO_COLOR", "OPENAI_API_KEY"),
     *("OPENAI_BASE_URL", "PYTEST_DEBUG", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_PLUGINS"),
     *("PYTEST_THEME", "PYTEST_THEME_MODE", "PYTHONWARNINGS", "PY_COLORS", "TTY_COMPATIBLE"),
     *("TTY_INTERACTIVE",),
-    # Processes that tests start share the bytecode of what they import.
+    # Processes that tests start share the bytecode of their imports.
     "PYTHONDONTWRITEBYTECODE",
 )
 
 
 @pytest.fixture(scope="session", autouse=True)
 def same_environment_everywhere() -> Iterator[None]:
-    """Let the outcome of a test not depend on CI variables or on the width of the terminal."""
+    """Make tests independent of CI variables and of the width of the terminal."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in _OF_THE_MACHINE:
             monkeypatch.delenv(name, raising=False)
@@ -54,18 +55,37 @@ def without_other_plugins(request: pytest.FixtureRequest) -> None:
         monkeypatch.setenv("PYTEST_ADDOPTS", _WITHOUT_OTHERS)
 
 
+_SERVER_ADDRESS = pytest.StashKey[str]()
+
+
+def _server_running_until_the_end(config: pytest.Config) -> str:
+    """Return the address of the fork server of this process, started at the first call."""
+    if _SERVER_ADDRESS not in config.stash:
+        env = {name: value for name, value in os.environ.items() if name not in _OF_THE_MACHINE}
+        resources = contextlib.ExitStack()
+        config.stash[_SERVER_ADDRESS] = resources.enter_context(running_server(env))
+        config.add_cleanup(resources.close)
+    return config.stash[_SERVER_ADDRESS]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Let all workers of xdist use the server of the process that controls them."""
+    node.workerinput["fork_server"] = _server_running_until_the_end(node.config)
+
+
 @pytest.fixture(scope="session")
-def fork_server(same_environment_everywhere: None) -> Iterator[ForkServer]:
+def fork_server(same_environment_everywhere: None, pytestconfig: pytest.Config) -> ForkServer:
     """Start Python programs quickly: ``fork_server.run(command, cwd=…, env=…)``."""
-    with ForkServer() as server:
-        yield server
+    shared = getattr(pytestconfig, "workerinput", {}).get("fork_server")
+    return ForkServer(shared or _server_running_until_the_end(pytestconfig))
 
 
 @pytest.fixture
 def pytester(
     pytester: pytest.Pytester, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.Pytester:
-    """Let pytester fork its processes from one that has imported pytest, numpy and scipy."""
+    """Let pytester fork its processes from a process that has imported pytest, numpy and scipy."""
     new_interpreter = pytester.popen
 
     def popen(
@@ -74,7 +94,7 @@ def pytester(
         stdout: TextIO,
         stderr: TextIO,
         stdin: object,
-        # Old versions of pytest give it; a forked program inherits nothing else.
+        # Old versions of pytest pass it. A forked program inherits nothing else.
         close_fds: bool = True,
     ) -> ForkedProgram | subprocess.Popen[bytes]:
         cwd = str(Path.cwd())
@@ -94,7 +114,7 @@ def pytester(
 def two_workers(
     fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, ...]:
-    """Return the options of pytest that are ``-n 2`` but for workers that start quickly."""
+    """Return the options of pytest for ``-n 2`` with workers that start quickly."""
     folder = tmp_path_factory.mktemp("commands")
     fork_server.write_command(folder, "python")
     return ("--dist", "load", "--tx", f"2*popen//python={folder}/python")
@@ -102,13 +122,13 @@ def two_workers(
 
 @pytest.fixture
 def new_interpreter(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pytester start new interpreters, for tests of what is imported and when."""
+    """Let pytester start new interpreters, for tests of imports and their time."""
     monkeypatch.delattr(pytester, "popen")
 
 
-# Collected only when named: what drives a browser leaves its event loop running in the thread, so
-# it needs a process of its own; the docs' commands and the hostile programs take their time; a Ray
-# cluster needs all CPUs.
+# These folders are only collected when they are named. Browser tests leave an event loop running in
+# the thread, so they need a separate process. The docs' commands and the hostile programs take
+# long. A Ray cluster needs all CPUs.
 APART = ("browser", "docs", "hostile", "ray")
 
 

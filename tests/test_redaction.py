@@ -44,9 +44,9 @@ def key(request, monkeypatch):
     ],
 )
 def test_a_key_is_hidden_in_any_text(text, key):
-    told = redact(text.format(key=key, start=key[:14]))
-    assert key[:12] not in told
-    assert "***" in told
+    message = redact(text.format(key=key, start=key[:14]))
+    assert key[:12] not in message
+    assert "***" in message
 
 
 def test_a_key_is_hidden_as_a_repr_writes_it(key):
@@ -72,8 +72,8 @@ def test_credentials_in_addresses_are_hidden(address, hidden):
 
 def test_a_password_is_hidden_wherever_it_occurs_once_its_address_is_known():
     remember_credentials(f"http://user:{PASSWORD}@host/v1?key={QUERY_KEY}")
-    told = redact(f"user {PASSWORD} or {QUERY_KEY} or Basic dXNlcjpwNHNzd2Q5OQ== is wrong")
-    assert told == "user *** or *** or Basic *** is wrong"
+    message = redact(f"user {PASSWORD} or {QUERY_KEY} or Basic dXNlcjpwNHNzd2Q5OQ== is wrong")
+    assert message == "user *** or *** or Basic *** is wrong"
 
 
 def test_settings_that_are_recorded_hold_no_credentials():
@@ -173,10 +173,10 @@ def complain(address, *, timeout=20.0):
 @pytest.mark.parametrize("answer", ECHOES.values(), ids=ECHOES)
 def test_no_error_repeats_the_key_or_the_password(answer, key):
     server = Echo(answer)
-    told = complain(f"http://127.0.0.1:{server.port}/v1")
-    assert key[:12] not in told
-    told = complain(f"http://user:{PASSWORD}@127.0.0.1:{server.port}/v1?token={QUERY_KEY}")
-    assert not [secret for secret in (key[:12], PASSWORD, QUERY_KEY) if secret in told]
+    message = complain(f"http://127.0.0.1:{server.port}/v1")
+    assert key[:12] not in message
+    message = complain(f"http://user:{PASSWORD}@127.0.0.1:{server.port}/v1?token={QUERY_KEY}")
+    assert not [secret for secret in (key[:12], PASSWORD, QUERY_KEY) if secret in message]
     server.listener.close()
 
 
@@ -188,7 +188,7 @@ def test_an_answer_of_gigabytes_is_not_read(monkeypatch):
     assert "the answer is over 64 MiB" in complain(f"http://127.0.0.1:{server.port}/v1")
 
 
-def test_an_encoding_that_was_not_asked_for_is_refused(monkeypatch):
+def test_an_encoding_that_was_not_requested_is_refused(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip\r\nContent-Length: 2\r\n\r\n{}"
     server = Echo(lambda _: head)
@@ -199,16 +199,16 @@ def test_the_time_limit_covers_an_answer_that_drips(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
     server = Echo(lambda _: head, rest=[(0.2, b" ")] * 100)
-    told = complain(f"http://127.0.0.1:{server.port}/v1", timeout=1.0)
-    assert "no answer within 1 s" in told
+    message = complain(f"http://127.0.0.1:{server.port}/v1", timeout=1.0)
+    assert "no answer within 1 s" in message
 
 
 def test_user_and_query_of_the_address_are_sent(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    told = []
-    server = Echo(lambda header: told.append(header.lower()) or ECHOES["a reason"](b"X"))
+    message = []
+    server = Echo(lambda header: message.append(header.lower()) or ECHOES["a reason"](b"X"))
     complain(f"http://user:{PASSWORD}@127.0.0.1:{server.port}/v1?token={QUERY_KEY}")
-    assert {told[0]} == {*told} == {b"authorization: basic dxnlcjpwnhnzd2q5oq=="}
+    assert {message[0]} == {*message} == {b"authorization: basic dxnlcjpwnhnzd2q5oq=="}
 
 
 def test_an_address_that_is_none_is_named_without_its_password():

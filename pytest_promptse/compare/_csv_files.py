@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 def write(study: Study, folder: Path) -> list[Path]:
     """Write every table of a study into `folder` and create the folder if it is missing.
 
+    Parameters
+    ----------
+    study
+        The study.
+    folder
+        The folder of the CSV files. Existing files are replaced.
+
     Raises
     ------
     RecordError

@@ -64,7 +64,7 @@ class LeaderboardRow:
 
     ``light`` is AUC-E by PromptSELight. ``ceiling`` is the AUC-E that sampling alone would give,
     and ``excess`` is ``ceiling`` minus AUC-E. ``sensitivity`` is the mean of `|ΔPass|` over tasks
-    and distances. ``odds_ratio`` is that of variants against originals (see `scoring.odds_ratio`).
+    and distances. ``odds_ratio`` is that of variants against originals (see `scoring._odds_ratio`).
     ``gap_pass`` and ``gap_auc`` are the differences from the first entry, paired by task. Their
     p-values are Wilcoxon's over tasks, adjusted by Benjamini and Hochberg over all entries.
     """

@@ -1,4 +1,4 @@
-"""A study as one HTML file (see `reports.html.standalone_page`)."""
+"""A study as one HTML file (see `reports.html._standalone_page`)."""
 
 from __future__ import annotations
 

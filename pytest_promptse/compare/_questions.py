@@ -1,7 +1,7 @@
 """The analyses of the paper's first three research questions.
 
 RQ1 asks whether performance and stability trade off, RQ2 what distance, size and family change, and
-RQ3 whether PromptSELight agrees with PromptSE. (RQ4 is in `emotion`.) If the runs do not allow an
+RQ3 whether PromptSELight agrees with PromptSE. (RQ4 is in `_emotion`.) If the runs do not allow an
 analysis, its result names what is missing.
 """
 

@@ -214,6 +214,11 @@ class Backend(Protocol):
         If a response has fewer than ``request.n`` completions, the sampler requests the others one
         by one. A response has at least one completion.
 
+        Parameters
+        ----------
+        request
+            The prompt, the decoding parameters and the samples to return.
+
         Raises
         ------
         TransientError
@@ -263,7 +268,14 @@ class Remote(Protocol):
         """Raise SettingsError if the settings prevent every request, for example a missing key."""
 
     async def reach(self, guard: BudgetGuard) -> Capabilities:
-        """Start the model. Every request that this needs is sent inside `guard`."""
+        """Start the model. Every request that this needs is sent inside `guard`.
+
+        Parameters
+        ----------
+        guard
+            Returns the context manager for each request, which checks the budget and counts
+            usage.
+        """
 
 
 def completion_key(
@@ -273,6 +285,17 @@ def completion_key(
 
     The key depends on the model, prompt, decoding and seed, but not on the number of samples. A
     run with more samples therefore requests the missing ones only.
+
+    Parameters
+    ----------
+    identity
+        The values with which the backend identifies the model.
+    prompt
+        The messages that are sent.
+    decoding
+        The decoding parameters.
+    seed
+        The seed of the variant.
     """
     parts = [dict(identity), asdict(prompt), asdict(decoding), seed]
     canonical = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

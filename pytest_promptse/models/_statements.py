@@ -45,7 +45,7 @@ runner. ``looks_up``: finds names that are not in the source. ``sets_up``: confi
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """One statement at the top level of a module, with the effects that `prune` needs to know.
+    """One statement at the top level of a module, with the effects that `_prune` needs to know.
 
     Attributes
     ----------

@@ -276,8 +276,8 @@ class PromptseSession:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, with the comparison, and save the baseline."""
         if not self._is_worker or session.exitstatus == pytest.ExitCode.INTERRUPTED:
-            # No item is left that needs a completion. What is under way can arrive while the
-            # reports are made.
+            # No further item needs a completion. Responses to open requests may still arrive while
+            # the reports are written.
             self.run.stop_sampling(grace=_GRACE_SECONDS)
         if not self._reports:
             return

@@ -265,6 +265,23 @@ def make_job(
     """Return the job of one sample of `prompt`.
 
     Its seed is a hash of `seed` and the probe's name, so it is the same for every model.
+
+    Parameters
+    ----------
+    suite
+        The node id of the suite's file.
+    model
+        The model as ``BACKEND:NAME``.
+    identity
+        The values that identify the model in the store.
+    prompt
+        The messages to send.
+    decoding
+        The decoding parameters.
+    seed
+        The seed of the suite.
+    probe
+        The name of the probe, ``group[id]``.
     """
     own_seed = derive_seed("psychometrics", seed, probe)
     return Job(

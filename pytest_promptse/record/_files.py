@@ -41,6 +41,11 @@ def encode(record: Record) -> Iterator[bytes]:
     """Yield a record as JSON, task by task.
 
     It is indented, so that two records can be compared line by line.
+
+    Parameters
+    ----------
+    record
+        The record. Its tasks are encoded one at a time, so they need not fit in memory at once.
     """
     # Line breaks occur only between values, so the indentation of a line shows its depth.
     head, tail = _indented(msgspec.structs.replace(record, tasks=[])).split(b'\n "tasks": []')
@@ -57,6 +62,13 @@ def _indented(value: Record | TaskRecord) -> bytes:
 
 def write(record: Record, path: Path) -> None:
     """Write a record as JSON to `path` and create the folder if it is missing.
+
+    Parameters
+    ----------
+    record
+        The record to write.
+    path
+        The JSON file. An existing file is replaced.
 
     Raises
     ------

@@ -45,9 +45,9 @@ _ERROR_SECONDS = 60.0
 class Sampler:
     """Request the completions of a plan and store them.
 
-    One process of a run, the leader, samples for all of them; the others read its completions
-    from the store. If the leader ends, another process takes over. Two runs on one store do not
-    request the same samples concurrently. Completions are not held in memory.
+    One process of a run, the leader, requests completions for all of them. The others read the
+    completions from the store. If the leader ends, another process takes over. Two runs with one
+    store do not request the same samples concurrently. Completions are not kept in memory.
 
     Parameters
     ----------

@@ -220,7 +220,7 @@ class Execution:
                 if not self._handle(self._wait(deadline - now)):
                     return
                 if len(self._buffer) > 2 * wire.MAX_BYTES:
-                    self._fail("resource", "the program sends without being asked")
+                    self._fail("resource", "the program sends a message without a request")
                 with contextlib.suppress(BlockingIOError):
                     data = data[self._channel.send(data) :]
         except ProgramStopped:

@@ -76,5 +76,14 @@ def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: L
 
     Only a time-out of the wall clock must be confirmed, since other programs can cause it. Other
     programs cannot use up a program's CPU time.
+
+    Parameters
+    ----------
+    failure
+        The failure of the program, or None if it passed.
+    cpu_seconds
+        CPU seconds that the program used.
+    limits
+        The limits under which it ran.
     """
     return failure is not None and failure.cause == "timeout" and cpu_seconds < limits.cpu

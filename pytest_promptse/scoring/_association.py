@@ -121,6 +121,12 @@ def correlations(
 def agreement(light: ArrayLike, full: ArrayLike) -> Agreement:
     """Measure how closely the figures `light` agree with the figures `full`, n >= 1 pairs.
 
+    Parameters
+    ----------
+    light, full
+        The two figures, shape (n,) each, with n >= 1: the approximation and the figure that it
+        replaces.
+
     Raises
     ------
     ValueError

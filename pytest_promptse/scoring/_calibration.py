@@ -57,14 +57,21 @@ class Calibration:
 def confidence(logprob: ArrayLike, n_tokens: ArrayLike) -> Floats:
     """Return exp(logprob / n_tokens), the geometric mean probability of a token, in [0, 1].
 
-    The arguments have the same shape. The result is 0 where the log-probability is ``-inf``, and
-    exp(logprob) for a sequence of no tokens. Values above 1, which rounding in a server may cause,
-    become 1.
+    Values above 1, which rounding in a server may cause, become 1.
+
+    Parameters
+    ----------
+    logprob
+        Natural log of each sequence's probability, of any shape. The result is 0 where it is
+        ``-inf``.
+    n_tokens
+        Number of tokens of each sequence, of the same shape. The result is exp(logprob) for a
+        sequence of no tokens.
 
     Raises
     ------
     ValueError
-        If `logprob` holds NaN or ``+inf``.
+        If `logprob` contains NaN or ``+inf``.
     """
     z = np.asarray(logprob, dtype=np.float64)
     if np.isnan(z).any() or np.isposinf(z).any():
@@ -141,9 +148,18 @@ def calibration_by_group(
 ) -> dict[str, Calibration]:
     """Measure calibration of groups of samples, such as those of the quadrants of emotion.
 
-    `groups` maps each name to the confidences of its samples and their verdicts. `threshold` is
-    common to all groups; None means the median confidence over all their samples. A group without
-    samples is left out of the result.
+    A group without samples is left out of the result.
+
+    Parameters
+    ----------
+    groups
+        For each group the confidences of its samples, in [0, 1], and their verdicts; shape (n,)
+        each.
+    threshold
+        The confidence, in [0, 1], from which a sample counts as confident, for all groups. None
+        means the median confidence over all their samples.
+    bins
+        Number of bins of equal width, >= 1.
 
     Raises
     ------

@@ -51,8 +51,14 @@ class CauseShare:
 def failure_shares(causes: Sequence[str], weight: ArrayLike) -> FailureShares:
     """Return the weighted share of the samples that failed for each cause.
 
-    `causes` has one entry per sample, ``""`` if it passed. `weight` has shape (m,) and adds up to
-    1. The shares add up to 1 minus the score. The result is empty if all samples passed.
+    The shares add up to 1 minus the score. The result is empty if all samples passed.
+
+    Parameters
+    ----------
+    causes
+        One entry per sample: the cause of its failure, or ``""`` if it passed.
+    weight
+        Shape (m,): the weights of the samples, which add up to 1.
     """
     shares: FailureShares = {}
     for cause, share in zip(causes, np.asarray(weight, dtype=np.float64), strict=True):

@@ -207,7 +207,21 @@ def compare_runs(
 def task_curve(
     task: RecordedTask, metric: Metric, mode: Mode, over: Sequence[float], seed: int
 ) -> Curve:
-    """Return one task's figure at each distance in `over`, None where it was not measured."""
+    """Return one task's figure at each distance in `over`, None where it was not measured.
+
+    Parameters
+    ----------
+    task
+        The task of a record.
+    metric
+        The figure to compute.
+    mode
+        The metric of the run: PromptSE's elasticity or PromptSELight's.
+    over
+        The distances, ascending; 0 stands for the original.
+    seed
+        Seed of the permutations behind a noise floor without an exact form.
+    """
     curve: Curve = dict.fromkeys(over)
     if task.original is None:
         return curve

@@ -98,7 +98,7 @@ class Resampling:
             The tasks and the figure by variant, for intervals that also cover emotions. None if
             emotions do not affect the figure.
         widen
-            As in `intervals.mean_interval`; False for a difference that is paired by task.
+            As in `_intervals.mean_interval`; False for a difference that is paired by task.
         """
         values = task_values(curves, distances)
         if values is None:
@@ -165,6 +165,19 @@ def emotion_intervals(
     The result is None for fewer than two emotions. The variance is that of the emotions' cluster
     sums, with E - 1 degrees of freedom (Cameron, Gelbach and Miller, Journal of Business and
     Economic Statistics 29, 2011).
+
+    Parameters
+    ----------
+    table
+        The figure by emotion, and its influence on the suite's figure.
+    value
+        The suite's figure.
+    bounds
+        The smallest and the largest possible value of a task.
+    looks
+        As in `_intervals.mean_interval`.
+    rng
+        Random generator of the exact interval's weights.
     """
     n = table.influences.size
     if n < 2:  # noqa: PLR2004 - one emotion does not vary
@@ -260,10 +273,19 @@ def noisiest(tasks: Sequence[Figures]) -> float:
 def suite_estimates(
     scores: Sequence[TaskScore], distances: Sequence[float], over: Resampling
 ) -> dict[Name, Estimate]:
-    """Return pass@1 and the figures of `robustness` with their intervals.
+    """Return pass@1 and the figures of `_robustness` with their intervals.
 
     Intervals of `pass_at_1`, `robust_pass`, `flips` and `shortfall` are over tasks, even where
     those of the others cover emotions too.
+
+    Parameters
+    ----------
+    scores
+        The scored tasks.
+    distances
+        The distances of the run, ascending.
+    over
+        How intervals are computed.
     """
     s = subset_size(scores)
     found = [task_figures(score, distances, s=s) for score in scores]

@@ -3,7 +3,7 @@
 At such a look, some planned variants are not sampled yet. Many tasks show how much variants differ,
 so an interval over tasks also covers the variants to come. Few tasks do not: if all of them agree
 on a few variants, resampling shows no uncertainty. The interval is then widened by the limits for
-the mean over all planned variants (see `confidence_sequence`).
+the mean over all planned variants (see `_confidence_sequence`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._scores import Interval, PromptScore, SuiteFigures, TaskScore
 
 # The error probability that remains of 5 % after the samples of one task are resampled (see
-# `intervals.shifted_interval`).
+# `_intervals.shifted_interval`).
 _ERROR = 0.035
 
 

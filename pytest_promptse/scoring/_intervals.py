@@ -107,7 +107,7 @@ def mean_interval(
         Number of bootstrap resamples.
     looks
         Number of intervals that are computed as data are added. All of them together hold with 95 %
-        (see `sequential`).
+        (see `_sequential`).
     widen
         True to widen the interval to that of `exact_interval` if at least half of the tasks have
         the same value. Resampling then shows too little variation.
@@ -243,7 +243,14 @@ def unseen_share(n: int, *, looks: int = 1) -> float:
     """Return the largest share of deviating tasks that n tasks may all miss.
 
     This is the upper 97.5 % limit of Clopper and Pearson for a share that occurs in none of n
-    draws: 1 - 0.025^(1/n), in (0, 1). `looks` is as in `mean_interval`.
+    draws: 1 - 0.025^(1/n), in (0, 1), for one look.
+
+    Parameters
+    ----------
+    n
+        Number of measured tasks, >= 1.
+    looks
+        As in `mean_interval`.
     """
     return 1.0 - float((0.025 / looks) ** (1.0 / n))
 
@@ -287,6 +294,13 @@ def shortfall(values: Floats, share: float = WORST) -> float:
     The task at the border of the share counts in part. With fewer than 1 / share tasks, the result
     is the largest value. Source: expected shortfall, Acerbi and Tasche, Journal of Banking and
     Finance 26, 2002.
+
+    Parameters
+    ----------
+    values
+        Shape (n,), n >= 1: one value per task.
+    share
+        The share of the largest values, in (0, 1].
     """
     return float(
         _weighted_shortfall(values, np.full((1, values.size), 1.0 / values.size), share)[0]
@@ -306,6 +320,19 @@ def shortfall_interval(
     The method is that of `exact_interval`, with the expected shortfall of the weighted values
     instead of their mean. With fewer than 36 tasks the upper limit is the largest possible value,
     since they show too little of the worst tenth. None for fewer than two tasks.
+
+    Parameters
+    ----------
+    values
+        Shape (n,): one value per task.
+    bounds
+        The smallest and the largest possible value of a task.
+    resamples
+        Number of draws of the weights.
+    looks
+        As in `mean_interval`.
+    rng
+        Random generator of the weights.
     """
     n = values.size
     if n < 2:  # noqa: PLR2004 - one value does not vary
@@ -336,8 +363,19 @@ def _weighted_shortfall(values: Floats, weight: Floats, share: float) -> Floats:
 def share_interval(count: int, n: int, *, looks: int = 1, comparisons: int = 1) -> Interval:
     """Return the exact 95 % interval of Clopper and Pearson for the share `count` / `n`.
 
-    Source: Biometrika 26, 1934. `comparisons` is the number of shares that are judged together. The
-    level is divided by it (Bonferroni), so that all intervals hold together with 95 %.
+    Source: Biometrika 26, 1934.
+
+    Parameters
+    ----------
+    count
+        Number of draws with the property, in [0, n].
+    n
+        Number of draws, >= 1.
+    looks
+        As in `mean_interval`.
+    comparisons
+        Number of shares that are judged together. The level is divided by it (Bonferroni), so
+        that all intervals hold together with 95 %.
     """
     found = binomtest(count, n).proportion_ci(
         confidence_level=1.0 - 0.05 / (looks * comparisons), method="exact"
@@ -350,13 +388,22 @@ def shifted_interval(
 ) -> Interval:
     """Return the 95 % interval of an estimate from its bootstrap draws, centred on it.
 
-    `draws`, shape (R,), are estimates from resampled samples. Their mean differs from `value` by
-    the bias of resampled absolute differences, so only their spread is used.
+    The mean of the draws differs from `value` by the bias of resampled absolute differences, so
+    only their spread is used. The limits are the 0.75 % and 99.25 % quantiles of that spread. With
+    few samples per prompt, the spread at the estimate differs from the spread at the true value.
+    The 2.5 % and 97.5 % quantiles then cover as little as 90 % in simulations (calibration of the
+    level, Davison and Hinkley 1997, §5.6).
 
-    The limits are the 0.75 % and 99.25 % quantiles of that spread. With few samples per prompt, the
-    spread at the estimate differs from the spread at the true value. The 2.5 % and 97.5 % quantiles
-    then cover as little as 90 % in simulations (calibration of the level, Davison and Hinkley 1997,
-    §5.6). `looks` is as in `mean_interval`.
+    Parameters
+    ----------
+    value
+        The estimate.
+    draws
+        Shape (R,): estimates from resampled samples.
+    bounds
+        The smallest and the largest possible estimate.
+    looks
+        As in `mean_interval`.
     """
     tail = 0.0075 / looks
     spread = draws - draws.mean()
@@ -376,6 +423,15 @@ def resampled_pass_rates(
     Samples come from the rate (k + 1/2) / (m + 1), so uncertainty remains if all of few samples
     passed; a plain bootstrap would show none. Source: Jeffreys' prior; Brown, Cai and DasGupta,
     Statistical Science 16, 2001.
+
+    Parameters
+    ----------
+    sizes, passes
+        Number of samples of each of the G prompts, and number of those that passed.
+    resamples
+        Number of resamples R.
+    rng
+        Random generator of the resamples.
     """
     m = np.asarray(sizes)
     drawn = rng.binomial(m, (np.asarray(passes) + 0.5) / (m + 1), size=(resamples, m.size))
@@ -387,9 +443,19 @@ def resampled_softexec(
 ) -> Floats:
     """Return SoftExec of G prompts whose samples are resampled within each, shape (R, G).
 
-    `z` and `passed`, shape (n,), have the prompts one after another. `sizes` has the number of
-    samples of each. One verdict in m + 1 is replaced by a fair coin's. For equal weights this is
-    the method of `resampled_pass_rates`.
+    One verdict in m + 1 is replaced by a fair coin's. For equal weights this is the method of
+    `resampled_pass_rates`.
+
+    Parameters
+    ----------
+    z, passed
+        Shape (n,): log-weights and verdicts of the samples, all prompts one after another.
+    sizes
+        Number of samples of each of the G prompts; they add up to n.
+    resamples
+        Number of resamples R.
+    rng
+        Random generator of the resamples.
     """
     m = np.asarray(sizes)
     each = np.repeat(m, m)

@@ -22,7 +22,7 @@ Scores are averaged before any absolute value is taken. So R(d) of pass rates ha
 number of samples. Over all distances the area under the curve is taken, as for AUC-E.
 
 This loss is signed: it is negative if variants score better than the original. It cannot be
-compared with the one-sided loss of `robustness`.
+compared with the one-sided loss of `_robustness`.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def single_task_length_control(
 ) -> LengthControl:
     """Return `found`, of a suite of one task, with intervals for another run of its prompts.
 
-    The samples of each prompt are resampled, as in `single_task`.
+    The samples of each prompt are resampled, as in `_single_task`.
     """
     draws = {d: _left_draws(task, d, plan, resamples) for d in found.levels}
     levels = {

@@ -67,6 +67,13 @@ def gap_p_value(m_p: int, passed_p: int, m_v: int, passed_v: int) -> float:
     The p-value is two-sided and exact, in (0, 1]. It is 1 if none or all passed, and that of
     Fisher's exact test if ``m_p = m_v``.
 
+    Parameters
+    ----------
+    m_p, passed_p
+        Samples of the original, >= 1, and number of those that passed.
+    m_v, passed_v
+        Samples of the variant, >= 1, and number of those that passed.
+
     Raises
     ------
     ValueError
@@ -94,9 +101,15 @@ def _null(m_p: int, m_v: int, passed: int) -> tuple[Floats, Floats]:
 def p_value(observed: float, draws: Floats) -> float:
     """Return the permutation p-value of a statistic whose large values contradict the null.
 
-    The p-value is ``(1 + #{draws >= observed}) / (1 + R)`` for `draws` of shape (R,). It is in (0,
-    1] and valid for any R (Phipson and Smyth, Statistical Applications in Genetics and Molecular
-    Biology 9, 2010).
+    The p-value is ``(1 + #{draws >= observed}) / (1 + R)``. It is in (0, 1] and valid for any R
+    (Phipson and Smyth, Statistical Applications in Genetics and Molecular Biology 9, 2010).
+
+    Parameters
+    ----------
+    observed
+        The observed statistic.
+    draws
+        Shape (R,): the statistic under permutations.
     """
     return float((1 + np.count_nonzero(draws >= observed - TIE)) / (1 + draws.size))
 
@@ -106,8 +119,18 @@ def pass_rate_draws(
 ) -> Floats:
     """Return pass rates of G prompts after assigning `passed` passes to samples at random.
 
-    `sizes` has each prompt's number of samples. The result has shape (draws, G). All rates are
-    equal if none or all passed.
+    The result has shape (draws, G). All rates are equal if none or all passed.
+
+    Parameters
+    ----------
+    sizes
+        Number of samples of each of the G prompts.
+    passed
+        Number of all these samples that passed.
+    draws
+        Number of random assignments.
+    rng
+        Random generator of the assignments.
     """
     counts = rng.multivariate_hypergeometric(list(sizes), passed, size=draws)
     return np.asarray(counts / np.asarray(sizes), dtype=np.float64)
@@ -118,10 +141,19 @@ def light_null_gap(
 ) -> float:
     """Return the expected PromptSELight loss 1 - E if variants have no effect, in [0, 1].
 
-    `sizes` has the numbers of samples of the original and of its K variants. `passed` is the number
-    of these samples that passed. The result is exact if the variants have equal numbers of samples,
-    since the mean of their rates is then one pass rate. Otherwise it is the mean over `draws`
-    random assignments.
+    The result is exact if the variants have equal numbers of samples, since the mean of their rates
+    is then one pass rate. Otherwise it is the mean over random assignments of passes to samples.
+
+    Parameters
+    ----------
+    sizes
+        Number of samples of the original and of each of its K variants.
+    passed
+        Number of all these samples that passed.
+    draws
+        Number of random assignments.
+    rng
+        Random generator of the assignments.
     """
     if len(set(sizes[1:])) == 1:
         return null_gap(sizes[0], sum(sizes[1:]), passed)
@@ -138,7 +170,7 @@ def softexec_draws(
     ----------
     z
         Shape (n,): the input of the softmax, all prompts one after another. ``-inf`` is as in
-        `softexec.weights`.
+        `_softexec.weights`.
     passed
         Shape (n,): the verdicts.
     sizes
@@ -162,8 +194,14 @@ def softexec_draws(
 def grouped_softexec(z: Floats, passed: Bools, sizes: Ints) -> Floats:
     """Return SoftExec of G neighbouring groups of the last axis.
 
-    `z` and `passed` have shape (R, n). `sizes` has shape (G,) and adds up to n. The result has
-    shape (R, G).
+    The result has shape (R, G).
+
+    Parameters
+    ----------
+    z, passed
+        Shape (R, n): log-weights and verdicts of the samples.
+    sizes
+        Shape (G,): number of samples of each group; they add up to n.
     """
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     top = np.maximum.reduceat(z, starts, axis=1)

@@ -51,7 +51,7 @@ _CONVERGED = 1e-8
 class Counts:
     """Passes and samples of n tasks, shape (n, 1 + J), with the original in column 0.
 
-    Tasks with fewer than J variants have columns with 0 samples. ``emotions``, shape (n, J), holds
+    Tasks with fewer than J variants have columns with 0 samples. ``emotions``, shape (n, J), has
     the index of each variant's emotion among ``n_emotions``. ``n_emotions`` is 0 for a model
     without an effect of the emotion.
     """
@@ -109,7 +109,7 @@ def odds_ratio(
     interval
         True to compute the intervals.
     looks
-        As in `intervals.mean_interval`.
+        As in `_intervals.mean_interval`.
 
     Returns
     -------
@@ -133,6 +133,15 @@ def odds_ratio(
 
 def estimate(counts: Counts, *, interval: bool = True, looks: int = 1) -> Estimate:
     """Return the odds ratio with its interval from counts of passes.
+
+    Parameters
+    ----------
+    counts
+        Passes and samples of the prompts of all tasks.
+    interval
+        True to compute the intervals.
+    looks
+        As in `_intervals.mean_interval`.
 
     Returns
     -------
@@ -163,8 +172,13 @@ def count(
 ) -> Counts:
     """Return counts from the (passes, samples) of each task's original and of its variants.
 
-    `emotions` names the emotion of each variant, or is None for a model without an effect of the
-    emotion.
+    Parameters
+    ----------
+    prompts
+        For each task the (passes, samples) of its original, then of its variants.
+    emotions
+        The emotion of each variant by task, or None for a model without an effect of the
+        emotion.
     """
     width = max(map(len, prompts)) - 1
     passes, samples = np.zeros((2, len(prompts), 1 + width))

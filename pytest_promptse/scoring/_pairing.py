@@ -14,7 +14,7 @@ class RecordedPrompt:
     """One prompt of a record. ``ess`` and ``excess`` are None if the record does not have them.
 
     ``distance`` is 0 for the original. ``score`` is the figure that the run's mode compares.
-    ``excess`` is the variant's own (see `scores.VariantScore`).
+    ``excess`` is the variant's own (see `_scores.VariantScore`).
     """
 
     distance: float = 0.0

@@ -166,7 +166,14 @@ def squared_sensitivity(
 def one_sided_loss(original: ArrayLike, variants: ArrayLike) -> Floats:
     """Return the mean amount by which the variants score below the original; gains count as 0.
 
-    `original` has shape (...), `variants` (..., K), K >= 1. The result is in [0, 1].
+    The result is in [0, 1].
+
+    Parameters
+    ----------
+    original
+        Shape (...): score of the original, in [0, 1].
+    variants
+        Shape (..., K), K >= 1: scores of its variants, in [0, 1].
     """
     p, v = np.asarray(original, dtype=np.float64), np.asarray(variants, dtype=np.float64)
     return np.asarray(np.maximum(0.0, p[..., None] - v).mean(axis=-1))
@@ -175,8 +182,14 @@ def one_sided_loss(original: ArrayLike, variants: ArrayLike) -> Floats:
 def majority_flips(original: ArrayLike, variants: ArrayLike) -> Floats:
     """Return 1 if the variants' mean pass rate is on the other side of 1/2, else 0.
 
-    `original` has shape (...), `variants` (..., K), K >= 1. A rate of exactly 1/2 counts as
-    solved.
+    A rate of exactly 1/2 counts as solved.
+
+    Parameters
+    ----------
+    original
+        Shape (...): pass rate of the original, in [0, 1].
+    variants
+        Shape (..., K), K >= 1: pass rates of its variants, in [0, 1].
     """
     p, v = np.asarray(original, dtype=np.float64), np.asarray(variants, dtype=np.float64)
     solved, still = p >= _MAJORITY - _TIE, v.mean(axis=-1) >= _MAJORITY - _TIE
@@ -209,7 +222,17 @@ class TaskRobustness:
 
 
 def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> TaskRobustness:
-    """Return a scored task's figures, with `robust_pass` over `s` variants."""
+    """Return a scored task's figures, with `robust_pass` over `s` variants.
+
+    Parameters
+    ----------
+    task
+        The scored task.
+    distances
+        The distances of the run, ascending.
+    s
+        Number of variants in the worst case of `robust_pass`.
+    """
     loss: Curve = dict.fromkeys(distances)
     squared: Curve = dict.fromkeys(distances)
     rates: dict[float, list[float]] = {}
@@ -265,9 +288,16 @@ def subset_size(tasks: Sequence[TaskScore]) -> int:
 def worst_case(rates: ArrayLike, s: int) -> Floats:
     """Return the probability that all of s variants are solved, averaged over subsets of s.
 
-    `rates` has shape (..., K), K >= s. The result is the mean, over all subsets of s variants, of
-    the product of their pass rates, by elementary symmetric polynomials. It is unbiased, since
-    samples of different variants are independent.
+    The result has shape (...). It is the mean, over all subsets of s variants, of the product of
+    their pass rates, by elementary symmetric polynomials. It is unbiased, since samples of
+    different variants are independent.
+
+    Parameters
+    ----------
+    rates
+        Shape (..., K), K >= s: pass rates of the variants, in [0, 1].
+    s
+        Number of variants in a subset, >= 1.
 
     Raises
     ------

@@ -79,7 +79,7 @@ class SuiteFigures(Figures):
     """Figures of a suite with their 95 % intervals; `ci95` is that of AUC-E.
 
     Intervals named ``exact`` hold for every population of tasks, unseen ones included (see
-    `intervals.exact_interval`). They are None for a suite of one task.
+    `_intervals.exact_interval`). They are None for a suite of one task.
     """
 
     elasticity_ci95: Mapping[float, Interval | None]
@@ -135,7 +135,7 @@ class LengthControlLevel:
 
 @dataclass(frozen=True, kw_only=True)
 class LengthControl:
-    """The loss that remains after subtracting the effect of length (see `length_control`).
+    """The loss that remains after subtracting the effect of length (see `_length_control`).
 
     The figures over all distances are areas under the curves, or None if a distance is missing.
     """
@@ -151,7 +151,7 @@ class SuiteScore(SuiteFigures):
     """A suite: the mean over its tasks. Each distance is averaged over the tasks that have it.
 
     ``loss``, ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants), ``shortfall``
-    and ``flips`` are defined in `robustness`, and ``odds_ratio`` in the module of that name.
+    and ``flips`` are defined in `_robustness`, and ``odds_ratio`` in the module of that name.
     ``speaks_for`` is the population that the intervals cover. ``pass_at_1`` is the mean pass rate
     of the originals. ``ess_median`` is the median effective sample size over all prompts. ``tasks``
     are in the order of the input.

@@ -10,7 +10,7 @@ two looks, Pocock (Biometrika 64, 1977) has 2.18 standard errors and this method
 assumption about the dependence between looks. Confidence sequences that allow any number of looks
 (Howard, Ramdas, McAuliffe and Sekhon, Annals of Statistics 49, 2021) are made for streams of new
 observations. Here every look measures the same tasks more closely. For few tasks, such a sequence
-over their prompts is added (see `finite_population`).
+over their prompts is added (see `_finite_population`).
 
 Rounds add variants, not samples per variant. A mean over fewer variants estimates the same
 elasticity. Fewer samples per variant would lower the elasticity by the noise floor.
@@ -56,6 +56,13 @@ def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
     a gate on excess never is. That metric averages the variants before it takes the difference.
     With fewer variants its elasticity is lower on average, so a failure may vanish when variants
     are added. Excess may move in either direction.
+
+    Parameters
+    ----------
+    gates
+        The gates of the suite, judged with ``confident`` at this look.
+    mode
+        The metric of the suite: PromptSE's elasticity or PromptSELight's.
     """
     any_gate = False
     for gate in gates:

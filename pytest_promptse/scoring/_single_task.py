@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 class SingleTaskIntervals:
     """Elasticities of one task under resampling, per distance shape (R,), for both metrics.
 
-    ``further`` are draws of the figures of `robustness`, shape (R,).
+    ``further`` are draws of the figures of `_robustness`, shape (R,).
     """
 
     pass_at_1: Interval
@@ -170,7 +170,7 @@ def _further(
     sizes: Sequence[int],
     columns: Mapping[float, list[int]],
 ) -> dict[Name, Floats]:
-    """Return draws of the figures of `robustness` from scores and rates of shape (R, 1 + K)."""
+    """Return draws of the figures of `_robustness` from scores and rates of shape (R, 1 + K)."""
     result: dict[Name, Floats] = {}
     everything = [at for own in columns.values() for at in own]
     if not everything:

@@ -72,6 +72,13 @@ def weights(
 def log_weights(samples: Samples, weighting: Weighting) -> Floats | None:
     """Return z, the input of the softmax, shape (m,). None for ``"uniform"``, which needs none.
 
+    Parameters
+    ----------
+    samples
+        The samples of one prompt.
+    weighting
+        ``"sum"``, ``"mean"`` or ``"uniform"``; see `weights`.
+
     Raises
     ------
     ValueError
@@ -94,9 +101,15 @@ def log_weights(samples: Samples, weighting: Weighting) -> Floats | None:
 def softexec(passed: ArrayLike, weight: ArrayLike) -> Floats:
     """Return the weighted share of passing samples over the last axis, in [0, 1].
 
-    `passed` and `weight` have shapes that broadcast to (..., m), and the weights add up to 1 along
-    the last axis. The result is 0 if none passed and 1 if all did, up to rounding. With uniform
-    weights it is the pass rate.
+    The result is 0 if none passed and 1 if all did, up to rounding. With uniform weights it is the
+    pass rate.
+
+    Parameters
+    ----------
+    passed
+        Verdicts, of a shape that broadcasts with `weight` to (..., m).
+    weight
+        Weights in [0, 1], which add up to 1 along the last axis.
     """
     share = np.sum(np.asarray(weight, dtype=np.float64) * np.asarray(passed, dtype=bool), axis=-1)
     return np.asarray(np.clip(share, 0.0, 1.0), dtype=np.float64)

@@ -149,7 +149,17 @@ def _all_centred(prompts: Sequence[ScoredPrompt]) -> list[ScoredPrompt]:
 
 
 def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
-    """Score one prompt. Errors name `place` if the prompt lacks what the plan needs."""
+    """Score one prompt. Errors name `place` if the prompt lacks what the plan needs.
+
+    Parameters
+    ----------
+    samples
+        The samples of the prompt.
+    plan
+        How the suite is scored.
+    place
+        The name of the prompt for error messages.
+    """
     m = len(samples)
     rate = pass_rate(samples.passed)
     if plan.mode == "light":
@@ -168,6 +178,13 @@ def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
 
 def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
     """Score one task.
+
+    Parameters
+    ----------
+    task
+        The samples of the task.
+    plan
+        How the suite is scored.
 
     Raises
     ------

@@ -121,6 +121,11 @@ class Example:
     def check(self, candidate: Callable[..., Any]) -> None:
         """Call `candidate` and compare its result with ``expect`` or ``raises``.
 
+        Parameters
+        ----------
+        candidate
+            The program's entry point, which is called once.
+
         Raises
         ------
         AssertionError

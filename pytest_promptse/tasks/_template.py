@@ -124,7 +124,17 @@ class Template:
 
 
 def anchored(pattern: str, folder: Path, root: Path) -> str:
-    """Rewrite a pattern relative to `folder` as a pattern relative to `root`."""
+    """Rewrite a pattern relative to `folder` as a pattern relative to `root`.
+
+    Parameters
+    ----------
+    pattern
+        A path, a glob or ``shipped:NAME``.
+    folder
+        The folder to which `pattern` is relative.
+    root
+        The folder to which the result is relative.
+    """
     if pattern.startswith(SHIPPED):
         return pattern
     return os.path.relpath(folder / pattern, root).replace(os.sep, "/")

@@ -29,7 +29,7 @@ def chromium():
 
 
 class Opened:
-    """A page with what it said on the console and what it asked the network for."""
+    """A page with its console messages and its network requests."""
 
     def __init__(self, page):
         self.page, self.complaints, self.requests = page, [], []
@@ -40,13 +40,13 @@ class Opened:
 
 @pytest.fixture
 def open_page(chromium):
-    """Open a file; nothing may be complained about and nothing else asked for until the end."""
+    """Open a file. The page must log no error and request nothing else until the end."""
     contexts = []
 
     def open_page(path, *, size=(1280, 900), fragment="", **options):
         width, height = size
         context = chromium.new_context(viewport={"width": width, "height": height}, **options)
-        # As long as a busy machine may take: what these tests hold does not depend on speed.
+        # A long limit for busy machines: these tests do not depend on speed.
         context.set_default_timeout(600_000)
         opened = Opened(context.new_page())
         contexts.append((context, opened, path))
@@ -62,7 +62,7 @@ def open_page(chromium):
 
 @pytest.fixture(scope="session")
 def keep():
-    """Keep a screenshot in the folder that PROMPTSE_SCREENSHOTS names, if it names one."""
+    """Save a screenshot if PROMPTSE_SCREENSHOTS names a folder."""
     named = os.environ.get("PROMPTSE_SCREENSHOTS")
 
     def keep(page, name, *, full_page=True):

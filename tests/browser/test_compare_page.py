@@ -12,7 +12,7 @@ from pytest_promptse.compare._study import study_of
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A page in which every name tries to get out of where it is shown."""
+    """A page in which every name contains text that could break out of its place."""
     path = tmp_path_factory.mktemp("hostile") / "compare.html"
     study_page.write(
         study_of([NamedRecord(path=ATTACKS[0], record=hostile_record(n_tasks=5))]), path
@@ -31,7 +31,7 @@ def paper(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """A page of two models that allow hardly any statistic."""
+    """A page of two models, which are too few for most statistics."""
     path = tmp_path_factory.mktemp("bare") / "compare.html"
     runs = [make_run(name, {"one": flat(1.0)}, mode="light", confidence=None) for name in "ab"]
     study_page.write(study_of(runs), path)
@@ -84,7 +84,7 @@ def test_tasks_are_found_by_words(paper, open_page):
 
 def test_every_plot_has_a_name(paper, open_page):
     page = open_page(paper)
-    # The research questions are folded away until somebody opens them.
+    # The sections of the research questions are closed until a reader opens them.
     hidden = page.locator("details#research figure")
     assert hidden.count() > 0
     assert not hidden.first.is_visible()

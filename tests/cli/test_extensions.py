@@ -1,4 +1,4 @@
-"""What plugins and tests of a project add to the ``promptse`` command."""
+"""Hooks of plugins and tasks of a project's tests in the ``promptse`` command."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_an_existing_configuration_is_left_to_its_owner(project, capsys, file, c
     assert (project / file).read_text() == content
 
 
-def test_questions_are_asked_on_a_terminal(project, monkeypatch):
+def test_questions_appear_on_a_terminal(project, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -27,7 +27,7 @@ def test_without_a_target_the_summary_is_printed(capsys):
     assert "\x1b" not in out
 
 
-def test_every_kind_is_written_where_it_was_asked_for(project, capsys):
+def test_every_kind_is_written_to_the_requested_path(project, capsys):
     assert main(["report", "run.json", "html:out/r.html", "md:r.md", "json:copy.json"]) == 0
     assert capsys.readouterr().out == ""
     assert "Stability across variants" in (project / "out" / "r.html").read_text("utf-8")

@@ -50,7 +50,7 @@ def add(store, key, *, model="openai:new", task="task", text="return 1", **chang
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A store with an old model's answers and verdict and a new one's."""
+    """A store with answers and verdicts of an old model and a new one."""
     folder = tmp_path / "kept"
     now = time.time()
     with closing(Store(folder)) as store, monkeypatch.context() as patched:

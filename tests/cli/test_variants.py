@@ -63,7 +63,7 @@ def test_variants_are_made_audited_and_found_broken_after_an_edit(tmp_path, prom
     assert "d0.2.jsonl:1: " in capsys.readouterr().out
 
 
-def test_make_keeps_variants_of_the_distances_moods_and_rewriter_asked_for(tmp_path, prompt):
+def test_make_keeps_variants_of_the_given_distances_moods_and_rewriter(tmp_path, prompt):
     code = promptse(
         "variants", "make", prompt, "--into", str(tmp_path / "cache"), "--distances", "0.2,0.4",
         "--per-distance", "1", "--emotions", "calm", "--seed", "3",
@@ -75,6 +75,10 @@ def test_make_keeps_variants_of_the_distances_moods_and_rewriter_asked_for(tmp_p
 
 
 def test_show_prints_the_original_and_every_variant(prompt, capsys):
+    assert promptse("variants", "show", prompt, "--per-distance", "1") == 0
+    marked = capsys.readouterr().out
+    assert "[+" in marked
+    assert "\x1b" not in marked
     assert promptse("variants", "show", prompt, "--per-distance", "1", "--plain") == 0
     shown = capsys.readouterr().out
     assert shown.count("`total(cart)`") == 4

@@ -12,7 +12,7 @@ from pytest_promptse.record._schema import CalibrationRecord, SubgroupsRecord
 
 
 def models(*figures):
-    """Return runs of models that pass so often and whose AUC-E is so high."""
+    """Return runs of models with the given pass rates and AUC-E."""
     return [
         make_run(f"m{number}", {"one": (rate, {d: [rate - 1 + area] for d in (0.1, 0.2, 0.3)})})
         for number, (rate, area) in enumerate(figures)
@@ -20,8 +20,8 @@ def models(*figures):
 
 
 def test_rq1_correlates_performance_and_stability_over_models():
-    # pass@1 and AUC-E in opposite order: each coefficient that goes by ranks is -1. Of the 3! = 6
-    # orders, the same and the opposite are as extreme: p = 1/3.
+    # pass@1 and AUC-E have opposite orders, so each rank coefficient is -1. Of the 3! = 6 orders,
+    # the same and the opposite one are as extreme: p = 1/3.
     found = study_of(models((1.0, 0.5), (0.8, 0.7), (0.6, 0.9))).trade_off
     assert found.missing == ()
     values = {c.coefficient: (c.value, c.p_value) for c in found.correlations}
@@ -163,7 +163,7 @@ def test_rq4_says_how_each_mood_does():
 
 
 def test_rq4_compares_distributions_of_quadrants():
-    # Distances are asked in different emotions; all changes of one lie below all of another: D = 1.
+    # Each distance has other emotions. All changes of one are below all of another: D = 1.
     tasks = {f"t{n}": falling(0.9, 0.5, 0.2) for n in range(4)}
     [changes, sure] = [
         d
@@ -172,7 +172,8 @@ def test_rq4_compares_distributions_of_quadrants():
     ]
     assert changes.figure == "change of the pass rate"
     assert [p.statistic for p in changes.pairs] == [1.0] * 3
-    # 4 against 4: 2 of C(8, 4) = 70 ways are as extreme, each of three pairs: 3 / 3 times that.
+    # 4 against 4: 2 of C(8, 4) = 70 orders are as extreme, for each of three pairs: 3 / 3 times
+    # that.
     assert [p.p_adjusted for p in changes.pairs] == pytest.approx([2 / 70] * 3)
     assert (sure.figure, [p.statistic for p in sure.pairs]) == ("confidence", [0.0] * 3)
 

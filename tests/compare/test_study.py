@@ -12,7 +12,7 @@ from pytest_promptse.errors import RecordError
 # Elasticities 1, 0.5 and 0 in the first task and 1 everywhere in the second: AUC-E
 # (1 + 4 * 0.5 + 0) / 6 = 0.5 and 1, together 0.75.
 BRITTLE = {"one": falling(1.0, 0.5, 0.0), "two": flat(1.0)}
-# Passes half the time however it is asked.
+# Passes half of the time with any prompt.
 STABLE = {"one": flat(0.5), "two": flat(0.5)}
 
 

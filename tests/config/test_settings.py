@@ -89,13 +89,13 @@ def test_a_cost_limit_without_prices_is_refused():
 
 
 @pytest.mark.parametrize(("given", "samples"), [("auto", 16), (" auto:5 ", 5)])
-def test_automatic_samples_are_those_of_the_preset_unless_told(given, samples):
+def test_automatic_samples_are_those_of_the_preset_by_default(given, samples):
     chosen = settled(samples=given, preset="paper")
     assert (chosen.samples, chosen.original_samples) == (samples, min(4 * samples, 64))
     assert (chosen.adaptive, chosen.gate) == (True, "confident")
 
 
-def test_gates_look_at_the_interval_unless_told_otherwise():
+def test_gates_use_the_interval_by_default():
     chosen = settled(samples="8")
     assert (chosen.adaptive, chosen.gate) == (False, "confident")
     assert settled(samples="8", gate="point").gate == "point"

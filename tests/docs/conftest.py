@@ -26,7 +26,7 @@ def test_slugify(candidate):
 
 @pytest.fixture
 def paid_model():
-    """A server on this machine in place of the one that takes money."""
+    """A server on this machine that replaces the paid one."""
     with FaultyServer() as server:
         server.behaviour.models = ("gpt-4.1-mini", "MODEL")
         server.behaviour.answer = solution

@@ -17,7 +17,7 @@ _PAGE = 100
 
 
 class Forge:
-    """Serves while its ``with`` block lasts; ``comments`` holds the bodies by their number."""
+    """A server that runs while its ``with`` block lasts. ``comments`` has the bodies by number."""
 
     def __init__(self, *, others: int = 0) -> None:
         self.comments = dict.fromkeys(range(others), "Looks good")
@@ -51,8 +51,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)
-        asked = parse_qs(address.query)
-        first = (int(asked["page"][0]) - 1) * int(asked["per_page"][0])
+        query = parse_qs(address.query)
+        first = (int(query["page"][0]) - 1) * int(query["per_page"][0])
         listed = [{"id": i, "body": body} for i, body in self.server.forge.comments.items()]
         known = address.path in (GITHUB, GITLAB) and self._is_allowed()
         self._answer(200 if known else 404, listed[first : first + _PAGE] if known else {})

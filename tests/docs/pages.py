@@ -1,4 +1,4 @@
-"""What the pages hold: their fenced blocks, in order."""
+"""Read the fenced blocks of the documentation pages, in order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PAGES = sorted(
 )
 SHELLS = ("console", "sh", "bash", "shell")
 _EXIT = re.compile(r"<!-- exits (\d+) -->")
-# A reader saves a block as a file. Its first line names the file where that line is a comment of
-# the language; above any other block a comment of the page does.
+# A reader saves a block as a file. Its first line names the file if it is a comment of the
+# language. Above other blocks, a comment of the page names it.
 _FILE = re.compile(r"# ([\w./-]+\.\w+)\n")
 _SAVED = re.compile(r"<!-- saved as ([\w./-]+\.\w+) -->")
 _HASH_COMMENTS = ("python", "yaml", "toml", "ini")
@@ -27,8 +27,8 @@ _HASH_COMMENTS = ("python", "yaml", "toml", "ini")
 class Block:
     """A fenced block.
 
-    ``status`` is the exit code of its last command, told by ``<!-- exits 1 -->`` above the block,
-    ``file`` the name under which a reader saves it, or None.
+    ``status`` is the exit code of the last command, from ``<!-- exits 1 -->`` above the block.
+    ``file`` is the name under which a reader saves the block, or None.
     """
 
     page: Path
@@ -59,7 +59,10 @@ class Block:
 
     @property
     def output(self) -> list[str]:
-        """The lines that the page shows below the commands, a line ``...`` for any number."""
+        """The lines that the page shows below the commands.
+
+        A line ``...`` means any number of lines.
+        """
         shown: list[str] = []
         if self.language == "console":
             continued = False

@@ -1,4 +1,4 @@
-"""What runs the recipes' jobs here as the services would: their steps, variables and conditions."""
+"""Run the recipes' jobs locally as the services do: their steps, variables and conditions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMENT = DOCS / "recipes" / "comment.py"
 
 @dataclass(kw_only=True)
 class Job:
-    """What became of a job."""
+    """The result of a job."""
 
     ok: bool = True
     output: str = ""
@@ -77,7 +77,8 @@ class GitHub:
         }
         done = Job()
         for step in job["steps"]:
-            # Without a condition of its own on the job's state, a step runs after successes only.
+            # A step without a condition on the job's state only runs if all earlier steps
+            # succeeded.
             condition = str(step.get("if", "true"))
             if not done.ok and not re.search(r"always\(\)|cancelled\(\)", condition):
                 continue
@@ -121,7 +122,7 @@ def _named(value: Any) -> Any:
 
 
 def _value(expression: str, names: Mapping[str, Any]) -> Any:
-    """Evaluate an expression of a workflow, as far as the recipe uses them."""
+    """Evaluate an expression of a workflow, as far as the recipes need it."""
     for ours, theirs in ((" and ", "&&"), (" or ", "||"), ("True", "true")):
         expression = expression.replace(theirs, ours)
     return eval(re.sub(r"!(?!=)", " not ", expression).strip(), {}, dict(names))

@@ -1,4 +1,4 @@
-"""What stands in for the world outside: installers, a paid model, and the names of the service."""
+"""Replacements for the outside world: installers, a paid model, and the services' host names."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CHUNK = """```python
 def chunk(items, size):
     return [items[i : i + size] for i in range(0, len(items), size)]
 ```"""
-# Popular plugins that a page does not speak of, and that only some environments have.
+# Popular plugins that the pages do not mention, and that only some environments have.
 _WITHOUT = "-p no:asyncio -p no:django -p no:randomly -p no:rerunfailures"
-# Each checks what it is asked for and installs nothing.
+# Each of them checks its arguments and installs nothing.
 _INSTALLERS = ("pip", "apt-get", "sysctl", "sudo")
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return the environment of a newcomer's shell: this Python's commands, and stand-ins first."""
+    """Return the environment of a new user's shell: this Python's commands, replacements first."""
     commands = folder / "bin"
     commands.mkdir(exist_ok=True)
     for name in _INSTALLERS:
@@ -62,7 +62,7 @@ sys.exit(install(*sys.argv))
 
 
 def install(command: str, *arguments: str) -> int | str:
-    """Return 0, or what is wrong with an installer's arguments."""
+    """Return 0, or a message about the installer's wrong arguments."""
     if command == "sudo":
         return install(*arguments)
     if command == "sysctl":

@@ -1,4 +1,4 @@
-"""Every command in the docs runs, in a project like a newcomer's, and says what the page shows."""
+"""Every command in the docs runs in a new user's project and prints what the page shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_promptse.models._base import Usage
 from pytest_promptse.plugin._progress_line import describe
 from pytest_promptse.store._run_log import Progress
 
-# What cannot run here: a part of the command, and why.
+# Commands that cannot run here, by a part of the command, with the reason.
 NOT_RUN = {
     "tools/setup": "makes an environment; .ci/run begins with it",
     "example_suites/quickstart": "tests/test_readme.py runs it",
@@ -32,7 +32,7 @@ NOT_RUN = {
     "llm:openai": "tests/plugin/test_llm_rewriter.py runs it against a scripted server",
     "replay:samples.jsonl": "tests/plugin/test_humaneval_samples.py runs it on such a file",
 }
-# Added to pytest's options where a page asks for more than a test should take.
+# Added to pytest's options if a page needs more time than a test may take.
 SMALLER = {
     "example_suites/humaneval/README.md": (
         "--promptse-variants 1 --promptse-samples 1 --promptse-original-samples 1 -k HumanEval/15"
@@ -73,12 +73,14 @@ def test_a_page_does_what_it_says(page, shell, paid_model):
 
 
 def first_missing(shown: list[str], printed: str) -> str | None:
-    """Return the first line that was not printed, in order; measured figures may differ."""
+    """Return the first line that was not printed, in order. Measured figures may differ."""
     lines = iter(without_progress(printed).splitlines())
     for line in shown:
         if line.strip() == "...":
             continue
-        wanted = re.compile(".*".join(map(re.escape, masked(line).split("..."))))
+        # Three dots stand for any text; more dots are those of pytest.
+        parts = re.split(r"(?<!\.)\.{3}(?!\.)", masked(line))
+        wanted = re.compile(".*".join(map(re.escape, parts)))
         if not any(wanted.fullmatch(masked(found)) for found in lines):
             return line
     return None
@@ -99,6 +101,7 @@ def test_a_progress_line_in_a_row_of_dots_hides_nothing():
     ):
         assert first_missing(shown, f"collected 17 items\n\n{row}") is None
     assert first_missing(shown, f"test_chunk.py ....\n{line}\n....\n") == shown[0]
+    assert first_missing(shown, "test_chunk.py ........F........          [100%]") == shown[0]
 
 
 def masked(line: str) -> str:

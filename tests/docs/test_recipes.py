@@ -122,9 +122,9 @@ def test_a_merge_request_is_compared_commented_on_and_paid_for_once(project, for
     assert len(ours(forge)) == 1
 
 
-def test_a_loss_fails_the_job_and_is_told_and_kept_all_the_same(project, forge, paid_model):
+def test_a_loss_fails_the_job_and_is_still_reported_and_kept(project, forge, paid_model):
     project.renew_baseline()
-    # From now on the model fails where it is asked in other words than the original's.
+    # From now on the model fails on every prompt except the original.
     right = paid_model.behaviour.answer
     paid_model.behaviour.answer = lambda body, number: (
         right(body, number) if is_original(body) else "```python\ndef slugify(title): ...\n```"

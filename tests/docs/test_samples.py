@@ -49,7 +49,7 @@ def test_every_command_within_a_sentence_is_one(page):
 
 
 def names_a_command(words: list[str]) -> bool:
-    """Whether `words` are the name of a command, without the arguments that it may need."""
+    """Return whether `words` are the name of a command, without its arguments."""
     parser = make_parser()
     for word in words:
         choices = next((action.choices for action in parser._actions if action.choices), {})

@@ -20,7 +20,7 @@ from pytest_promptse.tasks import _suitefile
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    # Nothing outside is asked for while it is built.
+    # The build requests nothing from the network.
     done = subprocess.run(
         [
             *(sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"),

@@ -1,4 +1,4 @@
-"""Read what pytest reports of files that it cannot collect."""
+"""Read pytest's reports of files that it cannot collect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real server on this machine that speaks the three APIs and fails when told to.
+"""A server on this machine that has all three APIs and fails on demand.
 
 Run as a script, it serves until interrupted: ``python faulty_server.py --latency 0.2``.
 """
@@ -41,10 +41,10 @@ ANSWER = "```python\ndef one():\n    return 1\n```"
 
 @dataclass
 class Behaviour:
-    """What the server does; change it while it runs.
+    """The behaviour of the server, which may be changed while it runs.
 
-    ``faults`` are met by the next requests, one each. ``refuses`` maps a parameter to the
-    message with which a request that holds it is refused (HTTP 400).
+    Each of the next requests gets one of ``faults``. ``refuses`` maps a parameter to the message of
+    HTTP 400 for requests with this parameter.
     """
 
     faults: deque[Fault] = field(default_factory=deque)
@@ -64,7 +64,7 @@ class Behaviour:
 
 
 class FaultyServer:
-    """Serves from a thread while its ``with`` block lasts; ``requests`` holds each body sent."""
+    """Serves from a thread while its ``with`` block lasts. ``requests`` has each received body."""
 
     def __init__(self, *, port: int = 0) -> None:
         self.behaviour = Behaviour()
@@ -92,7 +92,7 @@ class FaultyServer:
         self._http.server_close()
 
     def arrive(self) -> bool:
-        """Count a request in; False if there is no room for it."""
+        """Count a request. Return False if there is no room for it."""
         with self.lock:
             self._busy += 1
             self.busiest = max(self.busiest, self._busy)
@@ -200,9 +200,11 @@ def _content(
     n = 1 if behaviour.ignores_n else body.get("n", 1)
     texts = [behaviour.answer(body, number) for number in range(n)]
     wants = bool(body.get("logprobs")) or "message.output_text.logprobs" in body.get("include", ())
-    told = behaviour.logprobs and wants
+    with_logprobs = behaviour.logprobs and wants
     shape = {"chat": _chat, "completions": _text, "responses": _response}[api or "chat"]
-    answer = shape(texts, behaviour.finish_reason, told=told, nothing=fault == "null_content")
+    answer = shape(
+        texts, behaviour.finish_reason, with_logprobs=with_logprobs, nothing=fault == "null_content"
+    )
     if fault == "empty_choices":
         answer |= {"choices": [], "output": []}
     if fault == "wrong_shape":
@@ -221,14 +223,14 @@ def _usage(texts: list[str]) -> dict[str, int]:
     return {"prompt_tokens": 7, "completion_tokens": n_words, "total_tokens": 7 + n_words}
 
 
-def _chat(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[str, Any]:
+def _chat(texts: list[str], finish: str, *, with_logprobs: bool, nothing: bool) -> dict[str, Any]:
     choices = [
         {
             "index": number,
             "message": {"role": "assistant", "content": None if nothing else text},
             "finish_reason": finish,
             "logprobs": {"content": [{"token": "t", "logprob": p} for p in tokens_of(text)]}
-            if told
+            if with_logprobs
             else None,
         }
         for number, text in enumerate(texts)
@@ -236,22 +238,24 @@ def _chat(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[s
     return {"id": "x", "object": "chat.completion", "choices": choices, "usage": _usage(texts)}
 
 
-def _text(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[str, Any]:
+def _text(texts: list[str], finish: str, *, with_logprobs: bool, nothing: bool) -> dict[str, Any]:
     choices = [
         {
             "index": number,
             "text": None if nothing else text,
             "finish_reason": finish,
-            "logprobs": {"token_logprobs": tokens_of(text)} if told else None,
+            "logprobs": {"token_logprobs": tokens_of(text)} if with_logprobs else None,
         }
         for number, text in enumerate(texts)
     ]
     return {"id": "x", "object": "text_completion", "choices": choices, "usage": _usage(texts)}
 
 
-def _response(texts: list[str], finish: str, *, told: bool, nothing: bool) -> dict[str, Any]:
+def _response(
+    texts: list[str], finish: str, *, with_logprobs: bool, nothing: bool
+) -> dict[str, Any]:
     part = {"type": "output_text", "text": texts[0], "annotations": []}
-    if told:
+    if with_logprobs:
         part["logprobs"] = [{"token": "t", "logprob": p} for p in tokens_of(texts[0])]
     message = {"type": "message", "role": "assistant", "content": [] if nothing else [part]}
     cut = finish == "length"

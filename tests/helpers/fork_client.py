@@ -1,6 +1,6 @@
-"""Request a program of the fork server, with nothing but the standard library.
+"""Request a program from the fork server, with the standard library alone.
 
-A request is the size of its body, with the three standard streams attached, and the body in JSON.
+A request is the size of its body and the body in JSON, with the three standard streams attached.
 The server answers with the process id, and with the exit status when the program has ended.
 """
 
@@ -29,7 +29,7 @@ def request(
     env: dict[str, str],
     streams: tuple[int, int, int],
 ) -> None:
-    """Send a request for a program; process id and exit status come back."""
+    """Send a request for a program, and receive the process id and later the exit status."""
     body = json.dumps({"command": command, "cwd": cwd, "env": env}).encode()
     socket.send_fds(connection, [SIZE.pack(len(body))], streams)
     connection.sendall(body)
@@ -58,10 +58,10 @@ def receive(connection: socket.socket, size: int) -> bytes:
 
 
 def run(address: str, command: list[str]) -> None:
-    """Run a command in the place of this process: with its streams, signals and exit status."""
+    """Run a command as if this process were it: with its streams, signals and exit status."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(address)
-        # pathlib would take as long to import as the rest.
+        # pathlib would take as long to import as all other modules here.
         cwd = os.getcwd()  # noqa: PTH109
         request(connection, command, cwd=cwd, env=dict(os.environ), streams=(0, 1, 2))
         pid = receive_number(connection)

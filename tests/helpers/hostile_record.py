@@ -1,4 +1,4 @@
-"""A record whose every text tries to get out of where it is shown."""
+"""A record in which every text could break out of the place where it is shown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SUITES = ("tests/test_a.py::test_a", f"tests/test_b.py::{ATTACKS[1]}")
 
 
 def hostile_record(*, n_tasks: int = 4, programs: int = 1) -> Record:
-    """Return a record of `n_tasks` tasks in each of two suites, asked of two models."""
+    """Return a record of `n_tasks` tasks in each of two suites, for two models."""
     return run_record(
         [_suite(suite, model, n_tasks) for suite in SUITES for model in MODELS],
         [

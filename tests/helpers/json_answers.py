@@ -1,4 +1,4 @@
-"""What the request handlers of stand-ins for JSON services share."""
+"""The common request handler of servers that replace JSON services."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 
 class JsonAnswers:
-    """Answers with JSON and writes no log. It is mixed into a ``BaseHTTPRequestHandler``."""
+    """Answers with JSON and writes no log. It is a mixin for ``BaseHTTPRequestHandler``."""
 
     def send_json(self, value: object, *, status: int = 200) -> None:
         self.send_content(json.dumps(value).encode(), status=status)

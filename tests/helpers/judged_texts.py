@@ -1,4 +1,4 @@
-"""Prompts with real changes and faithful paraphrases, to test the judge of variants with."""
+"""Prompts with real changes and faithful paraphrases, for tests of the variants' judge."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """A prompt and another text, with what the judge should say of it.
+    """A prompt and another text, with the correct decision of the judge.
 
-    ``topic`` is the kind of prompt, ``kind`` that of the change or paraphrase; ``change`` is True
-    where the text asks for something else.
+    ``topic`` is the kind of prompt, and ``kind`` that of the change or paraphrase. ``change`` is
+    True if the text makes another request.
     """
 
     topic: str
@@ -29,7 +29,7 @@ class Case:
 
 
 def cases(path: Path) -> Iterator[Case]:
-    """Yield the cases of a file; its first lines say how edits are written."""
+    """Yield the cases of a file. Its first lines explain the notation of edits."""
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")):
         for name, change in (("changes", True), ("paraphrases", False)):
             for item in entry[name]:

@@ -1,4 +1,4 @@
-"""What every page that the package writes must hold, on every screen."""
+"""Checks for every page that the package writes, on every screen."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def violations(page):
 
 
 def check_all_details(page):
-    """Open all details of a page. It must be accessible and stay within the screen."""
+    """Open all details of a page. It must be accessible and fit the screen."""
     page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    # A table that goes on beyond the screen says so by a shadow.
+    # A shadow marks a table that is wider than the screen.
     cut = "e => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'auto'"
     hint = "e => getComputedStyle(e).backgroundImage.includes('gradient')"
     assert page.evaluate(f"[...document.querySelectorAll('*')].filter({cut}).every({hint})")

@@ -1,4 +1,4 @@
-"""A page as its readers meet it, for tests of every kind of page."""
+"""A parsed HTML page, for tests of every kind of page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planned suites with made-up variants, for tests of what follows from a plan."""
+"""Planned suites with invented variants, for tests of functions that use a plan."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _prompt_of(variant):
 def plan(tasks=("inc",), *, suite_id="test_a.py::test_a", identity=None, **values):
     """Return the plan of a suite; a task is given by its name or as a `Task`.
 
-    `make` replaces what makes the text of every variant.
+    `make` replaces the function that makes the text of every variant.
     """
     template = values.pop("planned_template", None)
     model = values.pop("planned_model", MODEL)
@@ -115,7 +115,7 @@ def row_of(suite, planned, causes, *, logprob=-2.0, answers=()):
 
 
 def measure(run_log, suite, *, original=("",) * 4, variant=("",) * 4, shuffled=None, **changed):
-    """Log a suite and all of its variants; originals and variants end alike among themselves."""
+    """Log a suite and all of its variants. All originals end alike, and so do all variants."""
     run_log.add(suite.row)
     order = list(suite.variants)
     if shuffled is not None:

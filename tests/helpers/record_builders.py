@@ -1,4 +1,4 @@
-"""Records for tests: single parts with defaults, runs made of pass rates, and a sample record."""
+"""Records for tests: single parts with defaults, runs with given pass rates, a sample record."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def prompt_fields(prompt, pass_rate, **changed):
 
 
 def variant_record(prompt, pass_rate, *, distance, **changed):
-    """Return a measured variant of an expert, senior persona that plans."""
+    """Return a measured variant with the persona expert, senior, plan."""
     return VariantRecord(
         **{
             **prompt_fields(prompt, pass_rate),
@@ -141,7 +141,7 @@ def run_record(suites, tasks, **changed):
 
 
 def make_task(name, original, variants, *, model="m", template=None, suite=SUITE, **changed):
-    """Return a task; `variants` are pass rates by distance."""
+    """Return a task. `variants` has pass rates by distance."""
     n = changed.pop("n", 8)
     emotions = list(EMOTIONS)
     soft = changed.pop("soft", lambda rate: rate)
@@ -179,7 +179,7 @@ def make_task(name, original, variants, *, model="m", template=None, suite=SUITE
 
 
 def make_suite(tasks, *, mode="promptse", weighting="sum", **settings):
-    """Return the suite of some tasks; other arguments are settings of it."""
+    """Return the suite of some tasks. Other arguments are its settings."""
     first = tasks[0]
     return suite_record(
         id=first.suite,
@@ -207,7 +207,7 @@ def make_record(*suites, finished="2026-01-02T03:04:05+00:00", version="0.1.0"):
 
 
 def make_run(model, tasks, *, path="run.json", name=None, finished=None, template=None, **changed):
-    """Return a run of one model; `tasks` maps names to (original, variants by distance)."""
+    """Return a run of one model. `tasks` maps names to (original, variants by distance)."""
     suite = changed.pop("suite", SUITE)
     own = {key: changed.pop(key) for key in ("n", "soft", "prompt", "confidence") if key in changed}
     made = [
@@ -222,12 +222,12 @@ def make_run(model, tasks, *, path="run.json", name=None, finished=None, templat
 
 
 def flat(rate, distances=(0.1, 0.2, 0.3), each=1):
-    """Return a task that no variant changes."""
+    """Return a task whose variants have no effect."""
     return rate, {d: [rate] * each for d in distances}
 
 
 def falling(*rates, distances=(0.1, 0.2, 0.3)):
-    """Return a task that passes always, and its variants at each distance so often."""
+    """Return a task that always passes, with the given pass rates of its variants."""
     return 1.0, {d: [rate] for d, rate in zip(distances, rates, strict=True)}
 
 
@@ -275,7 +275,7 @@ def paper_runs(*, n_tasks=12, each=4, models=PAPER):
 
 
 def _sure(run, rng):
-    """Give variants confidences and the run its calibration."""
+    """Give variants confidences, and the run its calibration."""
     tasks = [
         replace(
             task,

@@ -1,4 +1,4 @@
-"""Whether a result record fits its JSON Schema."""
+"""Check whether a result record fits its JSON Schema."""
 
 from __future__ import annotations
 

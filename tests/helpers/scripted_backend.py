@@ -20,7 +20,7 @@ QUICK = RetryPolicy(attempts=4, first=0.01, longest=0.02, longest_retry_after=1.
 
 
 class ScriptedBackend:
-    """Answers after `latency` seconds; `script` may raise or answer otherwise, per request."""
+    """Answers after `latency` seconds. `script` may raise, or answer differently for a request."""
 
     concurrency = 64
 
@@ -81,6 +81,23 @@ def make_job(number, n=2, *, model="fake:model", max_tokens=10):
     )
 
 
+def put(store, job, samples):
+    """Store completions of a job, as an earlier run would have."""
+    store.add_completions(
+        job.key,
+        [Completion(index=index, text="x") for index in samples],
+        usage=Usage(),
+        model=job.model,
+        prompt=Prompt(user="x"),
+        decoding=Decoding(),
+        task_id=job.task_id,
+        variant_id=job.variant_id,
+        seed=job.seed,
+        form="chat",
+        template=None,
+    )
+
+
 @pytest.fixture
 def store(tmp_path):
     store = Store(tmp_path / ".promptse")
@@ -105,7 +122,7 @@ def answer():
 
 @pytest.fixture
 def sample(store):
-    """Start a sampler for jobs and backends; it is closed after the test."""
+    """Start a sampler for jobs and backends, and close it after the test."""
     started = []
 
     def sample(jobs, *backends, run="run", retry_policy=QUICK, start=True, on=None, **options):

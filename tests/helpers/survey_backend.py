@@ -1,4 +1,4 @@
-"""A model that answers word lists and questionnaires as it is told, for tests of their suites."""
+"""A model with scripted answers to word lists and questionnaires, for tests of their suites."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 
 from pytest_promptse.models._base import Capabilities, Completion, Response, Usage
 
-# Words of situations that move this model.
+# Words of situations that affect this model.
 _SAD = re.compile(r"Imagine|假设")
 _NEGATIVE_ITEMS = {
     "distressed", "upset", "guilty", "scared", "hostile",
@@ -22,10 +22,10 @@ def _number(*parts: object, below: int) -> int:
 
 
 class SurveyBackend:
-    """Answers in the form that prompts ask for.
+    """Answers in the format that the prompts request.
 
-    ``refuse`` is the share of prompts that it declines, in percent. ``strength`` is how many points
-    a situation moves each item. Its own mood depends on ``name``.
+    ``refuse`` is the share of prompts that it declines, in percent. ``strength`` is the number of
+    points by which a situation shifts each item. Its default mood depends on ``name``.
     """
 
     concurrency = 64
@@ -36,13 +36,13 @@ class SurveyBackend:
         self.name = name
         self.refuse = refuse
         self.strength = strength
-        self.asked = 0
+        self.n_requests = 0
 
     async def start(self):
         return Capabilities(form="chat")
 
     async def complete(self, request):
-        self.asked += 1
+        self.n_requests += 1
         text = self._answer(request.prompt.user, request.seed)
         completion = Completion(index=request.first, text=text, n_tokens=len(text) // 4)
         usage = Usage(requests=1, prompt_tokens=50, completion_tokens=len(text) // 4)

@@ -1,4 +1,4 @@
-"""Prompts of many kinds that are no HumanEval task, as the tests of variants read them."""
+"""Prompts of many kinds, other than HumanEval's, for the tests of variants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFUSED = ("german",)
 def tasks(*names: str) -> tuple[Task, ...]:
     """Return a task for each prompt of the files `names`.
 
-    By default those of all files in a language that has a library.
+    The default is all files in a language that has a library.
     """
     found = []
     for path in sorted(FOLDER.glob("*.yaml")):

@@ -1,12 +1,12 @@
-"""Judges every program of the corpus and looks for the harm it did; runs without pytest.
+"""Judge every program of the corpus and look for damage. Runs without pytest.
 
-``python corpus.py`` prints the results as JSON, so that the corpus can be judged by another user
-than the one who runs the tests.
+``python corpus.py`` prints the results as JSON, so that a user other than the one of the tests can
+judge the corpus.
 
-Each program is a file with a header: ``Trick`` or ``Trap`` says what is special about it,
-``Expected`` the verdict, ``Cause`` (optional) the cause of the failure, ``Check`` the check
-below it is judged by, ``Limits`` its limits. Hostile programs solve their task only where their
-trick works; so a pass is the harm.
+Each program is a file with a header. ``Trick`` or ``Trap`` describes it, ``Expected`` is the
+verdict, and ``Cause`` (optional) the cause of the failure. ``Check`` names the check below, and
+``Limits`` its limits. Hostile programs solve their task only if their trick works, so a pass means
+damage.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ def many(candidate):
 
 
 def pausing(candidate):
-    """Works for a while; what the program leaves running meanwhile is held to its limits."""
+    """A check that works for a while.
+
+    Processes that the program leaves running are limited meanwhile.
+    """
     for _ in range(200):
         assert candidate(1) == 2
         time.sleep(0.1)
@@ -252,7 +255,7 @@ class Canaries:
 
 
 def judge(sandbox, case: Case) -> tuple[str, str, str, float]:
-    """Verdict, cause, detail, and the CPU seconds that this thread spent on it."""
+    """Return verdict, cause, detail, and the CPU seconds that this thread used."""
     start = time.thread_time()
     with sandbox.load(case.source, entry_point="successor", limits=case.limits) as candidate:
         try:
@@ -270,7 +273,8 @@ def judge(sandbox, case: Case) -> tuple[str, str, str, float]:
     return *verdict, time.thread_time() - start
 
 
-# A busy machine's clock runs on for everyone; only those shall lose by it that wait for it.
+# The clock of a busy machine affects every program. Only programs that wait on the clock may fail
+# because of it.
 PATIENT = 60.0
 RIGHT = "def successor(n):\n    return n + 1\n"
 WRONG = "def successor(n):\n    return n\n"
@@ -297,7 +301,7 @@ def judge_case(sandbox, case: Case) -> Result:
 
 
 def judge_all(threads: int = 4) -> tuple[list[Result], list[str]]:
-    """Judge the corpus; its results, and the harm that cannot be laid to one program."""
+    """Judge the corpus. Return its results, and damage that no single program can be blamed for."""
     canaries = Canaries()
     work: queue.SimpleQueue[Path] = queue.SimpleQueue()
     for path in paths():
@@ -305,7 +309,7 @@ def judge_all(threads: int = 4) -> tuple[list[Result], list[str]]:
     results: list[Result] = []
 
     def worker() -> None:
-        # One worker per thread, so that the next program is the next one in the same jail.
+        # One worker per thread, so that consecutive programs use the same jail.
         with open_sandbox("bwrap", workers=1) as sandbox:
             while True:
                 try:

@@ -1,8 +1,8 @@
-"""Pairs of a program and a check: run in one process and in the sandbox, and compared.
+"""Run pairs of a program and a check in one process and in the sandbox, and compare.
 
-A file of ``pairs/`` holds many. ``=== name key=value`` begins a pair; the program follows, then a
-line ``---`` and the statements of the check. ``entry`` names the entry point (``f`` else),
-``limits`` changes limits, ``expect`` is ``fail`` for a hostile program.
+A file of ``pairs/`` has many pairs. ``=== name key=value`` begins a pair; the program follows, then
+a line ``---`` and the statements of the check. ``entry`` names the entry point (default ``f``),
+``limits`` changes limits, and ``expect`` is ``fail`` for a hostile program.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def run_check(pair: Pair, candidate: Any) -> None:
 
 
 def judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
-    """Return pass or fail, and why."""
+    """Return pass or fail, with the reason."""
     limits = Limits(**{"wall": 10.0, "cpu": 10.0, **pair.limits})
     with sandbox.load(pair.program, entry_point=pair.entry, limits=limits) as candidate:
         try:
@@ -118,10 +118,10 @@ def judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
 
 
 def run_here() -> list[str]:
-    """Return what fails of the honest pairs, run in this process."""
+    """Return the failures of the honest pairs, run in this process."""
     failed = []
     for pair in read_pairs("*.txt"):
-        # The environment's programs replace the streams of the process.
+        # The programs replace the standard streams of the process.
         if pair.expect == "pass" and not pair.name.startswith("environment"):
             try:
                 run_check(pair, Local(pair))

@@ -1,4 +1,4 @@
-"""Every program of the corpus is judged rightly, does no harm and leaves nothing to the next."""
+"""Every program of the corpus gets the right verdict, does no damage and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ USERS = [
 def judged(request):
     if request.param == "this_user":
         return judge_here()
-    # Not pytest's own temporary folder, which other users cannot enter.
+    # Other users cannot enter pytest's own temporary folder.
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         return judge_unprivileged(Path(folder))

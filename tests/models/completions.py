@@ -1,7 +1,7 @@
-"""Answers as models write them to "write successor(n)" or to "write a script that prints n + 1".
+"""Answers in the style of models to "write successor(n)" or "write a script that prints n + 1".
 
-Each is (how it is judged, the verdict, the text): ``call`` imports the program and calls
-``successor``; ``run`` runs it as a script that reads a number from standard input.
+Each is (use, verdict, text). The use ``call`` imports the program and calls ``successor``. The use
+``run`` runs it as a script that reads a number from standard input.
 """
 
 # ruff: noqa: E501, RUF001 - answers as models write them
@@ -17,7 +17,7 @@ def py(code, language="python"):
     return f"{F}{language}\n{code.rstrip()}\n{F}"
 
 
-# Programs whose entry point needs more than the statements that it names.
+# Programs whose entry point needs statements that it does not name.
 NEEDS_MORE = {
     "a registry filled by a decorator": """
 HANDLERS = {}
@@ -328,7 +328,7 @@ def successor(n):
 """,
 }
 
-# What stands beside the function and must not be executed with it.
+# Statements beside the function that must not be executed with it.
 DEMONSTRATIONS = {
     "print calls": RIGHT + "\nprint(successor(1))\nprint(f'{successor(2)}')",
     "bare assertions": RIGHT + "\nassert successor(1) == 2\nassert successor(2) == 4, 'typo'",

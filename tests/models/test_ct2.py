@@ -22,7 +22,7 @@ def ask(seed=0, *, prompt=VAGUE, n=8, first=0, temperature=1.0, top_p=1.0, max_t
 
 
 def answers(*asks, backend=None, together=True):
-    """Start a backend and put the questions to it, all at once or one after the other."""
+    """Start a backend and send it the prompts, all at once or one after the other."""
 
     async def run():
         model = backend or tiny_backend()
@@ -60,7 +60,7 @@ def folder(tmp_path):
 # Seeds
 
 
-def test_a_request_is_answered_alike_whatever_was_asked_before():
+def test_a_response_does_not_depend_on_earlier_requests():
     first, second = (ask(seed) for seed in (1, 2))
     forwards = answers(first, second, together=False)
     backwards = answers(second, first, together=False)
@@ -112,7 +112,7 @@ def test_another_seed_draws_other_samples():
     assert len(drawn) == 5
 
 
-def test_samples_asked_for_later_do_not_repeat_the_earlier_ones():
+def test_later_samples_do_not_repeat_the_earlier_ones():
     earlier, later = answers(ask(1), ask(1, first=8))
     assert [completion.index for completion in later.completions] == list(range(8, 16))
     assert texts(earlier) != texts(later)
@@ -128,7 +128,7 @@ def test_samples_come_in_no_order_of_likelihood():
 
 
 @pytest.mark.parametrize("n", [1, 33, 64])
-def test_there_are_as_many_completions_as_asked_for(n):
+def test_there_are_as_many_completions_as_requested(n):
     (answer,) = answers(ask(n=n, max_tokens=4))
     assert [completion.index for completion in answer.completions] == list(range(n))
 
@@ -191,7 +191,7 @@ def test_usage_counts_the_prompt_once_and_every_generated_token():
     assert answer.usage.completion_tokens == sum(c.n_tokens for c in answer.completions)
 
 
-# What a model brings with it
+# Files of a model
 
 
 def test_a_model_with_a_chat_template_answers_as_a_chat(folder):

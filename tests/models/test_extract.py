@@ -65,7 +65,7 @@ def found(text, *, prompt=PROMPT, form="chat", finish_reason="stop", entry_point
 
 
 def area_by(extraction):
-    """Return what the extracted program says of two discs, run as a program of its own."""
+    """Return the output of the extracted program, run as a script, for two discs."""
     assert extraction.program is not None, extraction.cause
     namespace = {"__name__": "candidate"}
     exec(compile(extraction.program, "<candidate>", "exec"), namespace)
@@ -241,7 +241,7 @@ def test_a_completion_goes_on_where_a_prompt_with_prose_stopped(opened):
     assert area_by(found(BODY + "```\n", prompt=opened, form="completion")) == RIGHT
 
 
-def test_a_class_may_be_asked_for():
+def test_a_class_may_be_requested():
     answer = fence("import math\n\nclass Disc:\n    def __init__(self, r):\n        self.r = r\n")
     program = found(answer, prompt="Write a class `Disc(r)`.", entry_point="Disc").program
     assert "class Disc" in program
@@ -336,7 +336,7 @@ def test_a_syntax_error_is_the_models_answer_and_left_to_the_judge(text, form):
 @pytest.mark.parametrize(
     "text", [fence(ALONE.replace("area", "surface")), ALONE.replace("area", "s")]
 )
-def test_another_name_than_the_asked_one_is_left_to_the_judge(text):
+def test_another_name_than_the_requested_one_is_left_to_the_judge(text):
     program = found(text).program
     ast.parse(program)
     assert "def area" not in program
@@ -380,7 +380,7 @@ def test_no_line_is_parsed_more_than_a_few_times_however_long_the_answer(monkeyp
 def test_no_line_makes_the_patterns_backtrack(line):
     began = time.process_time()
     found(f"def area(radii):\n    {line}\n{line}\n" * 3)
-    assert time.process_time() - began < 5  # quadratic time would be a minute and more
+    assert time.process_time() - began < 5  # quadratic time would take a minute or more
 
 
 @given(st.text(alphabet="abd ef():=\n\t'\"`#@\\<>think[]{}\r\x00,.", max_size=400), st.booleans())

@@ -1,4 +1,4 @@
-"""HumanEval's own solutions, told in several ways, must come out as programs that pass."""
+"""HumanEval's own solutions in several answer styles must become programs that pass."""
 
 from __future__ import annotations
 

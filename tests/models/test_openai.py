@@ -44,7 +44,7 @@ def backend_for(server, *, api=None, model="m", timeout=5.0):
 
 
 def converse(backend, *asks, before=lambda: None):
-    """Start, answer `asks` after doing `before`, close; errors go through."""
+    """Start, answer `asks` after calling `before`, and close. Errors are raised."""
 
     async def talk():
         try:
@@ -89,7 +89,7 @@ def test_every_api_gives_text_finish_reason_token_count_log_probability_and_usag
     capabilities, (answer,) = converse(backend_for(server, api=api), ask(n=2, first=4))
     assert capabilities.form == form
     assert capabilities.logprobs == "unknown"
-    # The responses API has no n: whoever asks must ask for the rest one by one.
+    # The responses API has no n, so callers must request the other samples one by one.
     came = 1 if api == "responses" else 2
     assert [completion.index for completion in answer.completions] == [4, 5][:came]
     for completion in answer.completions:
@@ -140,9 +140,9 @@ def test_what_a_model_refuses_is_left_out_from_then_on_and_reported(
     capabilities, (answer,) = converse(backend_for(server), ask(n=2))
     assert capabilities.refused == (refused,)
     assert len(answer.completions) == (1 if refused == "n" else 2)
-    asked_with = [refused in sent for sent in server.requests]
-    assert asked_with[0]
-    assert not any(asked_with[1:])
+    requested_with = [refused in sent for sent in server.requests]
+    assert requested_with[0]
+    assert not any(requested_with[1:])
 
 
 def test_several_refusals_are_conceded_one_after_the_other(server):
@@ -193,7 +193,7 @@ def test_what_may_pass_is_a_transient_error_that_asks_for_no_fewer_requests(serv
 
 @pytest.mark.parametrize("fault", ["429", "503"])
 @pytest.mark.parametrize("retry_after", [None, "7", "0.5"])
-def test_overload_is_transient_and_carries_the_pause_asked_for(server, fault, retry_after):
+def test_overload_is_transient_and_has_the_requested_pause(server, fault, retry_after):
     server.behaviour.retry_after = retry_after
     with pytest.raises(TransientError) as caught:
         converse(backend_for(server), ask(), before=lambda: server.behaviour.faults.append(fault))
@@ -201,7 +201,7 @@ def test_overload_is_transient_and_carries_the_pause_asked_for(server, fault, re
     assert caught.value.retry_after == (None if retry_after is None else float(retry_after))
 
 
-def test_a_pause_may_be_asked_for_by_date(server):
+def test_a_pause_may_be_requested_by_date(server):
     server.behaviour.retry_after = format_datetime(
         datetime.now(UTC) + timedelta(seconds=60), usegmt=True
     )
@@ -250,7 +250,7 @@ def test_an_unknown_model_is_fatal_at_once(server):
     assert len(server.requests) == 1
 
 
-def test_a_server_that_speaks_none_of_the_apis_is_fatal_and_told_which_were_tried(server):
+def test_a_server_without_any_of_the_apis_is_fatal_and_the_tried_ones_are_named(server):
     server.behaviour.apis = ()
     with pytest.raises(FatalError, match=r"HTTP 404.*tried the APIs chat, completions, responses"):
         converse(backend_for(server))

@@ -1,4 +1,4 @@
-"""The quickstart's tasks: their checks tell programs apart, and the embedded model knows them."""
+"""The quickstart's tasks: their checks distinguish programs, and the embedded model solves them."""
 
 import asyncio
 import importlib.util
@@ -21,7 +21,7 @@ QUICKSTART = ROOT / "example_suites" / "quickstart"
 def load(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # dataclasses look their module up
+    sys.modules[path.stem] = module  # dataclasses look up their module
     spec.loader.exec_module(module)
     return module
 

@@ -1,8 +1,9 @@
-"""The embedded model's files: one set of weights in two forms, small, and what they claim."""
+"""The files of the embedded model: two formats with the same weights, and their properties."""
 
 import asyncio
 import json
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ PROMPT = Prompt(
 )
 
 
+@cache
 def read_safetensors(path):
     """https://huggingface.co/docs/safetensors#format."""
     data = path.read_bytes()
@@ -41,7 +43,7 @@ def log_softmax(x):
 
 
 def next_token_log_probabilities(ids):
-    """Llama in plain numpy, in double precision: (length, vocabulary) for `ids`."""
+    """Compute Llama in plain numpy, in double precision: (length, vocabulary) for `ids`."""
     config, w = (
         json.loads((HF / "config.json").read_text()),
         read_safetensors(HF / "model.safetensors"),
@@ -106,7 +108,8 @@ def test_log_probabilities_are_those_of_the_hugging_face_weights_computed_apart(
     tokenizer, prompt_ids, temperature
 ):
     checked = 0
-    for completion in sample(n=4, temperature=temperature, max_tokens=120):
+    texts = {each.text: each for each in sample(n=4, temperature=temperature, max_tokens=120)}
+    for completion in texts.values():
         ids = tokenizer.encode(completion.text).ids
         if completion.finish_reason == "stop":
             ids.append(tokenizer.token_to_id("<|end|>"))
@@ -120,7 +123,7 @@ def test_log_probabilities_are_those_of_the_hugging_face_weights_computed_apart(
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0])
-def test_samples_follow_the_models_distribution_at_the_asked_temperature(
+def test_samples_follow_the_models_distribution_at_the_given_temperature(
     tokenizer, prompt_ids, temperature
 ):
     n = 2000

@@ -1,4 +1,4 @@
-"""How vLLM's engine is loaded, with a stand-in for vLLM: the real one has tests of its own."""
+"""Loading of vLLM's engine, with a replacement for vLLM. The real vLLM has its own tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Engine:
 
 
 class Started:
-    """One start of the engine; the first `deaths` of them end at their first request."""
+    """One start of the engine. The first `deaths` engines end at their first request."""
 
     def __init__(self, engine):
         self.engine = engine

@@ -76,8 +76,8 @@ def variant_ids(task: str, prompt: str) -> list[str]:
 def answers(pytester: pytest.Pytester) -> Callable[..., str]:
     """Write a replay file in which variants of a distance are answered by given programs.
 
-    ``answers({0.0: [RIGHT], 0.1: [WRONG, RIGHT]})`` answers by turns; distances left out are
-    answered rightly. Returns the ``--promptse-model`` value.
+    ``answers({0.0: [RIGHT], 0.1: [WRONG, RIGHT]})`` uses the programs of a distance in turn. Other
+    distances get right programs. Return the ``--promptse-model`` value.
     """
 
     def write(programs: dict[float, list[str]]) -> str:
@@ -103,7 +103,7 @@ def answer(task: str, variant: str, index: int, program: str) -> str:
 
 @pytest.fixture
 def replay(pytester: pytest.Pytester) -> Callable[..., str]:
-    """Write a replay file that answers every variant of some tasks by one program each.
+    """Write a replay file that answers every variant of some tasks with the same programs.
 
     ``replay({"test_double": [program, …]}, prompt)`` gives as many samples as programs.
     """

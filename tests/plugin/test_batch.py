@@ -13,7 +13,7 @@ from batch_server import result_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Nothing listens on this port.
+# No server listens on this port.
 MODEL = ("--promptse-model", "openai:m", "--promptse-base-url", "http://127.0.0.1:9/v1")
 PROMPTSE = Path(sys.executable).with_name("promptse")
 

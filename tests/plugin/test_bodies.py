@@ -1,4 +1,4 @@
-"""How a test body judges programs: fixtures, failures, broken checks."""
+"""Test bodies as checks: fixtures, failures, broken checks."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_double(candidate):
     run(*REFERENCE).assert_outcomes(errors=8)
 
 
-def test_a_changed_reference_is_asked_again(project, run, pytester):
+def test_a_changed_reference_is_requested_again(project, run, pytester):
     project("""
 @quick
 def test_double(candidate):

@@ -10,7 +10,7 @@ from pytest_promptse.plugin import _check_digest
 
 
 def source_digest(modules, root):
-    # Each call stands for a session of its own.
+    # Each call represents a session of its own.
     _check_digest._digest.cache_clear()
     return _check_digest.source_digest(modules, root)
 

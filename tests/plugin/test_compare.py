@@ -1,4 +1,4 @@
-"""Baselines as a user and a build server meet them."""
+"""Baselines in the hands of a user and on a build server."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_under_xdist_the_controller_compares_and_saves(slug, pytester, two_worke
     assert suite["n_measured"] == suite["n_wordings"] == 4
 
 
-def test_an_unusable_baseline_is_refused_before_anything_is_asked(slug, run, pytester):
+def test_an_unusable_baseline_is_refused_before_any_request(slug, run, pytester):
     path = pytester.path / "old.json"
     path.write_text('{"schema": "promptse.run/0"}')
     result = run(*REFERENCE, "--promptse-compare", "old.json")

@@ -1,4 +1,4 @@
-"""A length-matched control: sampled and judged beside the variants, and no part of them."""
+"""A length-matched control is sampled and judged beside the variants, but is not one of them."""
 
 from __future__ import annotations
 

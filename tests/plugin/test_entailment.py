@@ -1,4 +1,4 @@
-"""The model of --promptse-judge: asked about doubtful words alone, and paid like all others."""
+"""The model of --promptse-judge judges only doubtful words, and its requests count as others do."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_text_that_it_does_not_confirm_is_requested_again(run, server, options
     assert [entailment[each] for each in ("texts", "questions", "cleared")] == [3, 3, 0]
 
 
-def test_it_is_never_asked_about_a_change_that_the_rules_are_sure_of(run, server, options):
+def test_it_never_gets_a_change_that_the_rules_are_sure_of(run, server, options):
     answers(server, verdict="Yes.", texts=[WRONG])
     found = run(*options, *JUDGE, *WRITER)
     assert found.parseoutcomes()["errors"] == 7

@@ -1,4 +1,4 @@
-"""Errors and remarks: short, once, and never an accident of the project's warning filters."""
+"""Errors and remarks are short, appear once, and do not depend on the project's warning filters."""
 
 from __future__ import annotations
 

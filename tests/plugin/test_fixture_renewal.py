@@ -100,7 +100,7 @@ def test_double(candidate, tmp_path, monkeypatch):
 """)
 
 
-def test_temporary_folders_are_kept_or_removed_as_pytest_is_told(check):
+def test_temporary_folders_follow_the_retention_settings_of_pytest(check):
     check(
         """
 @three

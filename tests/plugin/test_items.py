@@ -1,4 +1,4 @@
-"""What a marked test becomes, and how pytest's own options treat it."""
+"""The items of a marked test, and their treatment by pytest's own options."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_more_samples_ask_only_for_the_missing_ones(run, pytester):
     assert "8 completions from the store" in result.stdout.str()
 
 
-def test_several_models_are_told_apart(run):
+def test_several_models_are_distinguished(run):
     result = run(
         "--promptse-model", "reference", "--promptse-model", "tiny", "--collect-only", "-q"
     )

@@ -25,8 +25,8 @@ def is_rewriting(body):
 
 def writes(body, *, bad=()):
     """Write a faithful text, except for the requests whose numbers are in `bad`."""
-    asked = body["messages"][-1]["content"]
-    tries = asked.count("was rejected")
+    prompt = body["messages"][-1]["content"]
+    tries = prompt.count("was rejected")
     if tries in bad:
         return PROMPT.replace("Never print", "Always print")
     return f"{MOOD} {'Really. ' * tries}\n\n{PROMPT}"
@@ -87,7 +87,7 @@ def test_neither_collection_nor_a_dry_run_sends_a_request(run, server, options):
         line for line in dry.outlines if "openai:writer" in line and "would request" in line
     ]
     assert "3 completions" in writer
-    [model] = [line for line in dry.outlines if "ask openai:m" in line]
+    [model] = [line for line in dry.outlines if "openai:m" in line and "variants" in line]
     assert "4 variants, 8 completions" in model
 
 
@@ -104,8 +104,8 @@ def test_a_rejected_text_is_requested_again_with_the_findings(run, server, optio
         writes(body, bad=(0,)) if is_rewriting(body) else RIGHT
     )
     run(*options, "--promptse-report", "json:run.json").assert_outcomes(passed=8)
-    asked = [body["messages"][-1]["content"] for body in rewriting_requests(server)]
-    again = [text for text in asked if "was rejected" in text]
+    prompts = [body["messages"][-1]["content"] for body in rewriting_requests(server)]
+    again = [text for text in prompts if "was rejected" in text]
     assert len(again) == 3
     assert all("'Never' was lost" in text and "Always print" in text for text in again)
     [rewriting] = json.loads((pytester.path / "run.json").read_text())["rewriting"]
@@ -130,6 +130,25 @@ def test_the_budget_counts_the_requests_for_texts(run, server, options):
     found = run(*options, "--promptse-max-requests", "3")
     assert len(server.requests) == 3
     assert found.parseoutcomes()["errors"] >= 3
+
+
+def test_a_control_beside_texts_of_a_model_has_their_length_and_asks_no_writer(
+    run, server, options, pytester
+):
+    control = ("--promptse-control", "neutral", "--promptse-report", "json:run.json")
+    dry = run(*options, *control, "--promptse-dry-run")
+    [model] = [line for line in dry.outlines if "openai:m" in line and "variants" in line]
+    assert "7 variants, 14 completions" in model
+    assert server.requests == []
+    run(*options, *control).assert_outcomes(passed=4 + 3 + 4)
+    assert len(rewriting_requests(server)) == 3
+    [suite] = json.loads((pytester.path / "run.json").read_text())["suites"]
+    assert (suite["control"]["n_planned"], suite["control"]["n_measured"]) == (3, 3)
+    levels = suite["control"]["levels"].values()
+    assert len(levels) == 3
+    for level in levels:
+        assert level["added"] > 0
+        assert level["control_added"] == pytest.approx(level["added"], abs=0.1)
 
 
 def test_workers_request_every_text_once(run, server, options, two_workers):

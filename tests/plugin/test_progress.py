@@ -46,7 +46,7 @@ def slow(pytester: pytest.Pytester, slug) -> None:
 
 
 def on_a_terminal(fork_server: ForkServer, *arguments: str) -> str:
-    """What pytest writes to a terminal of 80 columns."""
+    """The output that pytest writes to a terminal of 80 columns."""
     leader, follower = pty.openpty()
     command = [sys.executable, "-m", "pytest", "-p", "no:hypothesispytest", *arguments]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
@@ -72,7 +72,7 @@ def test_on_a_terminal_progress_is_gone_before_pytest_writes(slow, fork_server):
     text = on_a_terminal(fork_server, "-p", "no:xdist", "--color=no", "--promptse-model", "slow:m")
     drawn = re.findall(rf"\x1bD\x1b\[A\x1b7\x1b\[B\r{WAITING}[^\x1b]*\x1b\[K\x1b8", text)
     assert len(drawn) >= 2
-    # What remains without what was drawn and erased is what pytest writes in any case.
+    # Without the drawn and erased lines, the output is pytest's usual one.
     rest = re.sub(r"\x1bD.*?\x1b7\x1b\[B\r\x1b\[2K\x1b8", "", text, flags=re.DOTALL)
     assert "\x1b7" not in rest
     assert re.search(r"^test_slug\.py \.{8} +\[100%\]", rest, re.MULTILINE)
@@ -80,8 +80,8 @@ def test_on_a_terminal_progress_is_gone_before_pytest_writes(slow, fork_server):
 
 def test_in_a_log_progress_is_a_line_of_its_own(slow, run):
     lines = run("--promptse-model", "slow:m").outlines
-    told = [line for line in lines if re.match(WAITING, line)]
-    assert len(told) >= 2
+    shown = [line for line in lines if re.match(WAITING, line)]
+    assert len(shown) >= 2
     dots = [re.fullmatch(r"(?:test_slug\.py )?(\.+)(?: +\[100%\])?", line) for line in lines]
     assert sum(len(found[1]) for found in dots if found) == 8
     assert not any("\x1b" in line for line in lines)

@@ -47,7 +47,7 @@ def test_what_is_not_known_is_left_out():
     ("seconds", "text"),
     [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")],
 )
-def test_a_time_is_told_in_its_two_largest_units(seconds, text):
+def test_a_time_is_given_in_its_two_largest_units(seconds, text):
     assert duration(seconds) == text
 
 

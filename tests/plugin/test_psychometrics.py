@@ -190,7 +190,7 @@ def test_the_page_shows_both_suites(project, run):
     assert "First words of each class" in page
 
 
-# Of each file: its text, and what its error says.
+# For each file: its text, and the text of its error.
 WRONG_FILES = {
     "version.csi.yaml": ("settings: {}", "start the file with 'promptse: 1'"),
     "name.csi.yaml": (

@@ -26,8 +26,9 @@ DISTANCE = 0.2
 FIRST = len(TASKS) * (1 + 1)
 ALL = len(TASKS) * (1 + VARIANTS)
 GATES = 2
-# Three tasks say little of those not seen, and half of the variants of what the others bring: the
-# lower limit is 0.5 (0.025 / 2)^(1/3) = 0.116 in the first round, and 1 minus that the upper one.
+# Three tasks leave much open about unseen tasks, and half of the variants leave open the other
+# half. The lower limit is 0.5 (0.025 / 2)^(1/3) = 0.116 in the first round, and 1 minus that is the
+# upper one.
 FLOOR = 0.1
 HIGH = 0.95
 REFERENCE = ("--promptse-model", "reference")
@@ -92,7 +93,7 @@ def answers(name: str, *, breaks: bool) -> Iterator[dict]:
 
 @pytest.fixture
 def open_model(breaking) -> str:
-    """A model with which nothing is clear."""
+    """A model whose figures decide no gate."""
     return breaking("add")
 
 
@@ -110,8 +111,8 @@ def measured(pytester, *arguments: str, name: str = "out") -> dict:
 def test_a_clear_suite_stops_after_the_first_round(run, pytester):
     result = run("-rs", *AUTO, *REFERENCE)
     result.assert_outcomes(passed=FIRST + GATES, skipped=ALL - FIRST)
-    told = f"not needed: decided after {FIRST * SAMPLES} of {ALL * SAMPLES} completions"
-    result.stdout.fnmatch_lines([f"*{FIRST} of at most {ALL} variants*", f"*{told}*"])
+    reason = f"not needed: decided after {FIRST * SAMPLES} of {ALL * SAMPLES} completions"
+    result.stdout.fnmatch_lines([f"*{FIRST} of at most {ALL} variants*", f"*{reason}*"])
     assert f"{FIRST} requests" in result.stdout.str()
 
 

@@ -1,4 +1,4 @@
-"""A run against a server that dies: what was answered stays, the rest is an error."""
+"""A run with a server that dies: finished completions are kept, the others are an error."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ def server(monkeypatch, pytester):
         yield running
 
 
-def test_a_dead_server_opens_the_circuit_and_what_is_missing_is_asked_for_by_the_next_run(
-    run, server
-):
+def test_a_dead_server_opens_the_circuit_and_the_next_run_requests_what_is_missing(run, server):
     options = (
         *("--promptse-model", "openai:m", "--promptse-base-url", server.base_url),
         *("--promptse-concurrency", "1", "-v"),
     )
-    # Found out and asked once, then out of order, for longer than anybody waits.
+    # One successful start and one request, then an outage that is longer than the test.
     server.behaviour.retry_after = "86400"
     server.behaviour.faults.extend(["none", "none", "500", "500", "500"])
     died = run(*options)

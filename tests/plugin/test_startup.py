@@ -1,4 +1,4 @@
-"""A session that uses no promptse mark pays nothing for the plugin."""
+"""A session without a promptse mark has no cost from the plugin."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_configured_model_alone_is_no_reason_to_load_anything(pytester, loaded
 
 
 @pytest.mark.usefixtures("slug")
-def test_a_mark_loads_what_a_run_needs_and_no_model_that_is_not_asked_for(loaded):
+def test_a_mark_loads_what_a_run_needs_and_no_other_model(loaded):
     top, _ = loaded("--promptse-model", "reference")
     assert {"numpy", "scipy", "rich", "msgspec"} <= top
     assert not top & {"openai", "vllm", "ctranslate2", "tokenizers"}

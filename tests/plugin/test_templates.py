@@ -1,4 +1,4 @@
-"""A suite asked through a team's prompt templates."""
+"""A suite with a team's prompt templates."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_models_and_templates_multiply(prompts, run):
     assert {"reference-plain-original", "tiny-wordy-auc-e"} <= set(names)
 
 
-def test_a_suite_file_is_asked_through_templates_too(prompts, run, pytester):
+def test_a_suite_file_is_run_with_templates_too(prompts, run, pytester):
     (pytester.path / "test_slug.py").unlink()
     (pytester.path / "strings.promptse.yaml").write_text(
         "promptse: 1\nsettings:\n  variants: 1\n  samples: 1\n  min_task_auc_e: 0.5\ntasks:\n"
@@ -204,10 +204,10 @@ def test_the_template_itself_can_be_reworded(prompts, run, pytester):
     wordy = ("--promptse-template", "prompts/wordy.j2")
     run(*MODEL, *wordy, *REPORT, "--promptse-perturb", "template").assert_outcomes(passed=8)
     [task] = record(pytester)["tasks"]
-    asked = "Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,"
+    request = "Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,"
     assert task["original"]["prompt"].startswith("You write short Python for a team")
     texts = [variant["prompt"] for variant in task["variants"]]
-    assert all(asked in text for text in texts)
+    assert all(request in text for text in texts)
     assert len({*texts, task["original"]["prompt"]}) == 4
     assert all(0 < v["measured_distance"] < 0.8 for v in task["variants"])
 
@@ -217,7 +217,7 @@ def test_template_and_task_can_be_reworded_together_in_one_voice(prompts, run, p
     apart = record(pytester)["tasks"]
     run(*MODEL, *BOTH, *REPORT, "--promptse-perturb", "both").assert_outcomes(passed=16)
     plain, wordy = record(pytester)["tasks"]
-    # A template that says nothing of its own leaves the task's rewording alone.
+    # A template without its own sentences leaves the variants of the task unchanged.
     assert [v["prompt"] for v in plain["variants"]] == [v["prompt"] for v in apart[0]["variants"]]
     for alone, together in zip(apart[1]["variants"], wordy["variants"], strict=True):
         assert together["id"] == alone["id"]

@@ -1,4 +1,4 @@
-"""Waiting for the model: no part of a test's time, and over when the session ends."""
+"""Time that tests wait for the model: it is not part of their time, and it can be cancelled."""
 
 from __future__ import annotations
 

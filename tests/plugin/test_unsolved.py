@@ -1,4 +1,4 @@
-"""Gates where the originals are hardly ever solved, and checks that fail without the program."""
+"""Gates if the originals are hardly ever solved, and checks that fail without the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input ends in one line that names the culprit and the remedy."""
+"""Wrong input ends in one line that names the value and the remedy."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def marked_module(arguments: str, definition: str = PLAIN) -> str:
     return MARKED.format(arguments=arguments, definition=definition)
 
 
-# Of each module: its text, and what its error says.
+# For each module: its text, and the text of its error.
 WRONG_MODULES = [
     (marked_module(""), "::test_double: the promptse mark has no prompt"),
     (

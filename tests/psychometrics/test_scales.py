@@ -29,7 +29,7 @@ def read(response, **keywords):
     "response",
     [
         pytest.param(
-            "1. Distressed: 4\n2. Interested: 3\n3. Upset: 1\n4. Excited: 5", id="as asked"
+            "1. Distressed: 4\n2. Interested: 3\n3. Upset: 1\n4. Excited: 5", id="in order"
         ),
         pytest.param("1. 4\n2. 3\n3. 1\n4. 5", id="numbers and ratings"),
         pytest.param("1:4\n2:3\n3:1\n4:5", id="numbers and ratings without blanks"),

@@ -1,4 +1,4 @@
-"""A batch on a cluster: nothing that was answered is sent again, whatever is lost."""
+"""A batch on a cluster: no answered request is sent again after any loss."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_loss_of_a_node_and_of_the_driver_pays_nothing_twice(
     driver = promptse(*arguments)
     out, err = driver.communicate(timeout=500)
     assert driver.returncode == 0, err
-    # What was under way when the driver was killed may arrive a little later.
+    # Requests that were open when the driver was killed may arrive a little later.
     again = Counter(server.prompts)
     assert not before_resume & set(server.prompts[sent + AT_ONCE :])
     assert len(server.prompts) <= REQUESTS + 2 * AT_ONCE
@@ -85,7 +85,7 @@ def test_refused_requests_are_reported_and_sent_again_by_the_next_run(
     assert driver.returncode == 2
     assert "HTTP 400, refused: prompt 1" in err
     assert len(err.splitlines()) == 1
-    # A run that was killed while it wrote leaves a line that is cut off.
+    # A run that was killed while it wrote leaves an incomplete line.
     with (folder / RESULTS).open("ab") as file:
         file.write(b'{"custom_id":"00')
     known = answered(folder)

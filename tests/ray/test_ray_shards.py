@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conftest import Nodes
 
 TASKS = {"add": "a + b", "times": "a * b", "least": "min(a, b)", "most": "max(a, b)"}
-# Every shard tells that it started, and then takes long enough to be killed.
+# Every shard reports that it started, and then takes long enough to be killed.
 CONFTEST = """
 import time
 
@@ -97,7 +97,7 @@ def test_merged_shards_of_a_cluster_that_lost_a_node_give_the_record_of_a_single
     assert "promptse: merged 4 shards" in out
     assert len(trace.read_text()) > 4
 
-    # What the shards added came back into the store, so that a single run needs nothing more.
+    # The completions of the shards were added to the store, so a single run needs no request.
     run_pytest(project, "--promptse-report", "json:single.json")
     merged, single = record(project / "merged.json"), record(project / "single.json")
     for part in ("suites", "tasks", "errors", "models"):
@@ -107,7 +107,7 @@ def test_merged_shards_of_a_cluster_that_lost_a_node_give_the_record_of_a_single
     assert merged["usage"]["cached"] == single["usage"]["cached"] // 4 > 0
 
 
-def test_what_a_shard_cannot_run_is_told_in_one_line(
+def test_an_argument_that_a_shard_cannot_run_is_an_error_of_one_line(
     project: Path, cluster: Nodes, promptse: Callable[..., subprocess.Popen[str]]
 ) -> None:
     common = ("shard", "run", "--ray", cluster.address, "--shards")

@@ -1,4 +1,4 @@
-"""What the workers of a cluster do, without a cluster."""
+"""The work of a cluster's workers, without a cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def header(api: str = "chat") -> BatchHeader:
 
 
 class Lines:
-    """Stands in for the handle of a `ResultFile`: keeps the lines that are added."""
+    """Replaces the handle of a `ResultFile` and keeps the added lines."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []

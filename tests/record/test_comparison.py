@@ -355,7 +355,7 @@ def test_no_line_is_wider_than_the_terminal(width):
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_colours_only_where_asked_for():
+def test_colours_only_if_requested():
     found = compare_records(run(0.5), run(0.75), name="main", margins=TENTH)
     assert "\x1b" not in render_comparisons(found, width=80, colours=False)
     assert "\x1b[1;31m  fail" in render_comparisons(found, width=80, colours=True)

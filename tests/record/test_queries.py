@@ -1,4 +1,4 @@
-"""Queries over a record, of which the summary and all reports are made."""
+"""Queries over a record, which the summary and all reports use."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pytest_promptse.reports.terminal._summary import render
 
 @pytest.fixture
 def ask(record):
-    """The record's suite asked through templates, each with the pass rates of its originals."""
+    """The record's suite with several templates, each with the pass rates of its originals."""
 
     def ask(price=None, **rates):
         [task, suite] = [record.tasks[0], record.suites[0]]
@@ -39,8 +39,10 @@ def ask(record):
                         task, id=f"t{number}", template=name, original=original, variants=variants
                     )
                 )
-        asked = replace(record, suites=suites, tasks=tasks, subgroups=[], settings={"price": price})
-        return replace(asked, rankings=rank_templates(asked))
+        changed = replace(
+            record, suites=suites, tasks=tasks, subgroups=[], settings={"price": price}
+        )
+        return replace(changed, rankings=rank_templates(changed))
 
     return ask
 

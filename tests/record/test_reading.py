@@ -12,8 +12,8 @@ from pytest_promptse.errors import RecordError
 from pytest_promptse.record._files import encode
 from pytest_promptse.record._schema import decode
 
-# A record as version 0.1.0 of the package wrote it. Never make it anew: that old records stay
-# readable is what it is for.
+# A record that version 0.1.0 of the package wrote. Never regenerate it, since it tests that old
+# records stay readable.
 FIRST = Path(__file__).parent / "records" / "run-1.json"
 
 

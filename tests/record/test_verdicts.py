@@ -1,4 +1,4 @@
-"""What became of a suite, in words that follow from its figures."""
+"""The result of a suite in words, derived from its figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def described(tasks, **changed):
     return str(verdict)
 
 
-def test_a_loss_is_told_as_a_share_of_what_the_originals_solve():
+def test_a_loss_is_given_as_a_share_of_what_the_originals_solve():
     said = described([falling(1.0, 0.5, 0.0)], verdict="fail", p_adjusted=0.01)
     assert said == (
         "test_a fails: the model loses 50% of what it solves when the request is reworded. "
@@ -33,7 +33,16 @@ def test_a_stable_suite_keeps_what_it_solves():
 def test_a_loss_that_chance_explains_is_said_to_be_one():
     said = described([falling(0.9, 0.9, 0.9)] * 3, p_adjusted=0.4)
     assert "test_a has no gate: the model loses 10%" in said
-    assert "no more than chance would explain" in said
+    assert "which chance could explain" in said
+
+
+def test_a_part_of_a_suite_is_too_few_for_a_comparison():
+    made = [make_task("t", *flat(1.0))]
+    suite = replace(make_suite(made), pass_at_1=None, n_variants=13, n_measured=1)
+    [verdict] = verdicts_in_words(make_record((suite, made)))
+    assert verdict.text.endswith(
+        "1 of 13 prompts were measured, which is too few to compare variants with their original."
+    )
 
 
 @pytest.mark.parametrize("verdict", ["pass", "inconclusive"])

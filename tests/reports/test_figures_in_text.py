@@ -1,4 +1,4 @@
-"""Figures as text say no more than they are."""
+"""Rounded figures never look better or more certain than they are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_only_one_is_shown_as_one_and_nothing_as_minus_zero(value, two, three):
     assert (short(value), exact(value)) == (two, three)
 
 
-def test_suites_of_one_name_in_two_folders_are_told_apart():
+def test_suites_of_one_name_in_two_folders_are_distinguished():
     tasks = [
         make_task("t", *falling(1.0, 0.5, 0.0), suite=f"{folder}/test_a.py::test_a")
         for folder in ("api", "web")

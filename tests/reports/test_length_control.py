@@ -1,4 +1,4 @@
-"""The sentence says what the interval says, and no more."""
+"""The sentence agrees with the interval and claims no more."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def estimate(value, ci95):
             "0.03 (\N{MINUS SIGN}0.02 to 0.08) is left once length is taken away: the length",
         ),
         ({"lost": 0.02, "ci95": (0.05, 0.15)}, "it is not due to the added text alone."),
-        # A limit of 0.004 is printed as 0.00, so it must not be said to exclude 0.
+        # A limit of 0.004 is printed as 0.00, so the sentence must not claim that it excludes 0.
         ({"lost": 0.02, "ci95": (0.004, 0.15)}, "may explain all of it."),
         ({"lost": 0.30, "ci95": (-0.3, -0.1)}, "control variants of the same length lose more"),
         ({"lost": 0.14, "ci95": (-0.1, 0.1)}, "the length explains all of it."),

@@ -112,7 +112,7 @@ def test_a_run_without_gates_has_no_verdict(record):
     assert _markdown.render(bare).startswith("### Stability across variants\n")
 
 
-def test_it_is_written_where_it_was_asked_for(record, tmp_path):
+def test_it_is_written_to_the_requested_path(record, tmp_path):
     _markdown.write(record, tmp_path / "new" / "comment.md")
     assert (tmp_path / "new" / "comment.md").read_text("utf-8") == _markdown.render(record)
 

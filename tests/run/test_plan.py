@@ -1,4 +1,4 @@
-"""What is sent and decided follows from the plan alone."""
+"""Requests and gates depend on the plan alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record says what the run log holds, in the order of the plan."""
+"""The record has the contents of the run log, in the order of the plan."""
 
 from __future__ import annotations
 

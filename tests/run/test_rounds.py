@@ -80,7 +80,7 @@ def test_a_round_is_needed_until_an_earlier_look_has_decided(decides_at, round_)
         assert end is None
 
 
-def test_each_look_is_taken_once_however_often_it_is_asked_for(store):
+def test_each_look_is_taken_once(store):
     process = Process(store, decides_at=2)
     first = [process.end_before(round_) for round_ in range(4)]
     assert [process.end_before(round_) for round_ in range(4)] == first

@@ -1,4 +1,4 @@
-"""One run of one process, as far as no item is needed."""
+"""One run of one process, without pytest items."""
 
 from __future__ import annotations
 

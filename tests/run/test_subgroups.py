@@ -136,7 +136,7 @@ def test_a_personality_of_another_shape_stands_for_itself():
     )
 
 
-def test_calibration_is_told_for_all_the_original_each_quadrant_and_control_arms():
+def test_calibration_has_all_the_original_each_quadrant_and_the_control():
     found = calibrations(
         [
             row(8, distance=0.0, confidence=0.95),

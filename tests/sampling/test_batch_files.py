@@ -93,8 +93,8 @@ def test_only_missing_samples_are_requested_and_come_into_the_store(
         store_sample(store, JOBS[0], index)
     store_sample(store, JOBS[1], 2)
     requests = export(store, folder)
-    asked = [(r["custom_id"][-7:], r["body"]["n"]) for r in requests]
-    assert asked == [("001-0-2", 2), ("001-3-1", 1), ("002-0-4", 4)]
+    requested = [(r["custom_id"][-7:], r["body"]["n"]) for r in requests]
+    assert requested == [("001-0-2", 2), ("001-3-1", 1), ("002-0-4", 4)]
     assert requests[0]["url"] == "/v1/chat/completions"
     assert requests[0]["body"]["model"] == "gpt-4.1-mini"
     results = write(folder, [result_of(request) for request in reversed(requests)])

@@ -33,7 +33,7 @@ ONCE = RetryPolicy(attempts=1, first=0.01, longest=0.02, longest_retry_after=1.0
 
 @dataclass
 class Heard:
-    """What the dispatcher reported while it ran."""
+    """The events that the dispatcher reported while it ran."""
 
     stored: list = field(default_factory=list)
     stops: list = field(default_factory=list)
@@ -155,7 +155,7 @@ def test_samples_that_were_not_requested_are_not_stored(store):
     assert store.missing({job.key: 4}) == {job.key: [2, 3]}
 
 
-def test_a_server_that_takes_one_sample_per_request_is_asked_so_from_then_on(store):
+def test_a_server_that_refuses_n_gets_single_requests_from_then_on(store):
     def only_one(ask, _count):
         if ask.n > 1:
             raise OneByOneError("n must be 1")
@@ -165,7 +165,7 @@ def test_a_server_that_takes_one_sample_per_request_is_asked_so_from_then_on(sto
     assert sent(backend) == [(0, 2), (0, 1), (1, 1), (0, 1), (1, 1)]
 
 
-def test_a_model_known_to_refuse_n_is_asked_for_single_samples_at_once(store):
+def test_a_model_known_to_refuse_n_gets_single_requests_at_once(store):
     backend = ScriptedBackend(refused=("n",))
     dispatch(store, backend, [make_job(1, n=3)], concurrency=1)
     assert sent(backend) == [(0, 1), (1, 1), (2, 1)]

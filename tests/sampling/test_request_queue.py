@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_backend import make_job
+from scripted_backend import make_job, put
 
-from pytest_promptse.models._base import Completion, Decoding, Prompt, Usage, derive_seed
+from pytest_promptse.models._base import derive_seed
 from pytest_promptse.sampling._request_queue import ActiveJob, BatchQueue, RequestQueue
 from pytest_promptse.store._leases import Leases
 from pytest_promptse.store._writer import Writer
@@ -44,23 +44,6 @@ async def take_all(queue, *, ahead=3):
     while (following := await queue.take(ahead=ahead)) is not None:
         taken.append(following)
     return taken
-
-
-def put(store, job, samples):
-    """Store completions of a job, as an earlier run would have."""
-    store.add_completions(
-        job.key,
-        [Completion(index=index, text="x") for index in samples],
-        usage=Usage(),
-        model=job.model,
-        prompt=Prompt(user="x"),
-        decoding=Decoding(),
-        task_id=job.task_id,
-        variant_id=job.variant_id,
-        seed=job.seed,
-        form="chat",
-        template=None,
-    )
 
 
 # -- jobs --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from pytest_promptse.sampling._sampler import Budget, RetryPolicy
 
 
 def collect(sampler, jobs):
-    """Wait for all jobs; what cannot be had is counted by its message."""
+    """Wait for all jobs. Missing completions are counted by the message of their error."""
     had, failed = [], []
     for job in jobs:
         try:
@@ -31,7 +31,7 @@ def collect(sampler, jobs):
     return had, failed
 
 
-# -- asking ------------------------------------------------------------------------------------
+# -- requesting --------------------------------------------------------------------------------
 
 
 def test_every_variant_gets_its_samples_for_one_request_each(sample, backend, job):
@@ -52,14 +52,16 @@ def test_requests_leave_in_plan_order(sample, backend, job):
     assert [n for n in numbers if n != 39] == sorted(n for n in numbers if n != 39)
 
 
-def test_whoever_is_waited_for_is_asked_next(sample, backend, job):
+def test_an_awaited_job_is_requested_next(sample, backend, job):
     model, jobs = backend(latency=0.02), [job(i) for i in range(200)]
     sampler = sample(jobs, model, concurrency=2)
     sampler.wait(jobs[-1])
     assert len(model.asks) < 30
 
 
-def test_the_same_variant_in_two_suites_is_asked_once_with_the_larger_number(sample, backend, job):
+def test_the_same_variant_in_two_suites_is_requested_once_with_the_larger_number(
+    sample, backend, job
+):
     model = backend()
     sampler = sample([job(1, n=2), job(1, n=5), job(1, n=3)], model)
     assert len(sampler.completions(job(1, n=5))) == 5
@@ -104,7 +106,7 @@ def test_gaps_become_one_request_each(sample, backend, job, store, answer):
     assert [(ask.first, ask.n) for ask in model.asks] == [(0, 1), (3, 2), (6, 2)]
 
 
-def test_what_an_answer_lacks_is_asked_for_one_by_one(sample, backend, job, answer):
+def test_samples_that_a_response_lacks_are_requested_one_by_one(sample, backend, job, answer):
     def one_at_most(ask, _):
         full = answer(ask)
         return Response(completions=full.completions[:1], usage=full.usage)
@@ -130,7 +132,7 @@ def test_jobs_beyond_the_plan_can_be_requested_and_awaited(sample, backend, job)
     assert (progress.done, progress.total, progress.cached) == (11, 11, 0)
 
 
-def test_several_models_are_asked_side_by_side(sample, backend, job):
+def test_several_models_get_requests_concurrently(sample, backend, job):
     models = [backend(spec=f"fake:{i}", latency=0.01) for i in range(3)]
     jobs = [job(i, model=f"fake:{i % 3}") for i in range(30)]
     had, failed = collect(sample(jobs, *models), jobs)
@@ -138,7 +140,7 @@ def test_several_models_are_asked_side_by_side(sample, backend, job):
     assert [len(model.asks) for model in models] == [10, 10, 10]
 
 
-def test_the_form_of_a_model_that_nothing_was_asked_of_starts_it_once(sample, backend):
+def test_the_form_of_a_model_without_requests_starts_it_once(sample, backend):
     model = backend()
     sampler = sample([], model)
     assert sampler.capabilities(model.spec).form == "chat"
@@ -333,7 +335,7 @@ def test_a_dead_server_opens_the_circuit(sample, backend, job):
     assert len(model.asks) < 40 + 8 * 4 + 8 * 4
 
 
-def test_an_overloaded_server_is_asked_less_at_once(sample, backend, job):
+def test_an_overloaded_server_gets_fewer_concurrent_requests(sample, backend, job):
     refused = 0
 
     def small(_ask, _number):
@@ -382,7 +384,7 @@ def test_a_defect_of_a_backend_is_an_error_and_not_a_hang(sample, backend, job):
         sample([job(1)], backend(broken)).wait(job(1))
 
 
-def test_what_failed_is_asked_for_again_on_the_next_run(sample, backend, job):
+def test_failed_samples_are_requested_again_on_the_next_run(sample, backend, job):
     def down(_ask, _number):
         raise FatalError("down")
 
@@ -400,7 +402,8 @@ def test_no_request_beyond_max_requests_is_sent(sample, backend, job):
     model, jobs = backend(latency=0.002), [job(i) for i in range(50)]
     had, failed = collect(sample(jobs, model, budget=Budget(max_requests=20)), jobs)
     assert (len(had), len(model.asks)) == (20, 20)
-    # How many are missing is counted when it is said, while answers may still be coming in.
+    # The number of missing samples is counted when the error is raised, while responses may still
+    # arrive.
     said = re.compile(
         r"max_requests=20: 20 are sent and the next would exceed it; raise "
         r"--promptse-max-requests; (\d+) samples are missing, the others are stored"

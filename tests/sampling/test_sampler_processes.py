@@ -139,7 +139,7 @@ def launch(tmp_path):
 
 @pytest.fixture
 def requests(tmp_path):
-    """Return who asked for what so far."""
+    """Return the process and the task of each request so far."""
     return lambda: [tuple(line.split()) for line in (tmp_path / "log").read_text().splitlines()]
 
 
@@ -163,7 +163,7 @@ def test_of_a_runs_workers_one_asks_and_all_are_served(launch, requests):
     assert sorted(int(task) for _, task in requests()) == list(range(40))
 
 
-def test_what_a_worker_wants_on_top_is_asked_by_the_one_that_samples(launch, requests):
+def test_additional_jobs_of_a_worker_are_requested_by_the_leader(launch, requests):
     leader = launch("leader", jobs=2, awaited=[0, 1])
     leader.tell()
     assert leader.outcome() == [4, 4]
@@ -175,7 +175,7 @@ def test_what_a_worker_wants_on_top_is_asked_by_the_one_that_samples(launch, req
     assert [follower.end(), leader.end()] == [0, 0]
 
 
-def test_a_killed_leader_is_succeeded_and_only_what_was_under_way_is_asked_again(launch, requests):
+def test_a_killed_leader_is_succeeded_and_only_open_requests_are_repeated(launch, requests):
     leader = launch("leader", latency=0.1, jobs=60, awaited=[59])
     leader.tell()
     wait_until(lambda: len(requests()) > 20)
@@ -186,9 +186,9 @@ def test_a_killed_leader_is_succeeded_and_only_what_was_under_way_is_asked_again
     leader.kill()
     assert heir.outcome() == [4] * 60
     assert heir.end() == 0
-    asked = [task for _, task in requests()]
-    assert set(asked) == {str(number) for number in range(60)}
-    assert len(asked) - 60 <= 8
+    requested = [task for _, task in requests()]
+    assert set(requested) == {str(number) for number in range(60)}
+    assert len(requested) - 60 <= 8
 
 
 def test_a_leader_that_ends_first_hands_over_without_asking_twice(launch, requests):

@@ -1,4 +1,4 @@
-"""Sampling from a real server: what it does not take, what its start costs, what a fault loses."""
+"""Sampling from a real server: unsupported parameters, the cost of the start, losses by a fault."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPEC = "openai:m"
 def server(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with FaultyServer() as running:
-        # The seed tells which sample it was that the server was asked for.
+        # The seed identifies the requested sample.
         running.behaviour.answer = lambda body, number: f"{body['seed']} {number}"
         yield running
 
@@ -37,8 +37,8 @@ def ask(job):
     return lambda number, n: job(number, n=n, model=SPEC)
 
 
-def asked(server):
-    """The requests for variants, apart from those that the start took."""
+def variant_requests(server):
+    """The requests for variants, without those of the start."""
     return [
         body for body in server.requests if body["messages"][-1]["content"].startswith("prompt ")
     ]
@@ -53,11 +53,13 @@ def test_a_server_that_takes_n_gets_one_request_for_each_variant(sample, model, 
     sampler = sample(jobs, model())
     for job in jobs:
         assert texts(sampler, job) == [f"{derive_seed(job.seed, 0)} {i}" for i in range(8)]
-    assert [body["n"] for body in asked(server)] == [8, 8, 8]
+    assert [body["n"] for body in variant_requests(server)] == [8, 8, 8]
 
 
-def test_a_server_that_ignores_n_is_asked_for_all_samples_at_once(sample, model, server, ask):
-    """The server answers none before it has been asked for all of them."""
+def test_a_server_that_ignores_n_gets_the_requests_for_all_samples_at_once(
+    sample, model, server, ask
+):
+    """The server answers none before it has received the requests for all of them."""
     server.behaviour.ignores_n = True
     everybody = threading.Barrier(8)
 
@@ -69,12 +71,10 @@ def test_a_server_that_ignores_n_is_asked_for_all_samples_at_once(sample, model,
     server.behaviour.answer = together
     job = ask(1, 8)
     assert texts(sample([job], model()), job) == [str(derive_seed(job.seed, i)) for i in range(8)]
-    assert len(asked(server)) == 8
+    assert len(variant_requests(server)) == 8
 
 
-def test_samples_are_the_same_whether_asked_for_in_one_go_or_after_a_crash(
-    sample, model, server, ask
-):
+def test_samples_are_the_same_in_one_run_and_after_a_crash(sample, model, server, ask):
     server.behaviour.ignores_n = True
     few, all_of_them = ask(1, 3), ask(1, 8)
     first = sample([few], model())
@@ -82,10 +82,10 @@ def test_samples_are_the_same_whether_asked_for_in_one_go_or_after_a_crash(
     first.close()
     again = sample([all_of_them], model(), run="again")
     assert texts(again, all_of_them) == [f"{derive_seed(few.seed, i)} 0" for i in range(8)]
-    assert len(asked(server)) == 8
+    assert len(variant_requests(server)) == 8
 
 
-def test_of_a_variant_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
+def test_a_crash_loses_only_open_requests_of_a_variant_requested_one_by_one(
     sample, model, server, ask, store
 ):
     server.behaviour.ignores_n = True
@@ -106,11 +106,11 @@ def test_of_a_variant_asked_for_one_by_one_a_crash_loses_only_what_is_under_way(
     released.set()
     again = sample([job], model(), run="again")
     assert texts(again, job) == [str(derive_seed(job.seed, i)) for i in range(8)]
-    assert [body["seed"] for body in asked(server)].count(stuck) == 2
-    assert len(asked(server)) == 9
+    assert [body["seed"] for body in variant_requests(server)].count(stuck) == 2
+    assert len(variant_requests(server)) == 9
 
 
-def test_a_server_that_takes_n_up_to_some_most_is_asked_one_by_one_from_its_refusal_on(
+def test_a_server_with_a_limit_on_n_gets_single_requests_after_its_refusal(
     sample, model, server, ask
 ):
     server.behaviour.most_n = 4
@@ -118,7 +118,7 @@ def test_a_server_that_takes_n_up_to_some_most_is_asked_one_by_one_from_its_refu
     sampler = sample(jobs, model(), concurrency=1)
     for job in jobs:
         assert texts(sampler, job) == [f"{derive_seed(job.seed, i)} 0" for i in range(6)]
-    assert [body.get("n") for body in asked(server)] == [6] + [None] * 12
+    assert [body.get("n") for body in variant_requests(server)] == [6] + [None] * 12
     sampler.close()
     assert sampler.progress().usage.requests == len(server.requests)
 
@@ -132,7 +132,7 @@ def test_what_the_start_asks_is_counted(sample, model, server, ask, refused):
     sampler.wait(job)
     sampler.close()
     usage = sampler.progress().usage
-    # The server says 7 tokens in, and as many out as it wrote words: 2 samples, then 4.
+    # The server reports 7 prompt tokens, and one completion token per word: 2 samples, then 4.
     assert usage.requests == len(server.requests) == 2 + len(refused)
     assert (usage.prompt_tokens, usage.completion_tokens) == (14, 12)
 
@@ -168,7 +168,7 @@ def test_what_the_start_asks_stays_under_max_cost(sample, model, server, ask):
     assert server.requests == []
 
 
-def test_a_server_is_asked_while_another_model_is_loaded(sample, backend, model, ask, job):
+def test_a_server_gets_requests_while_another_model_is_loaded(sample, backend, model, ask, job):
     loaded = threading.Event()
 
     class Slow(backend):
@@ -184,7 +184,7 @@ def test_a_server_is_asked_while_another_model_is_loaded(sample, backend, model,
     assert len(sampler.completions(slow)) == 2
 
 
-def test_a_key_is_needed_only_where_something_is_asked(sample, ask, store, answer, monkeypatch):
+def test_a_key_is_needed_only_for_requests(sample, ask, store, answer, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     known, unknown = ask(1, 2), ask(2, 2)
     store.add_completions(

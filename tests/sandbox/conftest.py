@@ -25,7 +25,7 @@ def plain():
 
 @pytest.fixture(scope="session", params=["bwrap", "none"])
 def sandbox(request):
-    """Either level that can be had everywhere: what a candidate does is the same in both."""
+    """Each of the two levels that every machine has. A candidate behaves the same in both."""
     return request.getfixturevalue("bwrap" if request.param == "bwrap" else "plain")
 
 

@@ -288,7 +288,7 @@ def test_a_callback_may_call_the_candidate(load):
     assert candidate(2, candidate) == 21
 
 
-def test_generators_are_fetched_as_they_are_asked_for(load):
+def test_items_of_generators_are_fetched_when_they_are_needed(load):
     candidate = load("def f():\n    n = 0\n    while True:\n        yield n\n        n += 1")
     numbers = candidate()
     assert next(numbers) == 0

@@ -1,4 +1,4 @@
-"""Programs are held to their limits whatever the checker does meanwhile."""
+"""Programs are limited even while the checker is busy."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_shares_add_up_the_weights_of_each_cause():
     assert shares == pytest.approx({"timeout": 0.4, "no_code": 0.2})
 
 
-def test_chattiness_is_told_apart_from_wrong_code():
+def test_chattiness_is_distinguished_from_wrong_code():
     original = {"wrong_answer": 0.25}
     variants = [{"wrong_answer": 0.25, "no_code": 0.5}, {"wrong_answer": 0.25, "no_code": 0.25}]
     split = split_by_cause(original, variants)

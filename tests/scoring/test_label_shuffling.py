@@ -59,7 +59,7 @@ def test_a_label_that_matters_is_found_and_the_others_are_not():
 
 
 def test_a_level_that_all_variants_share_is_no_effect_of_a_label():
-    """Every variant does badly, whatever its emotion."""
+    """Every variant does badly, with any emotion."""
     variants = [one for task in "abcd" for one in block(task, calm=0.1, tired=0.1, excited=0.1)]
     assert set(label_p_values(variants, rng()).values()) == {1.0}
 

@@ -1,4 +1,4 @@
-"""What is left of the loss once length is taken away, against truths that are known."""
+"""The loss that remains after subtracting the effect of length, for known true values."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_what_is_left_has_no_bias_for_any_number_of_samples(v, c, m):
 
 
 def simulated(rng, *, n, length, emotion):
-    """Return tasks of which text of any kind loses `length`, and `emotion` on top of it."""
+    """Return tasks that lose `length` with any added text, and also `emotion` with an emotion."""
     tasks = []
     for number in range(n):
         able = rng.uniform(0.6, 1.0)
@@ -107,8 +107,8 @@ def simulated(rng, *, n, length, emotion):
 
 
 @pytest.mark.parametrize(("length", "emotion"), [(0.2, 0.0), (0.0, 0.15), (0.15, 0.15)])
-def test_length_and_emotion_are_told_apart_in_simulations(length, emotion):
-    """The estimate is right on average, and its interval holds the truth about as often as said."""
+def test_length_and_emotion_are_separated_in_simulations(length, emotion):
+    """The estimate has no bias, and its interval covers the true value at its nominal rate."""
     rng = np.random.default_rng(12)
     runs, values, held = 30, [], 0
     for _ in range(runs):

@@ -73,7 +73,7 @@ def test_where_nothing_varies_it_says_1_and_that_it_does_not_know(passed):
 
 
 def suite(rates: dict[str, float], n: int = 24) -> list[TaskSamples]:
-    """Tasks whose variants pass as often as their emotion says."""
+    """Tasks whose variants' pass rates depend on their emotion."""
     rng = np.random.default_rng(1)
 
     def samples(rate: float, m: int) -> Samples:

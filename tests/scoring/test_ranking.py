@@ -1,4 +1,4 @@
-"""A ranking compares every pair over what all have, and marks which differences are significant."""
+"""A ranking compares every pair over their common tasks and marks significant differences."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_controls_that_do_not_vary_are_dropped_and_named():
     ("outcome", "further", "tasks"),
     [
         (np.ones(4 * N), V, TASKS),  # nothing to explain
-        (V + U, X, TASKS),  # not to be told from the control
+        (V + U, X, TASKS),  # collinear with the control
         (V + U, V, ["one"] * (4 * N)),  # one task
     ],
 )
@@ -59,7 +59,7 @@ def test_what_cannot_be_fitted_is_not_guessed(outcome, further, tasks):
 
 
 def by_emotion(seed: int, *, effect: float):
-    """An outcome that differs by emotion, and follows valence as far as `effect` says."""
+    """An outcome that differs by emotion and depends on valence with the slope `effect`."""
     rng = np.random.default_rng(seed)
     valence = np.array([-0.8, -0.6, -0.4, -0.1, 0.2, 0.5, 0.7, 0.9])
     emotion = rng.integers(8, size=600)

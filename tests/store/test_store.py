@@ -277,12 +277,12 @@ def test_a_writer_killed_at_any_moment_leaves_whole_answers(tmp_path):
         writer.stdout.readline()
         time.sleep(pause)
         os.kill(writer.pid, signal.SIGKILL)
-        told = [0, *(int(line) for line in writer.communicate()[0].split())]
+        reported = [0, *(int(line) for line in writer.communicate()[0].split())]
         store = Store(folder)
         assert store.warnings == ()
-        missing = store.missing({f"key{number}": 16 for number in range(told[-1] + 2)})
-        assert not any(missing[f"key{number}"] for number in told)
-        assert len(missing[f"key{told[-1] + 1}"]) in (0, 16)
+        missing = store.missing({f"key{number}": 16 for number in range(reported[-1] + 2)})
+        assert not any(missing[f"key{number}"] for number in reported)
+        assert len(missing[f"key{reported[-1] + 1}"]) in (0, 16)
         store.close()
 
 
@@ -305,8 +305,8 @@ def test_verdicts_are_kept_by_check_and_program(store):
     store.add_verdict("check", "b", failed)
     store.add_verdict("check", "b", passed)
     store.add_verdict("other", "c", passed)
-    asked = ["a", "b", "c", *map(str, range(3000))]
-    assert store.verdicts("check", asked) == {"a": passed, "b": failed}
+    programs = ["a", "b", "c", *map(str, range(3000))]
+    assert store.verdicts("check", programs) == {"a": passed, "b": failed}
 
 
 # -- a run's meeting point ---------------------------------------------------------------------

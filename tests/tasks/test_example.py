@@ -1,4 +1,4 @@
-"""An example is a call and what must come back."""
+"""An example is a call with its expected result."""
 
 import json
 

@@ -173,7 +173,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch):
         list(humaneval.tasks())
 
 
-def test_nothing_is_read_before_the_tasks_are_asked_for(tmp_path):
+def test_nothing_is_read_before_the_tasks_are_used(tmp_path):
     later = humaneval.tasks(tmp_path / "later.jsonl")
     write(tmp_path, LINE, name="later.jsonl")
     assert len(later) == 1

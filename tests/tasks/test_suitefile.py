@@ -1,4 +1,4 @@
-"""A suite file says everything about its tasks, and each mistake in it is named by its line."""
+"""A suite file describes its tasks completely, and the error of each mistake names its line."""
 
 import textwrap
 from datetime import date

@@ -1,4 +1,4 @@
-"""A task carries what is needed to judge an answer to it."""
+"""A task has everything that is needed to judge a program for it."""
 
 import random
 import subprocess
@@ -64,7 +64,7 @@ def test_the_name_that_examples_call_outranks_the_first_name_in_the_prompt():
         ({"examples": (Example(call="f(1)", expect=1),), "tests": ""}, "not both"),
     ],
 )
-def test_a_task_that_cannot_be_asked_is_refused(fields, message):
+def test_an_invalid_task_is_refused(fields, message):
     with pytest.raises(TaskError, match=message):
         Task(**({"id": "t", "prompt": "Write `f(x)`."} | fields))
 

@@ -1,4 +1,4 @@
-"""A team's template puts its own words around a variant, and hides nothing else."""
+"""A team's template puts its own text around a variant, and gives access to nothing else."""
 
 import sys
 
@@ -91,7 +91,7 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path, load):
     )
 
 
-def test_a_template_sees_the_name_that_is_asked_for_and_whether_the_prompt_is_a_stub(load):
+def test_a_template_has_the_entry_point_and_whether_the_prompt_is_a_stub(load):
     source = "{{ task.id }} {{ task.entry_point }} {{ task.is_stub }} {{ task.prompt }}"
     template = load(source)
     assert render(template, TASK, "go")[1] == "double double False go"

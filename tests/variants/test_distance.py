@@ -44,7 +44,7 @@ def test_two_texts_of_full_length_with_no_word_in_common_are_at_distance_1():
     assert compare_words(["a"] * SHORTEST, ["b"] * SHORTEST).distance == 1
 
 
-def test_words_are_told_apart_without_case_and_punctuation():
+def test_words_are_compared_without_case_and_punctuation():
     assert words("Well — *Return* the `list`!") == ["well", "return", "the", "`list`"]
 
 
@@ -52,7 +52,7 @@ def test_signs_without_blanks_are_words_of_their_own():
     assert words("写一个 f(x)\u3002") == ["写", "一", "个", "f(x"]
 
 
-def test_what_was_added_replaced_and_moved_is_told_apart():
+def test_added_replaced_and_moved_words_are_distinguished():
     change = compare("sort the numbers then print", "please print the numbers then order")
     assert change.added_share == pytest.approx(2 / 6, abs=1e-6)
     assert change.replaced_share == pytest.approx(1 / 5)

@@ -78,7 +78,7 @@ def test_a_ticket_has_a_heading_a_sentence_and_items_with_their_further_lines():
         ("We sell bicycles.", "context"),
     ],
 )
-def test_each_kind_of_line_is_told(line, kind):
+def test_each_kind_of_line_is_recognised(line, kind):
     assert kinds(f"Write it down.\n{line}\n")[-1][0] == kind
 
 

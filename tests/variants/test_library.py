@@ -78,7 +78,7 @@ def test_every_language_speaks_for_every_emotion_and_trait():
 
 @pytest.mark.parametrize("code", sorted(Library.load().languages))
 def test_no_shipped_snippet_says_anything_about_the_task(tmp_path, code):
-    # What a team lays over the library is linted, so the library laid over itself is.
+    # User entries are linted, so the shipped library as a user's folder is linted as well.
     inner = tmp_path / code
     inner.mkdir()
     for path in (templates_dir() / code).glob("*.yaml"):
@@ -160,7 +160,7 @@ def test_a_team_adds_facts_and_clashes_of_its_own(folder):
     (folder / "en" / "language.yaml").write_text(FACTS)
     library = Library.load(folder)
     coherence = library.languages["en"].coherence
-    assert "at-sea" in coherence.told_by("We sail at dawn.")
+    assert "at-sea" in coherence.facts_of("We sail at dawn.")
     assert coherence.clash(frozenset({"at-sea"}), frozenset({"on-land"}))
     assert coherence.clash(frozenset({"on-land"}), frozenset({"at-sea"}))
     assert "new-here" in coherence.facts

@@ -1,4 +1,4 @@
-"""What a model is told as a rewriter, and how its answers are read."""
+"""The instruction to a model as rewriter, and the reading of its answers."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def wanted(**chosen):
     return request
 
 
-def test_a_model_is_told_emotion_persona_contexts_level_and_the_original():
+def test_the_prompt_has_emotion_persona_contexts_level_and_the_original():
     request = wanted()
     prompt = rewriter().prompt(request, [])
     level = LIBRARY.level(0.2)
     emotion = LIBRARY.emotion("tired")
-    told = [TASK.prompt, emotion.description, emotion.language, emotion.pattern, level.description]
-    told += [trait.description for trait in request.personality.traits]
-    told += [f"{level.fewest} to {level.most} words", f"{request.weights['emotion']:.2f}"]
-    assert all(text in prompt.user for text in told)
+    parts = [TASK.prompt, emotion.description, emotion.language, emotion.pattern, level.description]
+    parts += [trait.description for trait in request.personality.traits]
+    parts += [f"{level.fewest} to {level.most} words", f"{request.weights['emotion']:.2f}"]
+    assert all(text in prompt.user for text in parts)
     assert "time pressure" in prompt.user
     assert "{" not in prompt.user.replace("{{ x }}", "").replace("{x}", "")
     assert prompt.system

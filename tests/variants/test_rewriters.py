@@ -1,4 +1,4 @@
-"""The other rewriters: control arms."""
+"""The other rewriters: control conditions."""
 
 from __future__ import annotations
 

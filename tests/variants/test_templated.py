@@ -1,4 +1,4 @@
-"""A reworded template says the same in other words, and its code is the original's."""
+"""A reworded template has other words with the same meaning, and the code of the original."""
 
 from __future__ import annotations
 

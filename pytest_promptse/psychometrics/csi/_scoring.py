@@ -134,6 +134,15 @@ def top_words(codes: NDArray[np.int8], words: Sequence[str], n: int) -> dict[str
 
     ``neutral`` are the words with neutral labels in all runs or with different labels, as in the
     paper's Table 18. Words without a label in some run belong to no class.
+
+    Parameters
+    ----------
+    codes
+        Codes of shape (runs, words), see `encode`.
+    words
+        The words, in the order of the codes.
+    n
+        Number of words of each class.
     """
     labelled = (codes != MISSING).all(axis=0)
     positive, negative = (codes == 1).all(axis=0), (codes == -1).all(axis=0)

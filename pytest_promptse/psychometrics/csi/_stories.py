@@ -104,6 +104,15 @@ def choose_seeds(
 ) -> tuple[StorySeeds, ...]:
     """Return the seeds of `per_group` stories for each number of negative words from 0 to 5.
 
+    Parameters
+    ----------
+    positive, negative
+        The words that were labelled positive, and negative, in all runs.
+    per_group
+        Number of stories for each number of negative words.
+    seed
+        Seed of the choice.
+
     Raises
     ------
     SettingsError

@@ -170,6 +170,13 @@ def compare_paired(name: str, before: Sequence[float], after: Sequence[float]) -
     """Return the change of subjects who answered before and after, by the paired t-test.
 
     These are the human columns of the paper's Table 3.
+
+    Parameters
+    ----------
+    name
+        A factor's id, an emotion, or ``Overall``.
+    before, after
+        Totals of the subjects, in the same order.
     """
     differences = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
     n = len(differences)
@@ -206,6 +213,15 @@ def score_table(
     """Return the changes of each factor, each emotion and all, in the order of the paper's tables.
 
     Emotions and all pool the observations of their factors. They are not means of factor means.
+
+    Parameters
+    ----------
+    default
+        The default totals, one for each run.
+    evoked
+        The evoked totals of the situations of all factors.
+    method
+        As in `compare`.
     """
     return _rows(_by_factor(evoked), lambda name, part: compare(name, default, part, method=method))
 

@@ -159,7 +159,13 @@ def read_label(response: str, labels: Sequence[str]) -> tuple[str | None, str | 
 
 
 def paired_shift(original: Sequence[float], variant: Sequence[float]) -> Shift:
-    """Return the mean change of paired totals with its 95 % interval by Student's t."""
+    """Return the mean change of paired totals with its 95 % interval by Student's t.
+
+    Parameters
+    ----------
+    original, variant
+        Totals after the original messages and after their variants, in the same order.
+    """
     differences = np.asarray(variant, dtype=float) - np.asarray(original, dtype=float)
     n = len(differences)
     if not n:

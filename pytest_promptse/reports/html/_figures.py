@@ -1,4 +1,4 @@
-"""The figures of the HTML report, drawn by `plots` from the record."""
+"""The figures of the HTML report, drawn by `_plots` from the record."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("page")
 MARKS = "●■◆▲▼✚✖★"
-"""Marks of series, in the order of `plots.MARKS`."""
+"""Marks of series, in the order of `_plots.MARKS`."""
 _NEEDS = ("jinja2", "matplotlib")
 
 

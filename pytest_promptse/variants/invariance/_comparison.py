@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants.invariance._finding import Finding
-from pytest_promptse.variants.invariance._matching import counts, match, same
+from pytest_promptse.variants.invariance._matching import alike, counts, match, same
 from pytest_promptse.variants.invariance._order import order_findings
 from pytest_promptse.variants.invariance._talk import (
     are_names,
@@ -16,6 +17,7 @@ from pytest_promptse.variants.invariance._talk import (
     is_own_talk,
     objection,
 )
+from pytest_promptse.variants.invariance._vocabulary import VocabularyEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +31,19 @@ _HALF = 0.5
 """A sentence that shares more of its content with the task than this is part of the task."""
 _THIRD = 0.32
 """A clause that shares at most this much can be the writer's own talk."""
+_MODALITY = frozenset({"obligation", "permission"})
+"""Rules whose words may not be exchanged for one another."""
+_SHORTEST = 3
+"""Length of the shortest word behind a negative prefix."""
+_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
+_ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
+_PARTICLES = frozenset({"out", "off", "up", "down", "back", "away"})
+_DUTIES = frozenset({"must", "should", "need", "have", "has"})
+_JOINING = frozenset({"and", "or", ",", "by", "with", "per", "but"})
+_ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
+_AUXILIARIES = frozenset(
+    {"is", "are", "was", "were", "has", "have", "had", "be", "does", "do", "will"}
+)
 
 
 def line_findings(original: Sequence[str], variant: Sequence[str]) -> Iterator[Finding]:
@@ -213,11 +228,22 @@ class _Comparison:
         lost = list(self._missing(pairs))
         added = [token for token in now if counts(token) and token not in partners]
         lost, added = self._without_joint(lost, added)
-        lost, added = self._without_regrouped(lost, added)
+        lost, added = self._without_prefixed(lost, added, now)
+        lost, added = self._word_by_word(lost, added)
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
         free = self._request_heads(now)
-        for text in (self._original, now):
-            free |= _alternatives(text) | self._limited_permissions(text)
+        for text, others, unpaired in ((self._original, now, added), (now, self._original, lost)):
+            free |= _alternatives(text)
+            if not _obliges(others, unpaired):
+                free |= self._limited_permissions(text)
+        free |= _ones(lost, self._original, pairs)
+        free |= _ones(added, now, {b: a for a, b in pairs.items()})
+        free |= _subjects(added, now) | self._request_frames(now)
+        free |= self._light_verbs(self._original, pairs)
+        free |= self._light_verbs(now, {b: a for a, b in pairs.items()})
+        free |= self._alone(added, lost, now, pairs)
+        free |= self._alone(lost, added, self._original, {b: a for a, b in pairs.items()})
+        free |= self._repeated_heads(added, lost, now, pairs)
         for tokens, others, counterpart, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
@@ -257,20 +283,53 @@ class _Comparison:
                     added = [token for token in added if not self._stems([token]) & theirs]
         return lost, added
 
-    def _without_regrouped(
+    def _without_prefixed(
+        self, lost: list[Token], added: list[Token], now: Sequence[Token]
+    ) -> tuple[list[Token], list[Token]]:
+        """Take out a word with a negative prefix and its negation, as "unknown" and "not known"."""
+        for tokens, others, text in ((lost, added, now), (added, lost, self._original)):
+            for token in [t for t in tokens if t.kind == "word"]:
+                word = token.text.lower()
+                rests = {word[len(prefix) :] for prefix in _PREFIXES if word.startswith(prefix)}
+                bases = {self._vocabulary.stem(rest) for rest in rests if len(rest) >= _SHORTEST}
+                for base in (t for t in text if self._stems([t]) & bases):
+                    negations = [t for t in others if t.rule == "negation"]
+                    negation = next((t for t in negations if t.clause == base.clause), None)
+                    if negation is not None and (base in others or not counts(base)):
+                        tokens.remove(token)
+                        others[:] = [t for t in others if t not in (base, negation)]
+                        break
+        return lost, added
+
+    def _word_by_word(
         self, lost: list[Token], added: list[Token]
     ) -> tuple[list[Token], list[Token]]:
-        """Remove equal words that are one phrase in one text and single words in the other."""
-        for tokens, others in ((lost, added), (added, lost)):
-            phrases = [t for t in tokens if t.kind == "word" and " " in t.text]
-            for phrase in phrases:
-                words = self._stems([phrase])
-                apart = [t for t in others if t.kind == "word" and self._stems([t]) <= words]
-                if words and words == self._stems(apart):
-                    tokens.remove(phrase)
-                    for token in apart:
-                        others.remove(token)
-        return lost, added
+        """Pair the words of phrases that have no partner with those of the other text."""
+        parts, others = self._single(lost), self._single(added)
+        for test in (same, alike):
+            for mine in list(parts):
+                theirs = next((t for t in others if test(mine, t)), None)
+                if theirs is not None:
+                    parts.remove(mine)
+                    others.remove(theirs)
+        return parts, others
+
+    def _single(self, tokens: Sequence[Token]) -> list[Token]:
+        """Return `tokens` with each phrase as the tokens of its words that have content."""
+        result = []
+        for token in tokens:
+            words = token.text.lower().split()
+            if token.kind != "word" or token.rule or words[-1] in _PARTICLES or not words[1:]:
+                result.append(token)
+                continue
+            for word in words:
+                stem = self._vocabulary.stem(word)
+                entry = self._vocabulary.phrases.get((stem,), VocabularyEntry())
+                if not entry.optional:
+                    groups, keys = frozenset(entry.groups), frozenset({stem})
+                    part = replace(token, text=word, keys=keys, groups=groups, rule=entry.rule)
+                    result.append(part)
+        return result
 
     def _stems(self, tokens: Sequence[Token]) -> set[str]:
         return set(map(self._vocabulary.stem, _words(tokens)))
@@ -284,13 +343,103 @@ class _Comparison:
         verbs = self._vocabulary.request_verbs
         return {token for token in heads if token and self._stems([token]) & verbs}
 
+    def _request_frames(self, now: Sequence[Token]) -> set[Token]:
+        """Return the words of requests that only name the object, as in "I need a query"."""
+        vocabulary = self._vocabulary
+        frames: set[Token] = set()
+        for _, group in groupby(now, key=lambda token: token.sentence):
+            sentence = list(group)
+            content = set(filter(counts, sentence))
+            artifacts = {t for t in content if self._stems([t]) & vocabulary.artifacts}
+            if any(t.request for t in sentence) and all(
+                self._stems([t]) & (vocabulary.request_verbs | vocabulary.soft)
+                or (t in artifacts and t.keys & self._task)
+                for t in content
+            ):
+                frames |= content
+        return frames
+
+    def _strict(
+        self, tokens: Sequence[Token], others: Sequence[Token], pairs: Mapping[Token, Token]
+    ) -> list[Token]:
+        """Return those of `tokens` in whose sentences no other word was lost or added.
+
+        `pairs` has the counterparts, among `tokens`, of the tokens of the other text.
+        """
+        changed = {t.sentence for t in others if t.rule != "obligation"}
+        touched = {b.sentence for a, b in pairs.items() if a.sentence in changed}
+        strict = {b.sentence for b in pairs.values()} - touched
+        return [t for t in tokens if t.kind == "word" and t.sentence in strict]
+
+    def _alone(
+        self,
+        tokens: Sequence[Token],
+        others: Sequence[Token],
+        text: Sequence[Token],
+        pairs: Mapping[Token, Token],
+    ) -> set[Token]:
+        """Return words such as "value" that came or went alone, as in "the value x".
+
+        A word of an enumeration did not. `text` is the text of `tokens`.
+        """
+        following = dict(pairwise(filter(counts, text)))
+        return {
+            token
+            for token in self._strict(tokens, others, pairs)
+            if not token.rule
+            and self._stems([token]) <= self._vocabulary.alone
+            and _JOINING.isdisjoint(token.function)
+            and (token not in following or _JOINING.isdisjoint(following[token].function[:1]))
+        }
+
+    def _repeated_heads(
+        self,
+        added: Sequence[Token],
+        lost: Sequence[Token],
+        now: Sequence[Token],
+        pairs: Mapping[Token, Token],
+    ) -> set[Token]:
+        """Return nouns of the original that were added alone, as in "if the buffer is full".
+
+        A word before another one without an article or preposition between them describes it
+        and is no such noun, and neither is one behind "and" or "or".
+        """
+        following = dict(pairwise(filter(counts, now)))
+        return {
+            token
+            for token in self._strict(added, lost, pairs)
+            if not token.rule
+            and token.keys & self._task
+            and token.function
+            and _JOINING.isdisjoint(token.function)
+            and (
+                token not in following
+                or following[token].clause != token.clause
+                or following[token].function
+                or following[token].rule in ("obligation", "permission", "negation")
+            )
+        }
+
+    def _light_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return each "return" or "find" whose object has a partner, as in "find the maximum"."""
+        entry = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("return"))
+        groups = entry.groups if entry else set()
+        return {
+            verb
+            for verb, thing in pairwise(filter(counts, tokens))
+            if verb.groups & groups and verb.clause == thing.clause and thing in pairs
+        }
+
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
         """Return whether `token` may be added or lost. `others` are the tokens that also were."""
         if token.core:
             return not any(other.core for other in others)
         stems = self._stems([token])
-        if stems & self._vocabulary.soft and not any(map(self._is_negation, stems)):
-            return not token.rule or not any(other.rule for other in others)
+        soft = stems & self._vocabulary.soft
+        phrasal = len(stems) > 1 and _words([token])[-1] in _PARTICLES
+        if soft and not phrasal and all(map(self._is_function, stems - soft)):
+            family = _MODALITY if token.rule in _MODALITY else {token.rule}
+            return not token.rule or not any(other.rule in family for other in others)
         return False
 
     def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
@@ -301,9 +450,9 @@ class _Comparison:
         words = {"can", "may"}
         return {t for t in tokens if t.text.lower() in words and t.clause in limited}
 
-    def _is_negation(self, stem: str) -> bool:
+    def _is_function(self, stem: str) -> bool:
         entry = self._vocabulary.phrases.get((stem,))
-        return entry is not None and entry.rule == "negation"
+        return entry is not None and entry.optional
 
 
 def _is_signature(sentence: Sentence) -> bool:
@@ -331,16 +480,69 @@ def _exchanged(
     }
 
 
-def _alternatives(tokens: Sequence[Token]) -> set[Token]:
-    """Return each "or" before a value and its condition, as in "or 0 if there is none"."""
-    content = list(filter(counts, tokens))
+def _obliges(tokens: Sequence[Token], unpaired: Sequence[Token]) -> bool:
+    """Return whether a text has an obligation that the other lacks, as in "you must write"."""
+    requests = {word for token in tokens if token.request for word in token.text.lower().split()}
+    return any(t.rule == "obligation" for t in unpaired) or not _DUTIES.isdisjoint(requests)
+
+
+def _ones(
+    unpaired: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token]
+) -> set[Token]:
+    """Return each "one" before a noun that has an article in the other text, as in "an hour".
+
+    `now` is the text of `unpaired`. `pairs` has the counterparts of its tokens in the other text.
+    """
+    nouns = dict(pairwise(filter(counts, now)))
     return {
+        token
+        for token in unpaired
+        if token.text.lower() == "one"
+        and nouns.get(token) in pairs
+        and not {"a", "an"}.isdisjoint(pairs[nouns[token]].function)
+    }
+
+
+def _alternatives(tokens: Sequence[Token]) -> set[Token]:
+    """Return each "or" before a value and its condition, and words that only go with another.
+
+    Examples are "or 0 if there is none", "or 0 otherwise", "either a or b" and "not anything".
+    """
+    content = list(filter(counts, tokens))
+    ors = {token.sentence for token in content if token.text.lower() == "or"}
+    others = {token.sentence for token in content if token.text.lower() in ("otherwise", "else")}
+    negative = {token.clause for token in content if token.rule == "negation"}
+    words = {
+        token
+        for token in content
+        if (token.text.lower() in _ANY and token.clause in negative)
+        or (token.text.lower() == "or" and token.sentence in others)
+        or (token.text.lower() == "either" and token.sentence in ors)
+    }
+    return words | {
         token
         for token, value, condition in zip(content, content[1:], content[2:], strict=False)
         if token.text.lower() == "or"
         and value.kind != "word"
         and condition.condition
         and token.sentence == condition.sentence
+    }
+
+
+def _subjects(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+    """Return the nouns that became the subject of a clause without one, as in "if it is empty"."""
+    content = list(filter(counts, now))
+    unpaired = set(added)
+    return {
+        token
+        for before, token, verb in zip([None, *content], content, content[1:], strict=False)
+        if token in unpaired
+        and token.kind == "word"
+        and not token.rule
+        and (before is None or before.clause != token.clause)
+        and not _ARTICLES.isdisjoint(token.function)
+        and verb.clause == token.clause
+        and (*verb.function, *verb.text.lower().split())[0] in _AUXILIARIES
     }
 
 

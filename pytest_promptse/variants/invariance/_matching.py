@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     _Test = Callable[[Token, Token], bool]
 
-__all__ = ["counts", "match", "same"]
+__all__ = ["alike", "counts", "match", "same"]
 
 
 def counts(token: Token) -> bool:
@@ -24,7 +24,7 @@ def same(a: Token, b: Token) -> bool:
     return bool(a.keys & b.keys)
 
 
-def _alike(a: Token, b: Token) -> bool:
+def alike(a: Token, b: Token) -> bool:
     """Return whether two tokens are the same or equivalent."""
     return bool(a.keys & b.keys or a.groups & b.groups)
 
@@ -43,14 +43,14 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
     matcher = _Matcher()
     partners = [(tokens, _partner(tokens, variant)) for tokens in original]
     for pair in (matcher.pair_in_order, matcher.pair):
-        for test in (same, _alike):
+        for test in (same, alike):
             for mine, theirs in partners:
                 pair(mine, theirs, test)
     everything = [token for tokens in original for token in tokens]
     others = [token for tokens in variant for token in tokens]
-    for test in (same, _alike):
+    for test in (same, alike):
         matcher.pair(everything, others, test)
-    for test in (same, _alike):
+    for test in (same, alike):
         matcher.pair(everything, others, test, optional=True)
     return matcher.pairs
 

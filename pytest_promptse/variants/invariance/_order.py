@@ -46,6 +46,8 @@ _STEPS = frozenset({"to", "by", "from"})
 _BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
 _TURNING = frozenset({"negation", "restriction"})
 _ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
+_PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
+_BETWEEN = frozenset({"followed by", "before", "after"})
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
 """Parts with fewer tokens change places when a sentence is put into the passive voice."""
@@ -71,6 +73,7 @@ def order_findings(
         order.inverted,
         order.exchanged,
         order.turned,
+        order.around,
         order.swapped,
         order.crossed,
         order.other_roles,
@@ -78,6 +81,8 @@ def order_findings(
         order.stepped,
     ):
         for a, b in rule():
+            if rule != order.inverted and order.is_repeated(a) and order.is_repeated(b):
+                continue
             if frozenset((a, b)) not in seen:
                 seen.add(frozenset((a, b)))
                 yield Finding("order", f"{a.text!r} and {b.text!r} changed places or relation")
@@ -123,6 +128,11 @@ class _Order:
         self._now = now
         self._pairs = {a: b for a, b in pairs.items() if a in was.place and b in now.place}
         self._back = {b: a for a, b in self._pairs.items()}
+        self._uses = Counter(key for token in was.content for key in token.keys)
+
+    def is_repeated(self, token: Token) -> bool:
+        """Return whether the original repeats a token, so that its counterpart is ambiguous."""
+        return max(self._uses[key] for key in token.keys) > 1
 
     def inverted(self) -> Iterator[_Pair]:
         """Yield literals, numbers and names of one sentence in another order."""
@@ -185,13 +195,30 @@ class _Order:
                 continue
             if self._now.next.get(self._pairs[b]) is self._pairs[a]:
                 link = [word for word in b.function if word in _CONNECTIVES]
-                if link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]:
+                linked = link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]
+                nouns = b.function in (("the",), ("a",), ("an",)) and not (a.rule or b.rule)
+                if linked or (nouns and b.function == self._pairs[a].function):
                     yield a, b
             c = self._was.right.get(b)
-            if b.rule and c in self._pairs and not a.keys & c.keys:
+            if c in self._pairs and not a.keys & c.keys:
                 middle = self._now.right.get(self._pairs[c])
                 if middle is self._pairs[b] and self._now.right.get(middle) is self._pairs[a]:
-                    yield a, c
+                    alike = middle.function == b.function
+                    if b.rule or (alike and self._pairs[a].function == c.function):
+                        yield a, c
+
+    def around(self) -> Iterator[_Pair]:
+        """Yield words that changed sides of "followed by", "before" or "after"."""
+        for word, partner in self._pairs.items():
+            left, right = self._was.left.get(word), self._was.right.get(word)
+            if word.text.lower() not in _BETWEEN or left not in self._pairs:
+                continue
+            if right in self._pairs and not left.keys & right.keys:
+                x, y = self._pairs[left], self._pairs[right]
+                place = self._now.place
+                together = x.clause == y.clause == partner.clause
+                if together and place[y] < place[partner] < place[x]:
+                    yield left, right
 
     def swapped(self) -> Iterator[_Pair]:
         """Yield two parts of a sentence that changed places, as steps may. Conditions may do so."""
@@ -207,6 +234,8 @@ class _Order:
                 continue
             part, order = mine[wrong[0] : wrong[-1] + 1], order[wrong[0] : wrong[-1] + 1]
             for cut in range(_LEAST, len(part) - _LEAST + 1):
+                if any(map(self._changed_voice, part)):
+                    continue
                 heads = (part[0], part[cut], self._pairs[part[0]], self._pairs[part[cut]])
                 turned = sorted(order) == order[cut:] + order[:cut]
                 if turned and not any(map(_may_move, heads)):
@@ -254,6 +283,8 @@ class _Order:
             bound = bound and token.text.lower() not in _FREE
             if not bound and token.kind != "number":
                 continue
+            if token.rule == "restriction" and self._changed_voice(token):
+                continue
             right, new_right = self._was.right.get(token), self._now.right.get(partner)
             left, new_left = self._was.left.get(token), self._now.left.get(partner)
             if right not in self._pairs or new_right not in self._back:
@@ -268,6 +299,11 @@ class _Order:
             one = expected.sentence == partner.sentence
             if moved and not beside and one and self._back[new_right].sentence == token.sentence:
                 yield token, right
+
+    def _changed_voice(self, token: Token) -> bool:
+        """Return whether a verb is passive in one text and active in the other."""
+        partner = self._pairs[token]
+        return _PASSIVE.isdisjoint(token.function) != _PASSIVE.isdisjoint(partner.function)
 
     def _is_turned(self, word: Token, noun: Token) -> bool:
         """Return whether a word and the noun after it changed places, and nothing else did.
@@ -295,5 +331,6 @@ def _may_move(token: Token) -> bool:
     return (
         token.condition
         or leads
+        or token.text.endswith("ing")
         or token.rule in ("order", "restriction", "comparison", "quantifier")
     )

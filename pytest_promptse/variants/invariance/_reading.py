@@ -35,8 +35,9 @@ _TOKEN = re.compile(
     |(?P<path>(?<![\w/])(?:~|\.{{1,2}})?/(?:[\w.\-]+/)*[\w.\-]*\w
         |\b[\w\-]+(?:/[\w\-]+)*\.(?:py|txt|jsonl?|csv|tsv|ya?ml|toml|md|ini|cfg|log|html?|xml|sql|sh)\b)
     |(?P<call>\b[A-Za-z_][\w.]*\((?:[^()\n]|\([^()\n]*\))*\)|\b[A-Za-z]\w*(?:\[[^\[\]\n]*\])+)
-    |(?P<name>\b\w*[A-Za-z0-9]_\w+|\b_\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*
-        |\b(?!(?:e\.g|i\.e)\b)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b(?!\.\s)|\b\w+(?:[:/]\w+)+\b|(?<!\S)--?[a-z][\w-]+)
+    |(?P<name>\b\w*[A-Za-z0-9]_\w+|\b_\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Za-z]+\d\w*
+        |\b(?!(?:[A-Za-z]\.)+[A-Za-z]\b(?!\())[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b
+        |\b\w+(?:[:/]\w+(?:[.-]\w+)*)+\b|(?<!\S)--?[a-z][\w-]+)
     |(?P<constant>\b(?:None|True|False)\b(?!\s+of\b))
     |(?P<number>(?<![\w.])[-+]?\d+(?:[-/]\d+){{2}}|(?<![\w.])\d+(?::\d\d)+
         |(?<![\w.])[-+]?\d[\d_,]*\d(?:\.\d+)*(?:[eE][-+]?\d+)?|(?<![\w.])[-+]?\d(?:\.\d+)*(?:[eE][-+]?\d+)?)
@@ -50,6 +51,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_BESIDE_CJK = re.compile(rf"(?<=[{CJK}])(?=[A-Za-z0-9_])|(?<=[A-Za-z0-9_])(?=[{CJK}])")
 _NUMBER_WORDS = {
     word: str(number)
     for number, word in enumerate(
@@ -107,6 +109,18 @@ _AFTER_NAMES = frozenset(
         "than",
         "into",
     ]
+)
+
+_PARTICLES = frozenset({"on", "off", "out", "back", "up", "down", "in", "away", "over", "together"})
+_OBJECTS = frozenset(
+    "the a an all any each every it its them this that these those my your our".split()  # noqa: SIM905 - a list of words
+)
+_BREAKS = frozenset(
+    {",", ";", ":", "(", ")", "which", "who", "to", "and", "or", "then", "if", "when"}
+)
+_AFTER_PARTICLES = frozenset(
+    """and or but if when as once unless until before after from to by for with so while then
+    because since at whenever where""".split()  # noqa: SIM905 - a list of words
 )
 
 
@@ -195,7 +209,7 @@ class Reading:
     sentences: tuple[Sentence, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Raw:
     text: str
     kind: str
@@ -241,7 +255,7 @@ class _Builder:
 
         `number` is that of its list item, or 0 without one.
         """
-        paragraph = _EMPHASIS.sub(r"\2", paragraph)
+        paragraph = _BESIDE_CJK.sub(" ", _EMPHASIS.sub(r"\2", paragraph))
         start = 0
         raw: list[_Raw] = []
         for match in _TOKEN.finditer(paragraph):
@@ -284,7 +298,7 @@ class _Builder:
 
     def _sentence_of(self, text: str, raw: list[_Raw], number: int) -> Sentence:
         self._sentence += 1
-        raw = self._rewritten(raw)
+        raw = self._beside_verbs(self._rewritten(raw))
         stems = [self._stem(part) for part in raw]
         tokens = self._requested(list(self._tokens(raw, stems)))
         words = tuple(part.text.lower() for part in raw if part.kind != "pause")
@@ -300,7 +314,33 @@ class _Builder:
             return self._vocabulary.stem(part.text.lower())
         return part.text if part.kind in ("symbol", "number") else f"\0{part.kind}"
 
+    def _beside_verbs(self, raw: list[_Raw]) -> list[_Raw]:
+        """Move particles next to their verbs: "turn the lamp off" becomes "turn off the lamp"."""
+        phrases = self._vocabulary.phrases
+        result = list(raw)
+        for place, part in enumerate(raw):
+            after = raw[place + 1 : place + 2]
+            free = (
+                not after or after[0].kind == "pause" or after[0].text.lower() in _AFTER_PARTICLES
+            )
+            if part.text.lower() not in _PARTICLES or not free:
+                continue
+            for start in range(place - 2, max(-1, place - 1 - _REACH), -1):
+                between = [other.text.lower() for other in raw[start + 1 : place]]
+                if not _BREAKS.isdisjoint(between):
+                    break
+                verb = (self._stem(raw[start]), part.text.lower())
+                if between[0] in _OBJECTS and verb in phrases:
+                    result.remove(part)
+                    result.insert(result.index(raw[start]) + 1, part)
+                    break
+        return result
+
     def _rewritten(self, raw: list[_Raw]) -> list[_Raw]:
+        """Apply the rewrites of the lists, and then once more to what they made."""
+        return self._rewritten_once(self._rewritten_once(raw))
+
+    def _rewritten_once(self, raw: list[_Raw]) -> list[_Raw]:
         rewrites = self._vocabulary.rewrites
         if not rewrites:
             return raw
@@ -340,7 +380,8 @@ class _Builder:
             if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
                 entry = self._vocabulary.phrases.get((stems[place], "#"), entry)
             word = part.text.lower()
-            if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS):
+            joined = word == "and" and self._is_own(raw[place + 1 : place + 2])
+            if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS or joined):
                 self._clause += 1
                 condition = word in _SUBORDINATE
                 function = []
@@ -365,6 +406,10 @@ class _Builder:
                 function = []
             place += length
 
+    def _is_own(self, after: Sequence[_Raw]) -> bool:
+        """Return whether a clause about its writer begins here, as in "and I am tired"."""
+        return bool(after) and after[0].text.lower() in self._vocabulary.first_person
+
     def _counted(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> bool:
         """Return whether the "one" at `place` is a number, as in "one decimal"."""
         if place and raw[place - 1].text.lower() in _NOT_COUNTED:
@@ -383,8 +428,6 @@ class _Builder:
         kind = part.kind
         if kind == "word":
             keys = {" ".join(stems)} if len(raw) > 1 else {stems[0], f"={text}", f"={text.lower()}"}
-            if len(raw) > 1 and not entry.rule and not any(map(self._has_rule, stems)):
-                keys.update(filter(self._has_content, stems))
             digits = _NUMBER_WORDS.get(text.lower())
             if digits is not None and not optional:
                 keys, kind = {f"#{digits}"}, "number"
@@ -416,10 +459,6 @@ class _Builder:
             clause=0,
             condition=False,
         )
-
-    def _has_rule(self, stem: str) -> bool:
-        entry = self._vocabulary.phrases.get((stem,))
-        return entry is not None and bool(entry.rule)
 
     def _has_content(self, stem: str) -> bool:
         entry = self._vocabulary.phrases.get((stem,))

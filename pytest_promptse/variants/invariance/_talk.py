@@ -32,6 +32,10 @@ _NO_VERBS = frozenset(
     got
     made went felt slept spent lost left woke came i we you been being bit like""".split()  # noqa: SIM905 - a list of words
 )
+_PEOPLE = frozenset(
+    """colleague colleagues boss bosses manager managers team teammate teammates coworker coworkers
+    everyone everybody nobody someone somebody people friend friends""".split()  # noqa: SIM905 - a list of words
+)
 _FAVOURS = frozenset(
     """help do take have look spare save bear manage imagine believe tell hear see guess feel know
     understand start get sort give lend pick make""".split()  # noqa: SIM905 - a list of words
@@ -74,15 +78,16 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     own = any(word in vocabulary.first_person for word in words)
     change = _phrase_in(words, vocabulary.cues)
     hedge = _phrase_in(words, vocabulary.hedges)
-    if hedge and not (own and len(words) > len(hedge.split()) + 1):
+    person = own or not _PEOPLE.isdisjoint(words)
+    if hedge and not (person and len(words) > len(hedge.split()) + 1):
         change = change or hedge
     if change:
         return f"{change!r} may change the request"
-    timed = not _TIMES.isdisjoint(words)
-    for token in tokens:
-        if token.kind != "word" and not (token.kind == "number" and timed):
-            return f"{token.text!r} is not the original's"
     wishes = own and not vocabulary.wishes.isdisjoint(words)
+    counted = not _TIMES.isdisjoint(words) or (own and not wishes)
+    for token in tokens:
+        if token.kind != "word" and not (token.kind == "number" and counted):
+            return f"{token.text!r} is not the original's"
     if (found := _phrase_in(words, vocabulary.program)) and (wishes or not own):
         return f"{found!r} speaks of the program"
     return _instruction(words, vocabulary.verbs)

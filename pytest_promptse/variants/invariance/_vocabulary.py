@@ -46,6 +46,7 @@ _SECTIONS = (
     "cues",
     "hedges",
     "soft",
+    "alone",
     "joint",
     "verbs",
 )
@@ -191,6 +192,7 @@ class Vocabulary:
     cues: frozenset[tuple[str, ...]]
     hedges: frozenset[tuple[str, ...]]
     soft: frozenset[str]
+    alone: frozenset[str]
     joint: tuple[tuple[frozenset[str], frozenset[str]], ...]
     verbs: frozenset[str]
 
@@ -240,6 +242,7 @@ def vocabulary(language: str) -> Vocabulary:
         cues=frozenset(map(plain_words, _split(sections["cues"].text("cues")))),
         hedges=frozenset(map(plain_words, _split(sections["hedges"].text("hedges")))),
         soft=stems(sections["soft"]),
+        alone=stems(sections["alone"]),
         joint=tuple(_joint(sections, stem)),
         verbs=frozenset(sections["verbs"].text("verbs").split()),
     )
@@ -284,7 +287,7 @@ def _rewrites(
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     for line in _lines(sections["rewrite"]) if "rewrite" in sections else ():
         was, _, now = line.partition("=")
-        yield stem.phrase(was), stem.phrase(now)
+        yield stem.phrase(was), plain_words(now)
 
 
 def _joint(

@@ -102,7 +102,7 @@ def test_ratings_of_stories_are_correlated_with_their_seeds(folder):
     assert found.validity.per_story > 0.99
 
 
-def test_the_word_list_that_was_asked_is_checked(folder):
+def test_the_word_list_of_the_responses_is_checked(folder):
     right = read_words(
         "\n".join(json.dumps({"word": w, "tags": {"NN": 1}}) for w in WORDS), name="w"
     )

@@ -143,7 +143,7 @@ def test_a_missing_extra_is_one_sentence(monkeypatch):
         _html.check_installed()
 
 
-def test_a_missing_extra_ends_the_run_before_anything_is_asked(pytester, monkeypatch):
+def test_a_missing_extra_ends_the_run_before_any_request(pytester, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     pytester.makepyfile("def test_nothing(): pass")
     done = pytester.runpytest_inprocess("--promptse-report", "html:r.html")

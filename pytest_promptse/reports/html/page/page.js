@@ -85,10 +85,10 @@ function opened(variant, task) {
       `Cues: ${cues.map(([name, text]) => `${name} “${text}”`).join(", ")}`));
   }
   parts.push(...variant.samples.map((one) => sample(one, task, variant.n)));
-  const told = variant.samples.reduce((sum, [n]) => sum + n, 0);
-  if (told < variant.n) {
+  const kept = variant.samples.reduce((sum, [n]) => sum + n, 0);
+  if (kept < variant.n) {
     parts.push(make("p", { className: "muted" },
-      `${variant.n - told} more of ${variant.n} samples are not kept in this file.`));
+      `${variant.n - kept} more of ${variant.n} samples are not kept in this file.`));
     const known = new Set(variant.samples.map(([, cause]) => cause));
     for (const [cause, detail] of Object.entries(variant.details)) {
       if (!known.has(cause)) parts.push(make("pre", { className: "detail" }, `${words(cause)}: ${detail}`));
