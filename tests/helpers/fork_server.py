@@ -277,8 +277,11 @@ class _Importer:
         )
         for name in (*PRELOADED, *installed):
             importlib.import_module(name)
-        # The shipped library is read once, since it is the same for all children.
-        importlib.import_module("pytest_promptse.variants._library").Library.load()
+        # Variants fill the caches of the shipped library, which is the same for all children.
+        task = importlib.import_module("pytest_promptse.tasks._task").Task
+        making = importlib.import_module("pytest_promptse.variants._generate")
+        prompt = "Write `twice(x: int) -> int`: return twice x. Never print anything."
+        making.generate(task(id="twice", prompt=prompt), making.Selection(per_distance=64))
         return True
 
 
