@@ -62,21 +62,21 @@ class Coherence:
     clashes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    _told: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    _known_facts: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
     _stems: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
-    def told_by(self, snippet: str) -> frozenset[str]:
+    def facts_of(self, snippet: str) -> frozenset[str]:
         """Return the facts that `snippet` asserts in any of its alternatives."""
-        if snippet not in self._told:
+        if snippet not in self._known_facts:
             texts = list(expansions(snippet))
-            self._told[snippet] = frozenset(
+            self._known_facts[snippet] = frozenset(
                 name
                 for name, pattern in self.facts.items()
                 if any(pattern.search(text) for text in texts)
             )
-        return self._told[snippet]
+        return self._known_facts[snippet]
 
-    def told_by_prompt(self, sentences: Iterable[str]) -> frozenset[str]:
+    def facts_of_prompt(self, sentences: Iterable[str]) -> frozenset[str]:
         """Return the facts that the sentences of a prompt assert."""
         texts = list(sentences)
         return frozenset(
@@ -94,7 +94,7 @@ class Coherence:
         return not self.opponents(others).isdisjoint(facts)
 
     def unmet(self, before: frozenset[str]) -> frozenset[str]:
-        """Return the facts of phrases that refer to something that `before` does not contain."""
+        """Return the facts that may not follow `before`, since a fact that they need is missing."""
         return frozenset(fact for fact, any_of in self.needs.items() if before.isdisjoint(any_of))
 
     def are_joined(self, first: frozenset[str], second: frozenset[str]) -> bool:

@@ -34,7 +34,7 @@ def coherence(**fields):
     ],
 )
 def test_english_phrases_tell_their_facts(snippet, fact):
-    assert fact in ENGLISH.told_by(snippet)
+    assert fact in ENGLISH.facts_of(snippet)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_english_phrases_tell_their_facts(snippet, fact):
     ],
 )
 def test_contradictory_phrases_clash_both_ways(one, other):
-    first, second = ENGLISH.told_by(one), ENGLISH.told_by(other)
+    first, second = ENGLISH.facts_of(one), ENGLISH.facts_of(other)
     assert ENGLISH.clash(first, second)
     assert ENGLISH.clash(second, first)
 
@@ -66,7 +66,7 @@ def test_contradictory_phrases_clash_both_ways(one, other):
     ],
 )
 def test_a_phrase_clashes_with_a_prompt_or_a_writer_that_it_does_not_fit(fact, snippet):
-    assert ENGLISH.clash(ENGLISH.told_by(snippet), frozenset({fact}))
+    assert ENGLISH.clash(ENGLISH.facts_of(snippet), frozenset({fact}))
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_a_phrase_clashes_with_a_prompt_or_a_writer_that_it_does_not_fit(fact, s
     ],
 )
 def test_prompts_tell_their_facts(sentence, fact):
-    assert fact in ENGLISH.told_by_prompt([sentence])
+    assert fact in ENGLISH.facts_of_prompt([sentence])
 
 
 def test_every_alternative_of_a_snippet_counts():
     known = coherence(facts={"late": "night", "early": "morning"})
-    assert known.told_by("I write this {in the morning|at night}.") == {"early", "late"}
+    assert known.facts_of("I write this {in the morning|at night}.") == {"early", "late"}
 
 
 def test_a_fact_beside_itself_is_told_once_at_most():

@@ -160,7 +160,7 @@ def test_a_team_adds_facts_and_clashes_of_its_own(folder):
     (folder / "en" / "language.yaml").write_text(FACTS)
     library = Library.load(folder)
     coherence = library.languages["en"].coherence
-    assert "at-sea" in coherence.told_by("We sail at dawn.")
+    assert "at-sea" in coherence.facts_of("We sail at dawn.")
     assert coherence.clash(frozenset({"at-sea"}), frozenset({"on-land"}))
     assert coherence.clash(frozenset({"on-land"}), frozenset({"at-sea"}))
     assert "new-here" in coherence.facts

@@ -1,1 +1,1 @@
-"""The offline rewriter: restyles the request, adds sentences and keeps the specification."""
+"""The offline rewriter: it rephrases the request, adds sentences and keeps the specification."""

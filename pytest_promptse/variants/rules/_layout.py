@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Block = Literal["paste", "rule", "quote", "bullets"]
 Edit = tuple[int, int, str]
-"""Characters ``[start, end)`` of the original and what stands there instead."""
+"""Characters ``[start, end)`` of the original, and the text that replaces them."""
 
 _COMMENT_WIDTH = 88
 _QUOTABLE: frozenset[Kind] = frozenset(
@@ -22,7 +22,7 @@ _ONE_PARAGRAPH: frozenset[Kind] = frozenset({"specification", "context"})
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
-    """Return `text` with `edits` made, which do not overlap."""
+    """Return `text` with `edits` applied, which must not overlap."""
     pieces, last = [], 0
     for start, end, new in sorted(edits):
         pieces += [text[last:start], new]
@@ -31,7 +31,7 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
 
 
 def blocks(document: Document) -> tuple[Block, ...]:
-    """Return the ways in which the whole prompt can be set apart from the writer's text."""
+    """Return the possible ways to set the whole prompt apart from the writer's text."""
     if document.is_stub:
         return ()
     if document.tail is None or document.head:
@@ -48,7 +48,7 @@ def blocks(document: Document) -> tuple[Block, ...]:
 
 
 def set_apart(document: Document, block: Block) -> str:
-    """Return the prompt from its head on as `block`, each of its lines whole."""
+    """Return the prompt from its head on as `block`, in complete lines."""
     text = document.text[document.head :]
     if block == "paste":
         return text
@@ -85,11 +85,11 @@ def beside(
     *,
     inline: str | None = None,
 ) -> str:
-    """Return the prompt with `edits` and the writer's paragraphs inside its own frame.
+    """Return the prompt with `edits`, and with the writer's paragraphs inside its own frame.
 
-    Text goes after a greeting and before the closing of an e-mail. With `inline` the last
-    paragraph of `before` stands in the line of the first sentence, parted by `inline`: before
-    that sentence, or after the greeting that begins it.
+    The paragraphs are placed after a greeting and before the closing of an e-mail. With `inline`,
+    the last paragraph of `before` is in the line of the first sentence, separated by `inline`. It
+    precedes that sentence, or follows the greeting at its start.
     """
     newline = _newline(document)
     gap = newline * 2
@@ -146,7 +146,7 @@ def _ending(document: Document) -> str:
 
 
 def _indented(document: Document, paragraphs: Sequence[str]) -> list[str]:
-    """Return paragraphs in the column of a prompt whose further lines are all indented."""
+    """Return paragraphs with the indentation of a prompt whose further lines are all indented."""
     lines = [line for line in document.text.splitlines()[1:] if line.strip()]
     indent = min((len(line) - len(line.lstrip(" ")) for line in lines), default=0)
     return [" " * indent + paragraph for paragraph in paragraphs]

@@ -1,4 +1,4 @@
-"""The request act of a prompt: the few words that ask, found and put in another form."""
+"""The request act of a prompt: find the few words that make the request, and rephrase them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FIRST = 3
 
 @dataclass(frozen=True, slots=True)
 class RequestAct:
-    """The position in a prompt of the request for code.
+    """The position of the request for code in a prompt.
 
-    ``start`` and ``end`` are the offsets of the words that ask, ``stop`` that of the sentence's
-    final mark, None where the sentence has none. ``forms`` are the ways in which it can be put.
+    ``start`` and ``end`` are the offsets of the words that make the request. ``stop`` is the offset
+    of the sentence's final mark, or None if it has none. ``forms`` are the possible other forms.
     """
 
     start: int
@@ -33,28 +33,29 @@ class RequestAct:
 
 
 def find_request(document: Document, language: Language) -> RequestAct | None:
-    """Return the request act among the first sentences of `document`, None in doubt.
+    """Return the request act in the first sentences of `document`, or None in case of doubt.
 
-    A prompt with several requests is left alone, and so are list items and docstrings. Inside a
-    tag a request has light forms alone: what hands it over belongs outside.
+    A prompt with several requests stays unchanged, and so do list items and docstrings. A request
+    inside a tag has only light forms, since a sentence that hands over the task belongs outside the
+    tag.
     """
-    asked = language.requests
+    requests = language.requests
     text = document.text
     sentences = [span for span in document.sentences if span.kind != "item"]
     contents = [document.content(span) for span in sentences]
-    if sum(any(act.find.match(content) for act in asked.acts) for content in contents) > 1:
+    if sum(any(act.find.match(content) for act in requests.acts) for content in contents) > 1:
         return None
     for span in sentences[:_FIRST]:
         content = document.content(span)
         start = span.start + text[span.start : span.end].index(content) if content else span.start
-        for act in asked.acts:
+        for act in requests.acts:
             found = act.find.match(content)
             if found is None:
                 continue
             verb = (found.groupdict().get("verb") or "").lower()
             last = content[-1]
-            stop = start + len(content) - 1 if last in asked.stops else None
-            statement, question = asked.stops
+            stop = start + len(content) - 1 if last in requests.stops else None
+            statement, question = requests.stops
             asks = last == question
             if asks != (act.kind == "question"):
                 break
@@ -63,15 +64,15 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and not content.endswith(statement * 2)
                 and "\n" not in content
                 and len(content.split()) <= _MOST_WORDS
-                and asked.no_question.search(content, found.end()) is None
+                and requests.no_question.search(content, found.end()) is None
                 and _STOP_WITHIN.search(content, found.end()) is None
             )
             tagged = text[:start].rstrip().endswith(">")
             forms = tuple(
                 form
-                for form in asked.forms
+                for form in requests.forms
                 if act.kind in form.of
-                and (not form.make or verb in asked.make or not verb)
+                and (not form.make or verb in requests.make or not verb)
                 and (form.end != question or plain)
                 and (form.light or not tagged)
             )

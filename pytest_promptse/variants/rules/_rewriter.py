@@ -45,9 +45,9 @@ _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
 VERSION = "3"
-"""Bumped with every change of what rules make, the shipped phrases included."""
+"""Increase this with every change of the variants by rules, including the shipped phrases."""
 STANDS_FOR = "stands-for:"
-"""Begins the operation that names the emotion and persona that a neutral variant stands for."""
+"""Prefix of the operation that names the emotion and persona behind a neutral variant."""
 
 _CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
 _INTRODUCED, _BRIEF_INTRO_WORDS = 6, 4
@@ -56,19 +56,19 @@ _LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
 
 @dataclass(frozen=True, kw_only=True)
 class RulesRewriter:
-    """Writes each task as a person of the given emotion and persona would ask for it.
+    """Write each task as a person with the given emotion and persona would.
 
-    Offline, without cost, and the same on every machine: each candidate follows from the
-    request's seed and the number of the try alone. The specification stays verbatim: a variant
-    is the original with the writer's own sentences inserted and, at most, the words that ask
-    replaced.
+    It works offline, without cost, and gives the same result on every machine. Each candidate
+    depends only on the request's seed and the number of the try. The specification stays verbatim.
+    A variant is the original with inserted sentences of the writer; at most, the words that make
+    the request are replaced.
 
     Parameters
     ----------
     library
-        The phrases.
+        The library of phrases.
     control
-        The name of a control condition of the library; empty for emotion and persona.
+        The name of a control condition of the library, or empty for emotion and persona.
     """
 
     library: Library
@@ -81,20 +81,20 @@ class RulesRewriter:
 
     @property
     def version(self) -> str:
-        """``3`` for the shipped library, ``3+digest`` for one with entries of a team's own."""
+        """``3`` for the shipped library, ``3+digest`` for one with a team's own entries."""
         return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
 
     @property
     def has_persona(self) -> bool:
-        """Whether variants have an emotion and a persona."""
+        """True if variants have an emotion and a persona."""
         return not self.control
 
     @property
     def stands_for(self) -> str:
-        """The rewriter whose variants these ones match in length and place, one by one.
+        """The rewriter whose variants these match one by one, in length and position.
 
-        Neutral variants repeat every decision of the variants by ``rules`` and have other
-        sentences in the place of emotion and persona.
+        Neutral variants repeat every decision of the variants by ``rules``, with other sentences in
+        place of emotion and persona.
         """
         return "rules" if self.control == "neutral" else ""
 
@@ -104,11 +104,11 @@ class RulesRewriter:
         return frozenset()
 
     def candidates(self, request: RewriteRequest) -> Generator[Draft, object, None]:
-        """Yield drafts, each with its own random numbers, until too many in a row have failed.
+        """Yield drafts with different random numbers until too many in a row have failed.
 
-        After every 32 tries in a row that fail, one more rule of coherence is given up for the
-        next draft: first that sentences begin differently, then that no word of weight is repeated,
-        then that no facts clash. The budget of words always holds.
+        After every 32 failed tries in a row, one more rule of coherence is dropped for the next
+        draft. The order is: different openings of sentences, no repeated content word, no
+        conflicting facts. The budget of words always applies.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class RulesRewriter:
     def _standing_in(
         self, request: RewriteRequest, source: _Source, seed: int, ease: int
     ) -> Iterator[Draft]:
-        """Yield neutral drafts with the decisions of the one by ``rules``, if that one is valid."""
+        """Yield neutral drafts with the decisions of the draft by ``rules``, if it is valid."""
         if self._composer(request, source, seed, "", seed).draft(ease=ease) is None:
             return
         for other in range(_STANDING_IN):
@@ -152,21 +152,21 @@ class RulesRewriter:
             )
 
     def padded(self, task: Task, n_words: int, *, seed: int) -> Iterator[Draft]:
-        """Yield drafts without end: sentences of the control before the original, or above a stub.
+        """Yield drafts without end: control sentences before the original, or above a stub.
 
         Parameters
         ----------
         task
-            The task.
+            The task to add the sentences to.
         n_words
-            The number of words of the sentences together.
+            The total number of words of the sentences.
         seed
-            What the choice of sentences follows from.
+            Seed of the choice of sentences.
 
         Raises
         ------
         VariantError
-            If the library has no sentences of the control in the language of the prompt.
+            If the library has no control sentences in the language of the prompt.
         """
         source = _source(task.prompt, task.entry_point, task.id, self.library)
         document, language = source.document, source.language
@@ -204,6 +204,8 @@ class RulesRewriter:
             if control:
                 neutral = _phrases(language.controls, control, "control", language)
         else:
+            # Courtesies repeat each other, and an e-mail may have some of its own.
+            given -= {"chat", "mail"}
             feeling = _phrases(language.controls, control, "control", language)
         if personality is not None:
             role, style = role_of(personality), personality.collaboration.slug
@@ -236,7 +238,7 @@ class RulesRewriter:
 
 
 def _writes_capitals(source: _Source, *, passes_on: bool) -> bool:
-    """Return whether the writer's sentences stand within a message that has capitals."""
+    """Return whether the writer's sentences are inside a message that has capitals."""
     frame, text = source.setting.frame, source.document.text
     return not passes_on and (
         frame == "mail" or (frame == "chat" and re.search(r"\bI\b", text) is not None)
@@ -246,10 +248,10 @@ def _writes_capitals(source: _Source, *, passes_on: bool) -> bool:
 def _manner(
     source: _Source, level: Level, request: RewriteRequest, given: frozenset[str]
 ) -> Manner | None:
-    """Draw a manner of writing for a variant; None for most of them, which have none.
+    """Draw a manner of writing for a variant, or None, as for most variants.
 
-    All candidates of a variant have the same one, so that its share does not depend on how many of
-    them are coherent.
+    All candidates of a variant have the same manner. Its share then does not depend on the number
+    of coherent candidates.
     """
     if request.emotion is None or request.personality is None:
         return None
@@ -292,7 +294,7 @@ def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Sour
     sentences = [document.content(span) for span in document.sentences]
     language = library.language(main_language(sentences), task=task)
     setting = read_setting(document, language)
-    # What stands in a tag or in a stub keeps its letters, the words that ask included.
+    # The text in a tag or in a stub keeps its letters, including the words of the request.
     fixed = setting.frame == "stub" or "tag" in document.kinds
     request = None if fixed else find_request(document, language)
     return _Source(document, language, setting, request, tuple(words(prompt)))
@@ -300,9 +302,10 @@ def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Sour
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """A composed text and the sentences of the writer's own, in their order.
+    """A composed text and the writer's own sentences, in their order.
 
-    ``before`` stand before the prompt, ``after`` behind it, and ``form`` is how its request is put.
+    ``before`` are the sentences before the prompt, ``after`` those behind it, and ``form`` those in
+    the rephrased request.
     """
 
     text: str
@@ -313,12 +316,12 @@ class _Message:
 
     @property
     def said(self) -> tuple[Said, ...]:
-        """All sentences of the writer's own."""
+        """All of the writer's own sentences."""
         return (*self.before, *self.after)
 
 
-class _Told(NamedTuple):
-    """What the writer says before the prompt, by what it does."""
+class _Introduction(NamedTuple):
+    """The writer's sentences before the prompt, by their purpose."""
 
     role_first: bool
     opening: list[Said]
@@ -334,7 +337,7 @@ class _Told(NamedTuple):
 
     @property
     def before(self) -> list[Said]:
-        """All of it, in the order in which it stands before a prompt."""
+        """All sentences, in the order in which they precede a prompt."""
         if self.role_first:
             return self.said
         first, more = self.feel[:1], self.feel[1:]
@@ -343,7 +346,7 @@ class _Told(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _Composer:
-    """Composes one message; everything left to chance comes from the writer's draws."""
+    """Compose one message. All random decisions come from the writer's draws."""
 
     source: _Source
     writer: SentenceGenerator
@@ -352,12 +355,12 @@ class _Composer:
     manner: str
 
     def draft(self, *, ease: int) -> Draft | None:
-        """Return a draft within the budget of the level that is coherent, None if this try is not.
+        """Return a coherent draft within the budget of the level, or None if this try is not.
 
         Parameters
         ----------
         ease
-            How many rules of coherence do not apply, in the order that `candidates` names.
+            The number of rules of coherence that do not apply, in the order of `candidates`.
         """
         message = self._message()
         cost = changed(self.source.words, words(message.text)) / self.source.language.words_each
@@ -365,7 +368,7 @@ class _Composer:
         return self._drafted(message) if fits and self._is_coherent(message, ease) else None
 
     def composed(self) -> Draft:
-        """Return a draft, whatever its length."""
+        """Return a draft of any length."""
         return self._drafted(self._message())
 
     def _message(self) -> _Message:
@@ -373,60 +376,73 @@ class _Composer:
         return compose[self.level.operation]()
 
     def _is_coherent(self, message: _Message, ease: int) -> bool:
+        if self.writer.personality is None:
+            return True
         language, coherence = self.source.language, self.source.language.coherence
-        asked = [message.form.plain] if message.form else []
+        request = [message.form.plain] if message.form else []
         texts = [
             *(said.plain for said in message.before),
-            *asked,
+            *request,
             *(said.plain for said in message.after),
         ]
         if ease < 1 and language.blank and repeats_an_opening(texts):
             return False
         used: set[str] = set()
         known = self.writer.given | (message.form.facts if message.form else frozenset())
-        before: frozenset[str] = frozenset()
         for said in message.said:
             stems = set().union(
                 *(coherence.stems(snippet, language.repeatable) for snippet in said.snippets)
             )
             if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
                 return False
-            refused = coherence.opponents(known) | coherence.unmet(before)
+            refused = coherence.opponents(known) | coherence.unmet(known)
             if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
                 return False
             used |= stems
-            known, before = known | said.facts, before | said.facts
+            known |= said.facts
         return True
 
     # -- 0.1 -----------------------------------------------------------------------------------
 
     def _light(self) -> _Message:
-        writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
+        writer, draws, setting = self.writer, self.writer.draws, self.source.setting
+        if setting.frame == "mail" and setting.is_passed_on_at("light"):
+            said = [writer.cue(self._words(_INTRODUCED))]
+            said += writer.intro(self._words(_INTRO_WORDS), bullets=False, said=said)
+            block = draws.choice(setting.blocks(self.source.document))
+            return self._around(block, said, [], ["cue", f"block:{block}"])
         form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
-        edits, asked = self._put(form)
+        edits, request = self._put(form)
         operations = ["cue", *([f"request:{form.kind}"] if form else [])]
-        if self._ends_message and frame == "chat":
-            words = self._words(_CUE_WORDS)
-            said = writer.closing(words, said=asked) or [writer.feel(words, said=asked)]
-            place = "after"
-        elif frame == "mail":
-            said = [writer.feel(self._words(_CUE_WORDS), said=asked, scene=False)]
-            place = "after" if self._ends_message else "before"
-        else:
-            said = [writer.cue(self._words(_INTRODUCED if frame == "tagged" else _CUE_WORDS))]
-            place = "comment" if frame == "stub" else "before"
-        if frame == "tagged":
-            said += writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said)
-        left = self._budget - _cost([*asked, *said])
+        said = self._few_words(request)
+        left = self._budget - _cost([*request, *said])
         wanted = draws.random() < 0.1 and left >= self._words(7)  # noqa: PLR2004
-        if wanted and frame in ("prose", "stub") and self.manner != "terse":
-            role = writer.role(left, said=[*asked, *said])
+        if wanted and setting.frame in ("prose", "stub") and self.manner != "terse":
+            role = writer.role(left, said=[*request, *said])
             if role is not None:
                 said.append(role)
                 operations.append("persona")
-        before, after = ([], said) if place == "after" else (said, [])
-        operations.append(f"place:{place}")
-        return self._framed(before, after, edits, operations, form=asked)
+        place = "comment" if setting.frame == "stub" else "before"
+        before, after = said, list[Said]()
+        if self._ends_message:
+            place, before, after = "after", [], said
+        return self._framed(before, after, edits, [*operations, f"place:{place}"], form=request)
+
+    def _few_words(self, request: Sequence[Said]) -> list[Said]:
+        """Return one cue of the emotion, which announces a prompt that addresses a model."""
+        writer, frame = self.writer, self.source.setting.frame
+        words = self._words(_CUE_WORDS)
+        if self._ends_message:
+            return writer.closing(words, said=request) or [writer.feel(words, said=request)]
+        if frame == "mail":
+            return [writer.feel(words, said=request, scene=False)]
+        if frame != "tagged":
+            return [writer.cue(words)]
+        said = [writer.cue(self._words(_INTRODUCED))]
+        return [
+            *said,
+            *writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said),
+        ]
 
     # -- 0.2 -----------------------------------------------------------------------------------
 
@@ -436,40 +452,48 @@ class _Composer:
         form = None
         if not is_mail and draws.random() < 0.7:  # noqa: PLR2004
             form = self._form(light=False)
-        edits, asked = self._put(form)
+        edits, request = self._put(form)
         operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
-        told = self._told(asked, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS)
-        said = [*asked, *told.said]
+        introduction = self._introduction(
+            request, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS
+        )
+        said = [*request, *introduction.said]
         late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
         if form is None and (late or draws.random() < 0.6):  # noqa: PLR2004
-            told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
-            operations += ["request:own"] if told.own else []
-            said += told.own
+            introduction = introduction._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
+            operations += ["request:own"] if introduction.own else []
+            said += introduction.own
         if is_mail or (setting.frame == "tagged" and form is None):
             words = self._words(_INTRO_WORDS if is_mail else _BRIEF_INTRO_WORDS)
-            told = told._replace(intro=writer.intro(words, bullets=False, said=said))
-            said += told.intro
-        told = self._long_enough(told, asked, feelings=1)
+            introduction = introduction._replace(
+                intro=writer.intro(words, bullets=False, said=said)
+            )
+            said += introduction.intro
+        introduction = self._long_enough(introduction, request, feelings=1)
         if is_mail:
             known = setting.blocks(self.source.document)
             block = draws.choice(known) if known else None
-            return self._around(block, told.before, [], [*operations, f"block:{block}"])
-        if late and told.own:
-            before = [*told.opening, *told.persona]
-            return self._framed(before, [*told.feel, *told.own], edits, operations, form=asked)
+            return self._around(block, introduction.before, [], [*operations, f"block:{block}"])
+        if late and introduction.own:
+            before = [*introduction.opening, *introduction.persona]
+            return self._framed(
+                before, [*introduction.feel, *introduction.own], edits, operations, form=request
+            )
         if self._ends_message:
-            return self._framed([], told.before, edits, operations, form=asked)
-        return self._framed(told.before, [], edits, operations, form=asked)
+            return self._framed([], introduction.before, edits, operations, form=request)
+        return self._framed(introduction.before, [], edits, operations, form=request)
 
-    def _told(self, said: Sequence[Said], *, feel_words: int, persona_words: int) -> _Told:
-        """Return what the writer tells of themselves: who they are, why they write, how they feel.
+    def _introduction(
+        self, said: Sequence[Said], *, feel_words: int, persona_words: int
+    ) -> _Introduction:
+        """Return the writer's introduction: who they are, why they write, how they feel.
 
-        Most people begin with who they are, if the message does not begin before.
+        Most introductions begin with who the writer is, unless the message has begun before.
         """
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         role_first = draws.random() < 0.75 and frame != "chat"  # noqa: PLR2004
         opening: list[Said] = []
-        # Comments above code greet seldom.
+        # Comments above code seldom have a greeting.
         if role_first and draws.random() < (0.2 if frame == "stub" else 0.5):
             opening = writer.greeting()
         said = [*said, *opening]
@@ -479,16 +503,21 @@ class _Composer:
         else:
             feel = [writer.feel(self._words(feel_words), said=said)]
             persona = writer.persona(self._words(persona_words), said=[*said, *feel])
-        return _Told(role_first=role_first, opening=opening, persona=persona, feel=feel)
+        return _Introduction(role_first=role_first, opening=opening, persona=persona, feel=feel)
 
-    def _long_enough(self, told: _Told, asked: Sequence[Said], *, feelings: int) -> _Told:
-        """Return `told` with `feelings` sentences of emotion, or more where it is too short."""
-        feel = list(told.feel)
+    def _long_enough(
+        self, introduction: _Introduction, request: Sequence[Said], *, feelings: int
+    ) -> _Introduction:
+        """Return `introduction` with `feelings` or more sentences of emotion, if it is short."""
+        feel = list(introduction.feel)
         fewest = self._words(self.level.fewest)
-        while len(feel) < feelings or _cost([*asked, *told._replace(feel=feel).said]) < fewest:
-            said = [*asked, *told._replace(feel=feel).said]
+        while (
+            len(feel) < feelings
+            or _cost([*request, *introduction._replace(feel=feel).said]) < fewest
+        ):
+            said = [*request, *introduction._replace(feel=feel).said]
             feel.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
-        return told._replace(feel=feel)
+        return introduction._replace(feel=feel)
 
     # -- 0.3 -----------------------------------------------------------------------------------
 
@@ -498,40 +527,48 @@ class _Composer:
         known = setting.blocks(self.source.document)
         block = draws.choice(known) if known else None
         operations = [f"block:{block}" if block else "sentences"]
-        told = self._told([], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS)
-        told = told._replace(own=writer.ask(self._words(_ASK_WORDS), said=told.said))
-        operations += ["request:own"] if told.own else []
+        introduction = self._introduction(
+            [], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS
+        )
+        introduction = introduction._replace(
+            own=writer.ask(self._words(_ASK_WORDS), said=introduction.said)
+        )
+        operations += ["request:own"] if introduction.own else []
         if setting.frame not in ("stub", "chat"):
             words, bullets = self._words(_INTRO_WORDS), block == "bullets"
-            told = told._replace(intro=writer.intro(words, bullets=bullets, said=told.said))
-        told = self._long_enough(told, [], feelings=self.feelings)
-        # After a block that is set apart words can stand, and after prose.
+            introduction = introduction._replace(
+                intro=writer.intro(words, bullets=bullets, said=introduction.said)
+            )
+        introduction = self._long_enough(introduction, [], feelings=self.feelings)
+        # Words can follow a block that is set apart, and prose.
         ends = block in ("rule", "quote") or setting.follows or self._ends_message
         if block is None:
-            return self._framed(told.before, [], [], operations)
+            return self._framed(introduction.before, [], [], operations)
         if not (ends or self._follows_message):
-            return self._around(block, told.before, [], operations)
-        return self._retold(told, block, operations)
+            return self._around(block, introduction.before, [], operations)
+        return self._retold(introduction, block, operations)
 
-    def _retold(self, told: _Told, block: _layout.Block, operations: Sequence[str]) -> _Message:
+    def _retold(
+        self, introduction: _Introduction, block: _layout.Block, operations: Sequence[str]
+    ) -> _Message:
         """Return a transformation of a prompt that words can follow.
 
-        What follows is a request, or a sentence of emotion with last words.
+        These words are a request, or a sentence of emotion with last words.
         """
         writer = self.writer
-        second, own = told.feel[1:2], told.own
+        second, own = introduction.feel[1:2], introduction.own
         after: list[Said] = []
-        if own and writer.draws.random() < 0.6:  # noqa: PLR2004 - asked after the prompt
+        if own and writer.draws.random() < 0.6:  # noqa: PLR2004 - requested after the prompt
             after = [*second, *own]
         elif second:
             after = second
         closing: list[Said] = []
         if after and (after == second or writer.draws.random() < 0.5):  # noqa: PLR2004
-            closing = writer.closing(self._words(6), said=told.said)
+            closing = writer.closing(self._words(6), said=introduction.said)
         if after == second and not closing:
             after = []
         after = [*after, *closing]
-        before = [each for each in told.before if each not in after]
+        before = [each for each in introduction.before if each not in after]
         if self.source.setting.frame != "chat":
             return self._around(block, before, after, operations)
         if self._ends_message:
@@ -559,16 +596,11 @@ class _Composer:
     @property
     def _follows_message(self) -> bool:
         """Whether the writer's words can follow a message that goes on from its greeting."""
-        document = self.source.document
-        return (
-            self.source.setting.frame in ("chat", "mail")
-            and document.greets_in_its_sentence
-            and document.tail is not None
-        )
+        return self.source.setting.frame == "chat" and self.source.document.tail is not None
 
     @property
     def _ends_message(self) -> bool:
-        """Whether the writer's words stand at the end of a message, since it has no other place."""
+        """Return whether the writer's words must be at the end of a message."""
         return self._follows_message and self.source.document.salutation is None
 
     def _framed(
@@ -599,7 +631,7 @@ class _Composer:
         )
 
     def _after_greeting(self, text: str) -> str:
-        """Return `text` as it goes on from *hey,* or *hey!*."""
+        """Return `text` in the form that continues after *hey,* or *hey!*."""
         document = self.source.document
         comma = document.text[: document.salutation].rstrip().endswith((",", "\uff0c"))
         if comma and not _PRONOUN.match(text):
@@ -611,20 +643,20 @@ class _Composer:
         return self._words(self.level.most)
 
     def _words(self, number: float) -> int:
-        """Return a number of words as measured words of the language."""
+        """Return a number of words as the number of measured words of the language."""
         return round(number * self.source.language.words_each)
 
     def _form(self, *, light: bool) -> Form | None:
-        act, told = self.source.request, self.source.language.coherence.told_by
+        act, facts_of = self.source.request, self.source.language.coherence.facts_of
         forms = [
             form
             for form in (act.forms if act else ())
-            if form.light >= light and self.writer.accepts(told(form.say) | {"form"})
+            if form.light >= light and self.writer.accepts(facts_of(form.say) | {"form"})
         ]
         return self.writer.draws.choice(forms) if forms else None
 
     def _put(self, form: Form | None) -> tuple[list[Edit], list[Said]]:
-        """Return the edits that put the request into `form`, and what is said with them."""
+        """Return the edits that put the request into `form`, and the added sentences."""
         act, document = self.source.request, self.source.document
         if act is None or form is None:
             return [], []
@@ -634,7 +666,7 @@ class _Composer:
         cost = sum(
             changed(words(document.text[start:end]), words(new)) for start, end, new in edits
         )
-        facts = self.source.language.coherence.told_by(form.say) | {"form"}
+        facts = self.source.language.coherence.facts_of(form.say) | {"form"}
         return edits, [Said("", form.say.replace("{verb}", act.verb), (), cost, facts)]
 
     def _drafted(self, message: _Message) -> Draft:

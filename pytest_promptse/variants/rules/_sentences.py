@@ -31,12 +31,12 @@ _SAME_FIRST_WORD = 2
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A sentence of the writer's own, or several.
+    """One or several of the writer's own sentences.
 
-    ``plain`` is what the writer says, ``text`` what stands in the prompt, which is a neutral text
-    of the same length in a control. ``length`` is the number of measured words of ``plain``.
-    ``snippets`` are what it was made from, ``facts`` what it asserts, and ``cues`` what it shows,
-    by dimension.
+    ``plain`` is the sentence with emotion and persona. ``text`` is the sentence in the prompt,
+    which is a neutral text of the same length in a control. ``length`` is the number of measured
+    words of ``plain``. ``snippets`` are the phrases that it was made from, ``facts`` those that it
+    asserts. ``cues`` are its cues by dimension.
     """
 
     text: str
@@ -49,27 +49,28 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceGenerator:
-    """Draws sentences that show one emotion and one persona and contradict nothing said before.
+    """Draw sentences that show one emotion and one persona and do not contradict earlier ones.
 
     Parameters
     ----------
     language
-        Where phrases come from.
+        The source of the phrases.
     feeling
         The phrases of the emotion, or of a control condition.
     emotion
-        The name of the emotion, None for a control condition.
+        The name of the emotion, or None for a control condition.
     personality
-        The persona, None for a control condition.
+        The persona, or None for a control condition.
     given
-        The facts that hold before anything is said: those of the prompt and of the writer.
+        The facts that are known before the first sentence: those of the prompt and of the writer.
     neutral
-        Phrases to put in the place of emotion and persona, of the same length; None to show both.
+        Phrases that replace emotion and persona with the same length, or None to show both.
     raised
-        Whether the sentences have capitals and full stops, whatever the emotion's style says.
+        True if the sentences always have capitals and full stops, even if the emotion's style has
+        none.
     draws, marks
-        What is left to chance, in what is said and in how it is punctuated. They are apart so
-        that a neutral variant takes the same decisions as the one that it stands for.
+        Random generators of the words and of the punctuation. They are separate, so that a neutral
+        variant makes the same decisions as its variant.
     """
 
     language: Language
@@ -87,14 +88,14 @@ class SentenceGenerator:
         return self._felt(self._draw(most, cue=self.feeling.cues))
 
     def feel(self, most: int, *, said: Sequence[Said] = (), scene: bool = True) -> Said:
-        """Return a sentence of emotion that fits after `said`, one that sets a scene if it may."""
+        """Return a sentence of emotion that fits after `said`. With `scene` it may set a scene."""
         scenes = self.feeling.scenes if scene else ()
         return self._felt(
             self._draw(most, said=said, sentence=self.feeling.sentences, scene=scenes)
         )
 
     def closing(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
-        """Return last words that fit after `said`, or nothing where none do."""
+        """Return last words that fit after `said`, or nothing if none fit."""
         drawn = self._fitting(most, said=said, closing=self.feeling.closings)
         return [self._felt(drawn)] if drawn else []
 
@@ -105,17 +106,17 @@ class SentenceGenerator:
         return self._said(text, drawn, cues={"emotion": text} if self.emotion else {})
 
     def persona(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
-        """Return what shows the three traits, of about `most` words at most.
+        """Return sentences that show the three traits, of at most about `most` words.
 
-        That is the role and a remark on working together, as two sentences, or as one where the
-        second clause can follow the first. Empty for a control condition without a persona.
+        They are the role and a remark on working together: two sentences, or one if the second
+        clause can follow the first. Nothing for a control condition without a persona.
         """
         if self.personality is None:
             return []
         joins = self.draws.random() < _JOINED
         clauses = self.language.collaboration[self.personality.collaboration.slug]
         role = self._draw(round(most * _ROLE_SHARE), said=said, role=self._roles)
-        # Clauses of one sentence have one opening.
+        # The clauses of a sentence have one opening.
         first = Said("", role.snippet, (role.snippet,), count(role.snippet), role.facts)
         remark = self._draw(
             most - count(role.snippet),
@@ -123,7 +124,7 @@ class SentenceGenerator:
             any_opening=joins,
             remark=clauses,
         )
-        # Those of the emotion, so that a neutral variant takes the same decisions.
+        # The style of the emotion, so that a neutral variant makes the same decisions.
         style = Style() if self.raised else self.feeling.style
         joints = [joint for joint in style.joints if "{1}" in joint]
         if not (joins and joints and self.language.coherence.are_joined(role.facts, remark.facts)):
@@ -153,7 +154,7 @@ class SentenceGenerator:
         ]
 
     def role(self, most: int, *, said: Sequence[Said] = ()) -> Said | None:
-        """Return the role of the persona as a sentence, None without one."""
+        """Return the role of the persona as a sentence, or None without a persona."""
         if self.personality is None:
             return None
         return self._alone(self._draw(most, said=said, role=self._roles), "technical", "experience")
@@ -168,23 +169,23 @@ class SentenceGenerator:
         return self._said(sentence, drawn, styled=True, cues=dict.fromkeys(dimensions, clause))
 
     def ask(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
-        """Return a request that stands for itself, such as *Can you take this one*.
+        """Return a separate request, such as *Can you take this one*.
 
-        Nothing where the prompt asks already.
+        The result is empty if the prompt has a request already.
         """
         return self._shared(self._fitting(most, said=said, ask=self.language.requests.asks))
 
     def intro(self, most: int, *, bullets: bool, said: Sequence[Said] = ()) -> list[Said]:
-        """Return a sentence that announces the pasted text, or its sentences as `bullets`.
+        """Return a sentence that introduces the pasted text, or its sentences as `bullets`.
 
-        Nothing where none fits.
+        The result is empty if no sentence fits.
         """
-        asked = self.language.requests
-        intros = asked.bullet_intros if bullets else asked.intros
+        requests = self.language.requests
+        intros = requests.bullet_intros if bullets else requests.intros
         return self._shared(self._fitting(most, said=said, intro=intros))
 
     def greeting(self) -> list[Said]:
-        """Return first words, or nothing where none fit."""
+        """Return first words, or nothing if none fit."""
         return self._shared(self._fitting(5, greeting=self.language.requests.greetings))
 
     def _shared(self, drawn: _Drawn | None) -> list[Said]:
@@ -196,7 +197,7 @@ class SentenceGenerator:
     def _said(
         self, text: str, drawn: _Drawn, *, cues: dict[str, str], styled: bool = False
     ) -> Said:
-        """Return what is said in `text`, or neutral sentences of its length."""
+        """Return `text` as a sentence of the writer, or neutral sentences of its length."""
         return Said(
             text=self._matched(text) if self.neutral else self._styled(text) if styled else text,
             plain=text,
@@ -215,7 +216,10 @@ class SentenceGenerator:
         return style
 
     def join(self, said: Sequence[Said]) -> str:
-        """Return the sentences as one paragraph; one without a final mark runs on."""
+        """Return the sentences as one paragraph.
+
+        A sentence without a final mark is joined to the next.
+        """
         text = ""
         for each in said:
             if text and text[-1].isalnum():
@@ -224,7 +228,7 @@ class SentenceGenerator:
         return text.removesuffix(" -")
 
     def accepts(self, facts: frozenset[str], said: Sequence[Said] = ()) -> bool:
-        """Return whether something that asserts `facts` contradicts nothing that holds."""
+        """Return whether a text that asserts `facts` contradicts no known fact."""
         return not self.language.coherence.clash(facts, self._known(said))
 
     def _known(self, said: Sequence[Said]) -> frozenset[str]:
@@ -238,7 +242,7 @@ class SentenceGenerator:
         any_opening: bool = False,
         **kinds: Sequence[str],
     ) -> _Drawn:
-        """Return one of the snippets that fits after `said`, or any where none does."""
+        """Return one of the snippets that fits after `said`, or any snippet if none fits."""
         fitting = self._fitting(most, said=said, any_opening=any_opening, **kinds)
         return fitting or self.draws.choice(_pool(self.language, **_frozen(kinds)))
 
@@ -252,8 +256,8 @@ class SentenceGenerator:
     ) -> _Drawn | None:
         """Return one of the snippets of at most `most` words, given by their kinds.
 
-        It contradicts nothing that is known. Where there is none, it may begin like another
-        sentence, then repeat a word of weight, and then be longer.
+        It contradicts no known fact. If there is none, the opening may be that of another sentence,
+        then a content word may be repeated, and then it may be longer.
         """
         coherence = self.language.coherence
         known = self._known(said)
@@ -303,14 +307,14 @@ class SentenceGenerator:
         return text + self.language.stop if text[-1].isalnum() else text
 
     def _matched(self, text: str) -> str:
-        """Return neutral sentences with as many words as `text`, as far as there are any."""
+        """Return neutral sentences with as many words as `text`, if there are enough."""
         sentences = self.neutral.sentences if self.neutral else ()
         return neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A snippet, its number of words, and what follows from its words and its kind."""
+    """A snippet with its number of words, and the facts of its words and its kind."""
 
     snippet: str
     length: int
@@ -330,7 +334,7 @@ def _pool(language: Language, **kinds: tuple[str, ...]) -> tuple[_Drawn, ...]:
         _Drawn(
             snippet,
             count(snippet),
-            coherence.told_by(snippet) | {kind},
+            coherence.facts_of(snippet) | {kind},
             coherence.stems(snippet, language.repeatable),
             openings(_first(snippet)) if language.blank else (),
         )
@@ -345,7 +349,7 @@ def role_of(personality: Personality) -> str:
 
 
 def _limit(lengths: Sequence[int], most: int) -> int:
-    """Return `most`, or more where too few of the sorted `lengths` are as small as that."""
+    """Return `most`, or more if too few of the sorted `lengths` are at most that."""
     return max(most, lengths[min(len(lengths) - 1, _FEWEST_TO_CHOOSE)])
 
 
@@ -368,7 +372,7 @@ def count(snippet: str) -> int:
 
 
 def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random) -> str:
-    """Return different `sentences` of `target` words together, or as near as they come."""
+    """Return different `sentences` with `target` words in total, or as close as possible."""
     by_length: dict[int, list[str]] = {}
     for sentence in sentences:
         by_length.setdefault(count(sentence), []).append(sentence)
@@ -376,7 +380,7 @@ def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random)
     chosen: list[str] = []
     left = target
     while left >= shortest:
-        # A length that leaves nothing, or enough for another sentence.
+        # A length that leaves no rest, or a rest that another sentence can fill.
         fitting = [n for n in by_length if n == left or left - n >= shortest]
         long = [n for n in fitting if 2 * n >= min(left, max(by_length))] or fitting
         length = left if left in fitting else rng.choice(long) if long else 0

@@ -1,4 +1,4 @@
-"""The setting of a message: what kind of text the prompt is, and what can stand beside it."""
+"""The setting of a message: the kind of text that the prompt is, and the possible additions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.rules._layout import Block
 
 Frame = Literal["chat", "mail", "prose", "stub", "tagged"]
-"""What a prompt is: a message that greets in its first line, a message that greets in a line of its
-own, any other text, source code to be completed, or a prompt with tags or a role for a model."""
+"""The kind of a prompt: a message with a greeting in its first line, a message with a greeting in a
+separate line, any other text, source code to complete, or a prompt with tags or a role for a model.
+"""
 
 _SHORT_WORDS, _SHORT_SENTENCES = 30, 2
 _ONE_LINE: frozenset[Kind] = frozenset({"blank", "context", "specification"})
@@ -25,20 +26,22 @@ _QUESTIONS = ("?", "\uff1f")
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A prompt as the rules see it.
+    """The properties of a prompt that the rules use.
 
     Parameters
     ----------
     frame
-        What the prompt is.
+        The kind of the prompt.
     facts
-        What the prompt tells where the writer's words stand inside it.
+        The facts that the prompt asserts if the writer's words are inside it.
     passed_on
-        What it tells where it is set apart as somebody else's text.
+        The facts that it asserts if it is set apart as somebody else's text.
     follows
-        Whether the writer's words can stand after the prompt, in a paragraph of their own.
+        True if the writer's words can follow the prompt in a separate paragraph.
     listable
-        Whether its sentences can be set as bullets.
+        True if its sentences can be written as bullets.
+    continues
+        True if its body continues from its greeting, so that nothing can separate the two.
     """
 
     frame: Frame
@@ -46,16 +49,18 @@ class Setting:
     passed_on: frozenset[str]
     follows: bool
     listable: bool
+    continues: bool
 
     def is_passed_on_at(self, operation: str) -> bool:
         """Return whether the whole prompt is set apart as somebody else's text.
 
-        A mail is from ``style`` on, since its writer would not introduce themselves to somebody
-        whom they know. A text that says where its writer works, or that its task is
-        a private one, is at ``transform``, since the persona of the variant has another life.
+        An e-mail is set apart from ``style`` on, since its writer would not introduce themselves
+        to somebody whom they know, and at ``light`` if its body continues from its greeting. A
+        text that names its writer's workplace, or a private task, is set apart at ``transform``,
+        since the persona of the variant is another person.
         """
         if self.frame == "mail":
-            return operation in ("style", "transform")
+            return operation != "light" or self.continues
         return operation == "transform" and self._tells_place
 
     @property
@@ -63,7 +68,7 @@ class Setting:
         return self.frame == "prose" and not self.facts.isdisjoint(_OWN_LIFE)
 
     def blocks(self, document: Document) -> tuple[Block, ...]:
-        """Return the ways in which the whole prompt can be set apart."""
+        """Return the possible ways to set the whole prompt apart."""
         known = _layout.blocks(document)
         if self.frame == "mail" or self._tells_place:
             apart: tuple[Block, ...] = tuple(b for b in known if b in ("rule", "quote"))
@@ -78,30 +83,31 @@ class Setting:
 def read_setting(document: Document, language: Language) -> Setting:
     """Return the setting of a prompt in `language`."""
     sentences = [document.content(span) for span in document.sentences]
-    told = language.coherence.told_by_prompt(sentences)
+    asserted = language.coherence.facts_of_prompt(sentences)
     if "traceback" in document.kinds:
-        told |= {"trouble"}
+        asserted |= {"trouble"}
     asks = any(sentence.endswith(_QUESTIONS) for sentence in sentences)
     frame = _frame(document)
     if _is_short(document):
-        told |= {"short"}
+        asserted |= {"short"}
         if frame == "prose" and len(document.sentences) == 1:
-            told |= {"one-liner"}
+            asserted |= {"one-liner"}
     own = frame in ("chat", "mail") or (
         frame == "prose"
-        and (asks or not told.isdisjoint(("first-person", "chatty", "one-liner")))
+        and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
         and _first_kind(document) not in _HEADED
     )
-    facts = (told if own else told - {"asks", *_OWN_LIFE}) | {frame}
+    facts = (asserted if own else asserted - {"asks", *_OWN_LIFE}) | {frame}
     return Setting(
         frame=frame,
         facts=facts | {"own-voice"} if own else facts,
-        passed_on=(told - {"asks", "one-liner", *_OWN_LIFE}) | {"passed-on"},
+        passed_on=(asserted - {"asks", "one-liner", *_OWN_LIFE}) | {"passed-on"},
         follows=document.tail is not None
         and frame == "prose"
         and not (own and asks)
         and not document.ends_in_data,
-        listable="first-person" not in told and not asks,
+        listable="first-person" not in asserted and not asks,
+        continues=document.greets_in_its_sentence,
     )
 
 

@@ -190,16 +190,16 @@ class TestAnyPrompt:
             writer = {variant.emotion, *variant.personality.split(".")}
             known = (setting.facts if inside else setting.passed_on) | writer
             for snippet in made_of(task.prompt).snippets[variant.id]:
-                told = language.coherence.told_by(snippet)
-                assert not language.coherence.clash(told, known), (snippet, variant.text)
-                known |= told
+                facts = language.coherence.facts_of(snippet)
+                assert not language.coherence.clash(facts, known), (snippet, variant.text)
+                known |= facts
 
     def test_a_text_of_the_writers_own_is_not_announced_as_one_that_came_in(self, task):
         language, setting = setting_of(task.prompt)
         for variant in all_variants(task):
             if "own-voice" in setting.facts and not passed_on(setting, variant):
                 for snippet in made_of(task.prompt).snippets[variant.id]:
-                    assert "handed-on" not in language.coherence.told_by(snippet), variant.text
+                    assert "handed-on" not in language.coherence.facts_of(snippet), variant.text
 
     def test_nothing_follows_a_tag_a_sample_or_a_signature(self, task):
         document = read_document(task.prompt, task.entry_point)
@@ -210,7 +210,9 @@ class TestAnyPrompt:
             closed = setting.frame in ("tagged", "stub") or (
                 setting.frame == "prose" and document.ends_in_data
             )
-            if (closed and not apart) or (setting.frame == "mail" and variant.distance < 0.2):
+            if (closed and not apart) or (
+                setting.frame == "mail" and not passed_on(setting, variant)
+            ):
                 lines = variant.text.rstrip().splitlines()
                 signed = "closing" in document.kinds or setting.frame != "mail"
                 assert not signed or lines[-1].strip().endswith(last), variant.text
@@ -338,13 +340,11 @@ def test_a_request_is_put_in_every_form_the_library_has():
     }
 
 
-def test_text_follows_a_body_that_goes_on_from_its_greeting():
+def test_a_mail_that_goes_on_from_its_greeting_is_passed_on_whole():
     prompt = "Hi Anna,\n\nthe shop needs `f(x)`. It doubles x.\n\nThanks,\nTom\n"
-    body = prompt.partition("doubles x.")[0]
-    for variant in generate(
-        Task(id="m", prompt=prompt), Selection(distances=(0.1,), per_distance=12)
-    ).variants:
-        assert variant.text.startswith(body)
+    for variant in generate(Task(id="m", prompt=prompt), Selection(per_distance=8)).variants:
+        assert {"block:rule", "block:quote"}.intersection(variant.operations)
+        assert "Hi Anna,\nthe shop needs" in "\n".join(filter(None, unquoted(variant)))
 
 
 @pytest.mark.parametrize(
@@ -378,12 +378,12 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
 
 def test_a_list_is_not_announced_as_the_text_word_for_word():
     task = Task(id="t", prompt="Write `f(x)`. It doubles x. It keeps zero.")
-    asked = Library.load().languages["en"].requests
+    requests = Library.load().languages["en"].requests
     made = generate(task, Selection(per_distance=60, distances=(0.3,)))
     bullets = [v for v in made.variants if "block:bullets" in v.operations]
     assert bullets
     for variant in bullets:
-        assert not set(made.snippets[variant.id]) & set(asked.intros)
+        assert not set(made.snippets[variant.id]) & set(requests.intros)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -423,6 +423,14 @@ def test_a_mail_is_passed_on_as_a_block_and_has_one_ask_and_one_signature():
             assert {"block:rule", "block:quote"}.intersection(variant.operations)
         else:
             assert variant.text.casefold().count("thank") == 1
+
+
+def test_courtesies_can_be_said_in_a_mail_at_every_distance():
+    mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
+    made = generate(
+        Task(id="m", prompt=mail), Selection(per_distance=3), rewriter=rewriter_named("polite")
+    )
+    assert len({variant.text for variant in made.variants}) == 9
 
 
 def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
