@@ -502,6 +502,17 @@ class PromptseRun:
         needed = self._needed(suite, comparison, check, node_of)
         self._measure_missing(suite, needed, check, node_of)
 
+    def why_nothing_is_solved(self, suite: Suite) -> str | None:
+        """Return why no sample of an original of a measured suite passes, or None if one does.
+
+        Raises
+        ------
+        NotScoredError
+            If no original was measured.
+        """
+        gate = next(gate for gate in suite.gates if gate.task is None)
+        return self.scores.why_nothing_is_solved(suite.row, suite.gate_row(gate))
+
     def measure_share(
         self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf
     ) -> None:
