@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pytest_promptse.errors import ModelError, NotScoredError, TaskError, VariantError
 from pytest_promptse.run._judge import CompletionJudge, variant_row
-from pytest_promptse.run._model_variants import ModelVariants
+from pytest_promptse.run._model_variants import ModelVariants, no_room
 from pytest_promptse.run._plan import decided_gate, plan_suite
 from pytest_promptse.run._rounds import Rounds
 from pytest_promptse.run._variant_making import VariantMaker
@@ -685,12 +685,20 @@ class PromptseRun:
         for rewrite in planned.pending.rewrites:
             try:
                 while isinstance(step := self._model_variants.next_step(rewrite), Job):
-                    self.sampler.wait(step, tick=tick)
+                    self._wait_for_text(step, tick)
             finally:
                 for row in self._model_variants.rows(rewrite):
                     self.run_log.add(row)
             written.append(step)
         return self._with_written(planned, written)
+
+    def _wait_for_text(self, job: Job, tick: Callable[[], object]) -> None:
+        try:
+            self.sampler.wait(job, tick=tick)
+        except ModelError as error:
+            if message := no_room(error):
+                raise ModelError(message) from error
+            raise
 
     def _with_written(
         self, planned: PlannedVariant, steps: Sequence[Variant | Job]
