@@ -4,16 +4,15 @@ import pytest
 
 
 @pytest.mark.promptse(
-    """Write `chunk(items: list, size: int) -> list`: split the items into lists of size
-    elements, in order. Keep the last list even if it is shorter.""",
+    """Write `unique(items: list) -> list`: remove duplicate items but keep the order.
+    Of equal items, keep the first one.""",
     reference="""
-def chunk(items: list, size: int) -> list:
-    return [items[i : i + size] for i in range(0, len(items), size)]
+def unique(items: list) -> list:
+    return list(dict.fromkeys(items))
 """,
-    min_auc_e=0.9,
+    min_auc_e=0.95,
 )
-def test_chunk(candidate):
-    assert candidate([1, 2, 3, 4], 2) == [[1, 2], [3, 4]]
-    assert candidate(["a", "b", "c"], 2) == [["a", "b"], ["c"]]
-    assert candidate([1], 5) == [[1]]
-    assert candidate([], 3) == []
+def test_unique(candidate):
+    assert candidate([3, 1, 3, 2, 1]) == [3, 1, 2]
+    assert candidate(["b", "a", "b"]) == ["b", "a"]
+    assert candidate([]) == []
