@@ -77,7 +77,7 @@ def redact(text: str) -> str:
         text = text.replace(secret, _HIDDEN)
     for secret in _secrets_in_environment():
         for form in {secret, quote(secret, safe=""), repr(secret)[1:-1]}:
-            # A message may hold only the first part, with or without an ellipsis.
+            # A message may contain only the first part, with or without an ellipsis.
             start = re.escape(form[:_SHORTEST])
             text = re.sub(rf"{start}(?:{re.escape(form[_SHORTEST:])}|[\w*.…-]*)", _HIDDEN, text)
     for pattern, replacement in _PATTERNS:

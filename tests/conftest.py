@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fork_server import ForkServer
+from fork_server import ForkServer, running_server
 
 if TYPE_CHECKING:
     import subprocess
@@ -54,11 +55,30 @@ def without_other_plugins(request: pytest.FixtureRequest) -> None:
         monkeypatch.setenv("PYTEST_ADDOPTS", _WITHOUT_OTHERS)
 
 
+_SERVER_ADDRESS = pytest.StashKey[str]()
+
+
+def _server_running_until_the_end(config: pytest.Config) -> str:
+    """Return the address of the fork server of this process, started at the first call."""
+    if _SERVER_ADDRESS not in config.stash:
+        env = {name: value for name, value in os.environ.items() if name not in _OF_THE_MACHINE}
+        resources = contextlib.ExitStack()
+        config.stash[_SERVER_ADDRESS] = resources.enter_context(running_server(env))
+        config.add_cleanup(resources.close)
+    return config.stash[_SERVER_ADDRESS]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Let all workers of xdist use the server of the process that controls them."""
+    node.workerinput["fork_server"] = _server_running_until_the_end(node.config)
+
+
 @pytest.fixture(scope="session")
-def fork_server(same_environment_everywhere: None) -> Iterator[ForkServer]:
+def fork_server(same_environment_everywhere: None, pytestconfig: pytest.Config) -> ForkServer:
     """Start Python programs quickly: ``fork_server.run(command, cwd=…, env=…)``."""
-    with ForkServer() as server:
-        yield server
+    shared = getattr(pytestconfig, "workerinput", {}).get("fork_server")
+    return ForkServer(shared or _server_running_until_the_end(pytestconfig))
 
 
 @pytest.fixture

@@ -47,6 +47,25 @@ def test_what_ends_a_program_ends_no_other(fork_server, tmp_path):
     assert status("1 / 0") == 1
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise ValueError('a message')",
+        "import sys; sys.exit('a message')",
+        "import atexit; atexit.register(print, 'last'); print('first')",
+        "import threading; threading.Timer(0.1, print, ['from a thread']).start()",
+        "import os, signal; os.kill(os.getpid(), signal.SIGINT)",
+        "import sys; sys.stdout = open('/dev/full', 'w'); print('lost')",
+    ],
+)
+def test_it_ends_as_in_a_new_interpreter(fork_server, tmp_path, code):
+    command = [sys.executable, "-c", code]
+    forked = fork_server.run(command, cwd=str(tmp_path), env=dict(os.environ))
+    new = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (forked.returncode, forked.stdout) == (new.returncode, new.stdout)
+    assert forked.stderr.splitlines()[-1:] == new.stderr.splitlines()[-1:]
+
+
 def test_programs_run_side_by_side(fork_server, tmp_path):
     commands = tmp_path / "commands"
     commands.mkdir()

@@ -1,4 +1,4 @@
-"""What the parsers of several commands share."""
+"""Options that several commands have in common."""
 
 from __future__ import annotations
 

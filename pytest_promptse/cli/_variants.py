@@ -15,13 +15,14 @@ from pytest_promptse._suggestions import nearest
 from pytest_promptse.cli import _extensions
 from pytest_promptse.cli._arguments import DEFAULT_STORE
 from pytest_promptse.errors import VariantError
+from pytest_promptse.reports.terminal._harmful import difference
 from pytest_promptse.variants._audit import audit
 from pytest_promptse.variants._files import template_folder, write
 from pytest_promptse.variants._generate import Selection, VariantSet, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._registry import REWRITERS
-from pytest_promptse.variants._show import described, difference, facts
+from pytest_promptse.variants._show import described, facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +53,9 @@ def add_parser(subparsers: Subparsers) -> None:
     freeze.set_defaults(func=_make)
     show = actions.add_parser("show", help="show variants and their differences from the original")
     _add_making(show)
-    show.add_argument("--plain", action="store_true", help="print the variants without colour")
+    show.add_argument(
+        "--plain", action="store_true", help="print the variants without marks for their changes"
+    )
     show.set_defaults(func=_show)
     stats = actions.add_parser("stats", help="print levels, measured distances and rejections")
     _add_making(stats)
@@ -276,7 +279,11 @@ def _show(chosen: argparse.Namespace) -> int:
         console.print(task.prompt, markup=False)
         for variant in made.variants:
             console.rule(f"{variant.id}  measured {variant.measured_distance:.3f}")
-            shown = variant.text if chosen.plain else difference(task.prompt, variant.text)
+            shown = (
+                variant.text
+                if chosen.plain
+                else difference(task.prompt, variant.text, context=None)
+            )
             console.print(shown, markup=False)
             for line in facts(variant):
                 console.print(line, markup=False, style="dim")

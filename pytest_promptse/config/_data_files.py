@@ -1,4 +1,4 @@
-"""Folders of the shipped data. They are in the package, or beside it in a checkout."""
+"""Paths of the shipped data: in the package, or next to it in a checkout of the repository."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ from pytest_promptse.errors import ModelError, SettingsError
 from pytest_promptse.models._base import (
     Capabilities,
     Completion,
-    FatalError,
     Response,
     TransientError,
     Usage,
 )
+from pytest_promptse.models._openai_errors import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,10 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 import openai
 
+_THIS_PROMPT = (
+    litellm.exceptions.ContextWindowExceededError,
+    litellm.exceptions.ContentPolicyViolationError,
+)
 # Otherwise the library prints advice about providers into pytest's output.
 litellm.suppress_debug_info = True
 _OPTIONAL = ("temperature", "top_p", "seed", "n")
@@ -36,8 +40,6 @@ _FINISHED: Mapping[str, FinishReason] = {
     "length": "length",
     "content_filter": "content_filter",
 }
-# LiteLLM's errors are those of the openai package.
-_FATAL = (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError)
 _OVERLOADED = frozenset({429, 503})
 _SERVER_ERROR = 500
 
@@ -146,8 +148,6 @@ class LitellmBackend:
 
     def _classified(self, error: openai.APIError) -> ModelError:
         message = shown(f"{self.spec}: {str(error).splitlines()[0]}")
-        if isinstance(error, _FATAL):
-            return FatalError(message)
         if isinstance(error, openai.APIConnectionError):
             return TransientError(message)
         status = getattr(error, "status_code", None) or _SERVER_ERROR
@@ -155,7 +155,11 @@ class LitellmBackend:
             return TransientError(
                 message, retry_after=_retry_after(error), overloaded=status in _OVERLOADED
             )
-        return ModelError(message)
+        if isinstance(error, _THIS_PROMPT):
+            return ModelError(f"{message}; shorten the prompt or choose another model")
+        return refusal(
+            message, status=status, about=str(error), key="the variable of your provider"
+        )
 
     async def close(self) -> None:
         """Close the library's connections."""

@@ -28,7 +28,7 @@ _THIS_PROMPT = re.compile(
     r"|string_above_max_length|prompt is too long"
 )
 _REMEDIES: Mapping[int, str] = {
-    401: "set OPENAI_API_KEY to a valid key for this server",
+    401: "set {key} to a valid key for this server",
     402: "the account has no credit left",
     403: "this key may not use this model; ask for access or choose another model",
     404: "check the model's name and --promptse-base-url",
@@ -72,14 +72,33 @@ def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelErro
             retry_after=retry_after(error.response.headers),
             overloaded=status == _TOO_MANY_REQUESTS or status in _UNAVAILABLE,
         )
-    if _THIS_PROMPT.search(f"{error.code} {reason(error)}"):
+    return refusal(message, status=status, about=f"{error.code} {error.param} {reason(error)}")
+
+
+def refusal(
+    message: str, *, status: int, about: str, key: str = "OPENAI_API_KEY"
+) -> ModelError | FatalError:
+    """Return the error of a request that a server will refuse again, with its remedy.
+
+    Parameters
+    ----------
+    message
+        What the server answered.
+    status
+        Status code of HTTP.
+    about
+        The names and texts that describe the error.
+    key
+        Name of the setting that contains the key of the server.
+    """
+    if _THIS_PROMPT.search(about):
         return ModelError(
             f"{message}; lower max_tokens by --promptse-max-tokens, shorten the prompt or choose "
             "another model"
         )
-    is_length = status in _REFUSALS and _LENGTH_NAMES.search(f"{error.param} {reason(error)}")
+    is_length = status in _REFUSALS and _LENGTH_NAMES.search(about)
     remedy = _LOWER_LENGTH if is_length else _REMEDIES.get(status, _OTHERWISE)
-    return FatalError(f"{message}; {remedy}")
+    return FatalError(f"{message}; {remedy.format(key=key)}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -299,8 +299,8 @@ def _run_body(
     proxy._bind(candidate)  # noqa: SLF001 - both classes work together
     token = _is_judging.set(True)
     try:
-        # Programs of one check get the same inputs where it draws some, so that verdicts can be
-        # compared and do not change.
+        # All programs of a check get the same inputs if it draws some. So verdicts can be compared
+        # and do not change.
         with repeatable_random():
             returned = body()
     except (ProgramStopped, NotScoredError):
@@ -601,7 +601,7 @@ def _properties(gate: Gate) -> Iterator[tuple[str, float]]:
 def why_unmeasured(item: pytest.Item, call: pytest.CallInfo[None]) -> NotScoredError | None:
     """Return why an item's fixtures or check kept it from being measured, or None.
 
-    What the model or the sandbox fail at is logged where it happens, and is not returned.
+    An error of the model or the sandbox is logged where it occurs, and None is returned for it.
     """
     if TARGET not in item.stash or call.excinfo is None or call.when == "teardown":
         return None

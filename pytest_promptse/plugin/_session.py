@@ -276,8 +276,8 @@ class PromptseSession:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, with the comparison, and save the baseline."""
         if not self._is_worker or session.exitstatus == pytest.ExitCode.INTERRUPTED:
-            # No item is left that needs a completion. What is under way can arrive while the
-            # reports are made.
+            # No further item needs a completion. Responses to open requests may still arrive while
+            # the reports are written.
             self.run.stop_sampling(grace=_GRACE_SECONDS)
         if not self._reports:
             return
@@ -292,7 +292,8 @@ class PromptseSession:
         hidden = self.repeated_errors.restore(terminalreporter)
         if hidden:
             terminalreporter.write_line(
-                f"promptse: {hidden} more items have the same errors; the short summary has all",
+                f"promptse: {hidden} more {'item has' if hidden == 1 else 'items have'} the same "
+                "errors; the short summary has all",
                 red=True,
             )
         if self._record is not None:

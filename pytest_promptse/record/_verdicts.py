@@ -33,7 +33,7 @@ _THRESHOLDS = (
     "min_odds_ratio",
 )
 NOT_DECIDED, NO_GATE = "not decided", "no gate"
-"""What `verdict_word` returns for a suite without a verdict."""
+"""The result of `verdict_word` for a suite without a verdict."""
 
 
 class VerdictInWords(NamedTuple):
@@ -145,7 +145,12 @@ def _sentence(suite: SuiteRecord, rates: list[tuple[float, float]]) -> str:
 
 def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str]:
     if suite.pass_at_1 is None or not rates:
-        yield "there are no originals with variants to compare."
+        yield (
+            f"{suite.n_measured} of {suite.n_variants} prompts were measured, which is too few to "
+            "compare variants with their original."
+            if suite.n_missing
+            else "no original was measured together with variants of it."
+        )
         return
     originals, variants = (fmean(side) for side in zip(*rates, strict=True))
     if originals < _LEAST_PASS_RATE:
@@ -161,7 +166,7 @@ def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str
         chance = suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT
         yield (
             f"the model loses {loss:.0%} of what it solves when the request is reworded"
-            + (", no more than chance would explain." if chance else ".")
+            + (", which chance could explain." if chance else ".")
         )
     if suite.n_missing:
         verb = "variant was" if suite.n_missing == 1 else "variants were"

@@ -354,7 +354,7 @@ def _cost(record: Record) -> str:
     usage = record.usage
     cost = "" if usage.cost is None else f", cost {usage.cost:.4g}"
     return (
-        f"{usage.requests:,} requests, {usage.prompt_tokens:,} + {usage.completion_tokens:,} "
-        f"tokens{cost}, {usage.cached:,} completions from the store; "
+        f"{usage.requests:,} requests, {usage.prompt_tokens:,} tokens sent, "
+        f"{usage.completion_tokens:,} received{cost}, {usage.cached:,} completions from the store; "
         f"pytest-promptse {record.tool.get('version', '')}"
     )

@@ -45,9 +45,9 @@ _ERROR_SECONDS = 60.0
 class Sampler:
     """Request the completions of a plan and store them.
 
-    One process of a run, the leader, samples for all of them; the others read its completions
-    from the store. If the leader ends, another process takes over. Two runs on one store do not
-    request the same samples concurrently. Completions are not held in memory.
+    One process of a run, the leader, requests completions for all of them. The others read the
+    completions from the store. If the leader ends, another process takes over. Two runs with one
+    store do not request the same samples concurrently. Completions are not kept in memory.
 
     Parameters
     ----------
@@ -167,7 +167,13 @@ class Sampler:
         wanted = job if n is None else replace(job, n=n)
         requested = False
         while self._count_missing([wanted]):
-            self._raise_failure(key=wanted.key, model=wanted.model)
+            try:
+                self._raise_failure(key=wanted.key, model=wanted.model)
+            except PromptseError:
+                # Completions that arrived before the failure were written before it.
+                if self._count_missing([wanted]):
+                    raise
+                return
             if not requested:
                 self.request([wanted])
                 requested = True

@@ -71,7 +71,7 @@ def confidence(logprob: ArrayLike, n_tokens: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If `logprob` holds NaN or ``+inf``.
+        If `logprob` contains NaN or ``+inf``.
     """
     z = np.asarray(logprob, dtype=np.float64)
     if np.isnan(z).any() or np.isposinf(z).any():

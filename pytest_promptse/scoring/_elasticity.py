@@ -47,7 +47,7 @@ def elasticity(original: ArrayLike, variants: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If there is no variant or a score lies outside [0, 1].
+        If there is no variant, or a score is outside [0, 1].
     """
     p, v = _scores(original, variants)
     return np.asarray(1.0 - np.abs(p[..., None] - v).mean(axis=-1))
@@ -110,8 +110,8 @@ def auc_e(curve: ArrayLike, distances: Sequence[float]) -> Floats:
     Parameters
     ----------
     curve
-        Shape (..., D): elasticity at each distance, in [0, 1]. NaN stands for a distance that
-        was not measured and makes the area NaN.
+        Shape (..., D): elasticity at each distance, in [0, 1]. NaN marks a distance that was not
+        measured; the area is then NaN.
     distances
         The D >= 1 distances, increasing.
 

@@ -51,7 +51,7 @@ _CONVERGED = 1e-8
 class Counts:
     """Passes and samples of n tasks, shape (n, 1 + J), with the original in column 0.
 
-    Tasks with fewer than J variants have columns with 0 samples. ``emotions``, shape (n, J), holds
+    Tasks with fewer than J variants have columns with 0 samples. ``emotions``, shape (n, J), has
     the index of each variant's emotion among ``n_emotions``. ``n_emotions`` is 0 for a model
     without an effect of the emotion.
     """

@@ -422,12 +422,11 @@ def _warnings(
             f"pass@1 is {pass_at_1:.2f}: tasks that are never solved have elasticity 1, so AUC-E "
             "says nothing about stability here"
         )
-    if n == 1:
-        lines.append("one task: the interval covers another run of its prompts, not other tasks")
-    elif n < _ENOUGH_TASKS:
+    if 1 < n < _ENOUGH_TASKS:
         lines.append(
-            f"{n} tasks: up to {100 * unseen_share(n):.0f} % of the tasks not seen may behave in "
-            "any way without a sign of it here (95 %); min_task_auc_e judges these tasks alone"
+            f"{n} tasks are few: up to {100 * unseen_share(n):.0f} % of other tasks may behave in "
+            "another way, with nothing to show it here (95 % confidence). Add tasks, or judge "
+            "these tasks alone with min_task_auc_e"
         )
     if emotions is not None:
         names = {e for own in emotions.values() for group in own.values() for e in group}

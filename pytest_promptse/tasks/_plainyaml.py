@@ -217,7 +217,7 @@ _MOST_NODES = 1_000_000
 
 
 def _check_size(text: str) -> None:
-    """Refuse nesting that overflows the stack, and aliases that stand for too many values.
+    """Raise TaskError for nesting that overflows the stack, and for aliases with too many values.
 
     The check reads the parser's events, before any value is built.
     """

@@ -1,32 +1,16 @@
-"""Views for users: a variant with its differences in colour, and an entry of the library."""
+"""Texts for users: the facts about a variant, and the entries of the library."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants._library import DIMENSIONS
-from pytest_promptse.variants._word_diff import word_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.text import Text
-
     from pytest_promptse.variants._library import Feeling, Library
     from pytest_promptse.variants._variant import Variant
-
-
-def difference(original: str, reworded: str) -> Text:
-    """Return `reworded` with new words in green and replaced words struck out in red."""
-    from rich.text import Text  # noqa: PLC0415 - only what is looked at needs it
-
-    shown = Text()
-    for kind, part in word_diff(original, reworded):
-        if kind == "gone":
-            shown.append(part, style="red strike").append(" ")
-        else:
-            shown.append(part, style="green" if kind == "new" else "")
-    return shown
 
 
 def facts(variant: Variant) -> Iterator[str]:

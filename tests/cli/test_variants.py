@@ -75,6 +75,10 @@ def test_make_keeps_variants_of_the_given_distances_moods_and_rewriter(tmp_path,
 
 
 def test_show_prints_the_original_and_every_variant(prompt, capsys):
+    assert promptse("variants", "show", prompt, "--per-distance", "1") == 0
+    marked = capsys.readouterr().out
+    assert "[+" in marked
+    assert "\x1b" not in marked
     assert promptse("variants", "show", prompt, "--per-distance", "1", "--plain") == 0
     shown = capsys.readouterr().out
     assert shown.count("`total(cart)`") == 4

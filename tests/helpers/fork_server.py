@@ -1,15 +1,17 @@
 """Start Python programs quickly, as forks of a process with the most common imports.
 
-Half of the time of a nested pytest run is spent on importing pytest, numpy, scipy and similar
-packages. The fork server imports them once. For each program it forks a child. The child takes over
-the program's arguments, folder, environment and standard streams, and runs the program as the
-interpreter would. It shares no state with other programs, and it ends as an interpreter ends.
+Most of the time of a nested pytest run is spent on importing pytest, numpy, scipy and similar
+packages. The fork server imports them once, when the first program is requested. For each program
+it forks a child. The child takes over the program's arguments, folder, environment and standard
+streams, and runs the program as the interpreter would. It shares no state with other programs. It
+ends as an interpreter ends, except that it does not tear down its modules.
 
 The server has one thread. It ends when the process that started it has ended.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib.util
@@ -17,19 +19,22 @@ import io
 import json
 import os
 import runpy
+import select
 import selectors
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import pytest
 from fork_client import SIZE, receive, receive_number, request, send_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 # Modules that a run of the plugin or the command line imports, besides pytest and its plugins.
 PRELOADED = (
@@ -91,33 +96,17 @@ class ForkedProgram:
 
 
 class ForkServer:
-    """The process from which programs are forked. The first program starts it."""
+    """Client of the fork server that listens at an address, the path of a socket."""
 
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="forks-")
-        self._address = str(Path(self._folder.name, "socket"))
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self, address: str) -> None:
+        self._address = address
         self._env = dict(os.environ)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        if self._process is not None:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-            self._process.wait()
-        self._folder.cleanup()
-
-    @property
-    def address(self) -> str:
-        """The path of the server's socket. The first use starts the server."""
-        if self._process is None:
-            self._process = self._started()
-        return self._address
-
     def can_run(self, command: Sequence[str], env: dict[str, str]) -> bool:
-        """Return whether a forked child runs `command` exactly as a new interpreter would."""
+        """Return whether a forked child runs `command` as a new interpreter would.
+
+        A child has the interpreter settings with which this object was made.
+        """
         same = _interpreter_settings(env) == _interpreter_settings(self._env)
         return same and is_python(command)
 
@@ -142,7 +131,7 @@ class ForkServer:
             File descriptors for standard input, output and error.
         """
         connection = socket.socket(socket.AF_UNIX)
-        connection.connect(self.address)
+        connection.connect(self._address)
         request(connection, command, cwd=cwd, env=env, streams=streams)
         return ForkedProgram(connection, command)
 
@@ -174,23 +163,39 @@ class ForkServer:
             f"#!{sys.executable} -IS\n"
             f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
             "from fork_client import run\n"
-            f"run({self.address!r}, [{installed!r}, *sys.argv[1:]])\n"
+            f"run({self._address!r}, [{installed!r}, *sys.argv[1:]])\n"
         )
         file.chmod(0o755)
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        env = {name: value for name, value in self._env.items() if name not in _NOT_THE_SERVERS}
-        # A process with several threads cannot be forked safely.
-        env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        command = (sys.executable, __file__, self._address)
-        process = subprocess.Popen(
-            command, env=env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        assert process.stdout is not None
-        with process.stdout:
-            if process.stdout.readline() != b"ready\n":
-                raise RuntimeError("the fork server did not start")
-        return process
+
+@contextlib.contextmanager
+def running_server(env: Mapping[str, str]) -> Iterator[str]:
+    """Run a fork server, and return its address.
+
+    Parameters
+    ----------
+    env
+        The environment in which the server imports; programs have environments of their own.
+    """
+    env = {name: value for name, value in env.items() if name not in _NOT_THE_SERVERS}
+    # A process with more threads cannot be forked safely.
+    env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory(prefix="forks-") as folder:
+        address = str(Path(folder, "socket"))
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(address)
+            listening.listen()
+            descriptor = listening.fileno()
+            process = subprocess.Popen(
+                (sys.executable, __file__, str(descriptor)),
+                env=env,
+                cwd="/",
+                stdin=subprocess.PIPE,
+                stdout=2,
+                pass_fds=(descriptor,),
+            )
+        with process:
+            yield address
 
 
 # Coverage starts in each child, with the child's environment.
@@ -219,22 +224,15 @@ def _interpreter_settings(env: dict[str, str]) -> dict[str, str]:
     }
 
 
-def serve(address: str) -> None:
-    """Fork a child for every request until standard input ends.
-
-    It returns in the server at the end. In a child it ends with :exc:`SystemExit`, as programs do.
-    """
+def serve(descriptor: int) -> None:
+    """Fork a child for every request to a listening socket until standard input ends."""
+    ready, _, _ = select.select([sys.stdin, descriptor], [], [])
+    if sys.stdin in ready:
+        return
     _preload()
-    with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as selector:
-        listening.bind(address)
-        listening.listen()
+    with socket.socket(fileno=descriptor) as listening, selectors.DefaultSelector() as selector:
         selector.register(sys.stdin, selectors.EVENT_READ)
         selector.register(listening, selectors.EVENT_READ)
-        os.write(1, b"ready\n")
-        os.dup2(2, 1)
-        # Imported objects are never garbage, so children need not examine them.
-        gc.collect()
-        gc.freeze()
         while True:
             for key, _ in selector.select():
                 if key.fileobj is sys.stdin:
@@ -261,7 +259,10 @@ def serve(address: str) -> None:
                 os.close(key.fd)
                 key.data[1].close()
         connection.close()
-    _become(wanted, streams)
+    try:
+        _become(wanted, streams)
+    finally:
+        _end(sys.exception())
 
 
 class _Importer:
@@ -276,12 +277,17 @@ class _Importer:
         )
         for name in (*PRELOADED, *installed):
             importlib.import_module(name)
-        # The shipped library is read once, since it is the same for all children.
-        importlib.import_module("pytest_promptse.variants._library").Library.load()
+        # Variants fill the caches of the shipped library, which is the same for all children.
+        task = importlib.import_module("pytest_promptse.tasks._task").Task
+        making = importlib.import_module("pytest_promptse.variants._generate")
+        prompt = "Write `twice(x: int) -> int`: return twice x. Never print anything."
+        making.generate(task(id="twice", prompt=prompt), making.Selection(per_distance=64))
         return True
 
 
 def _preload() -> None:
+    import pytest  # noqa: PLC0415 - most parts of the tests need no server
+
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "pytest.ini").write_text("[pytest]\n")
         with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -290,6 +296,9 @@ def _preload() -> None:
         raise RuntimeError(f"imports failed with status {status}:\n{output.getvalue()}")
     if (threads := len(list(Path("/proc/self/task").iterdir()))) > 1:
         raise RuntimeError(f"{threads} threads run, so that no child can be forked safely")
+    # Imported objects are never garbage, so children need not examine them.
+    gc.collect()
+    gc.freeze()
 
 
 def _report_the_end(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
@@ -312,7 +321,7 @@ def _request_from(connection: socket.socket) -> tuple[dict[str, Any], list[int]]
 _OF_NO_EFFECT = ("-u", "-B")
 
 
-def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
+def _become(wanted: dict[str, Any], streams: list[int]) -> None:
     """Run the requested program in this process."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -346,8 +355,37 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
         sys.argv = given
         sys.path[0] = str(Path(given[0]).resolve().parent)
         runpy.run_path(given[0], run_name="__main__")
-    sys.exit()
+
+
+def _end(error: BaseException | None) -> NoReturn:
+    """End this process as an interpreter does, but without tearing down its modules.
+
+    The teardown would copy most of the memory that a child shares with the server.
+    """
+    status = 0
+    if isinstance(error, SystemExit) and isinstance(error.code, int | None):
+        status = error.code or 0
+    elif isinstance(error, SystemExit):
+        print(error.code, file=sys.stderr)  # noqa: T201
+        status = 1
+    elif error is not None:
+        sys.excepthook(type(error), error, error.__traceback__)
+        status = 1
+    # The order of the interpreter; multiprocessing ends its children so as well.
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            try:
+                stream.flush()
+            except OSError:
+                traceback.print_exc()
+                status = 120
+    if isinstance(error, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(status & 0xFF)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(int(sys.argv[1]))

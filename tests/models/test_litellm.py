@@ -104,6 +104,25 @@ def test_a_wrong_key_ends_the_requests(library):
         ask(create_backend("litellm:openai/gpt-4o-mini"))
 
 
+@pytest.mark.parametrize(
+    ("said", "kind", "remedy"),
+    [
+        ("max_tokens is too large: 4096", FatalError, "set a lower one by --promptse-max-tokens"),
+        ("temperature must be 1", FatalError, "change the setting that the server names"),
+        ("maximum context length is 10", ModelError, "shorten the prompt"),
+    ],
+)
+def test_what_a_provider_refuses_has_a_remedy(library, said, kind, remedy):
+    refused = litellm_backend.litellm.exceptions.BadRequestError(
+        message=said, llm_provider="openai", model="gpt-4o-mini"
+    )
+    library(refused)
+    with pytest.raises(ModelError, match=remedy) as error:
+        ask(create_backend("litellm:openai/gpt-4o-mini"))
+    assert type(error.value) is kind
+    assert said in str(error.value)
+
+
 def test_a_missing_key_and_an_unknown_provider_are_named_before_any_request(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     backend = create_backend("litellm:anthropic/claude-3-haiku-20240307")

@@ -33,7 +33,16 @@ def test_a_stable_suite_keeps_what_it_solves():
 def test_a_loss_that_chance_explains_is_said_to_be_one():
     said = described([falling(0.9, 0.9, 0.9)] * 3, p_adjusted=0.4)
     assert "test_a has no gate: the model loses 10%" in said
-    assert "no more than chance would explain" in said
+    assert "which chance could explain" in said
+
+
+def test_a_part_of_a_suite_is_too_few_for_a_comparison():
+    made = [make_task("t", *flat(1.0))]
+    suite = replace(make_suite(made), pass_at_1=None, n_variants=13, n_measured=1)
+    [verdict] = verdicts_in_words(make_record((suite, made)))
+    assert verdict.text.endswith(
+        "1 of 13 prompts were measured, which is too few to compare variants with their original."
+    )
 
 
 @pytest.mark.parametrize("verdict", ["pass", "inconclusive"])

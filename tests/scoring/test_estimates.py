@@ -33,9 +33,10 @@ def passes(k: int, m: int) -> Samples:
 @given(rate, rate, st.integers(2, 5), st.integers(2, 5))
 def test_squared_sensitivity_is_unbiased_for_any_number_of_samples(p, v, m_p, m_v):
     """By summing over every outcome of both prompts, which can be done exactly."""
+    chances_p, chances_v = binom.pmf(range(m_p + 1), m_p, p), binom.pmf(range(m_v + 1), m_v, v)
     found = 0.0
     for a, b in product(range(m_p + 1), range(m_v + 1)):
-        chance = binom.pmf(a, m_p, p) * binom.pmf(b, m_v, v)
+        chance = chances_p[a] * chances_v[b]
         found += chance * float(squared_sensitivity(a / m_p, [b / m_v], m_p=m_p, m_v=[m_v]))
     assert found == pytest.approx((p - v) ** 2, abs=1e-9)
 
@@ -49,9 +50,10 @@ def test_squared_sensitivity_of_a_single_sample_is_refused():
 @given(st.lists(rate, min_size=1, max_size=5), st.integers(2, 3))
 def test_the_worst_case_is_unbiased_since_variants_are_sampled_apart(rates, m):
     s = min(2, len(rates))
+    chances = [binom.pmf(range(m + 1), m, rate) for rate in rates]
     found = 0.0
     for counts in product(range(m + 1), repeat=len(rates)):
-        chance = np.prod([binom.pmf(k, m, q) for k, q in zip(counts, rates, strict=True)])
+        chance = np.prod([each[k] for k, each in zip(counts, chances, strict=True)])
         found += chance * float(worst_case(np.array(counts) / m, s))
     assert found == pytest.approx(float(worst_case(rates, s)), abs=1e-9)
 

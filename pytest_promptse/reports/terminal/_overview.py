@@ -11,7 +11,6 @@ from pytest_promptse.record._verdicts import NO_GATE, NOT_DECIDED, verdict_word
 from pytest_promptse.reports._estimates import EstimateCells, estimates
 from pytest_promptse.reports._formatting import (
     DASH,
-    MINUS,
     NOT_MEASURED,
     WIDE,
     cause_words,
@@ -216,7 +215,7 @@ def _widths(rows: Sequence[_Cells]) -> list[int]:
 
 
 def loss_by_cause(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
-    """Show the part of 1 - E that each cause of failure accounts for, by distance.
+    """Show how much of the loss of elasticity each cause of failure explains, by distance.
 
     The last column is the increase of the share of samples that fail for this cause. Suites are
     weighted by their number of tasks.
@@ -235,9 +234,7 @@ def loss_by_cause(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
     most = max(sum(losses[cause]) for cause in shown)
     widths = [8] * len(distances) + [10]
     head = [*((f"d{d}", "dim") for d in distances), ("failures", "dim")]
-    yield _cause_row("why", f"part of 1 {MINUS} E", "bold", "dim").append_text(
-        columns(head, widths)
-    )
+    yield _cause_row("why", "loss of E", "bold", "dim").append_text(columns(head, widths))
     for cause in shown:
         length = round(_CAUSE_BAR * max(0.0, sum(losses[cause])) / most) if most > 0 else 0
         cells = [*((signed(loss), "") for loss in losses[cause]), (signed(drops[cause]), "")]

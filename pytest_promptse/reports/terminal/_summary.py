@@ -160,7 +160,8 @@ def _each(
 def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
     """Explain the marks, then show each warning once with its suites."""
     if any(suite.verdict == "inconclusive" for suite in suites) and width < WIDE:
-        yield Text("open: inconclusive, the interval contains the threshold", "dim")
+        yield Text("open: inconclusive, since the interval contains the threshold", "dim")
+    yield from (Text(line, "dim") for line in _legend(suites))
     yield from saved(suites)
     yield from (Text(line, "dim") for line in scopes(suites))
     about: dict[str, list[str]] = {}
@@ -169,6 +170,17 @@ def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
             about.setdefault(warning, []).append(label(suite))
     for warning, names in about.items():
         yield Text(f"{_few(list(dict.fromkeys(names)))}: {warning}", "dim yellow")
+
+
+def _legend(suites: Sequence[SuiteRecord]) -> Iterator[str]:
+    """Explain the columns of the table above it."""
+    if all(suite.auc_e is None for suite in suites):
+        return
+    yield "AUC-E: 1 if no variant changes the score; * if the loss is more than chance"
+    light = any(suite.mode == "promptse" for suite in suites)
+    yield "noise: AUC-E of a perfectly stable model" + (
+        "; light: AUC-E from pass rates alone" if light else ""
+    )
 
 
 def _errors(record: Record) -> Iterator[Text]:
@@ -189,7 +201,7 @@ def _cost(record: Record) -> Text:
     usage = record.usage
     parts = [
         f"{usage.requests} request{'' if usage.requests == 1 else 's'}",
-        f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
+        f"{usage.prompt_tokens} tokens sent, {usage.completion_tokens} received",
         f"{usage.cached} completions from the store"
         + (f" (oldest: {usage.oldest[:10]})" if usage.oldest is not msgspec.UNSET else ""),
     ]

@@ -344,7 +344,7 @@ class _Comparison:
         return {token for token in heads if token and self._stems([token]) & verbs}
 
     def _request_frames(self, now: Sequence[Token]) -> set[Token]:
-        """Return the words of requests that only name what is asked for, as in "I need a query"."""
+        """Return the words of requests that only name the object, as in "I need a query"."""
         vocabulary = self._vocabulary
         frames: set[Token] = set()
         for _, group in groupby(now, key=lambda token: token.sentence):
@@ -364,7 +364,7 @@ class _Comparison:
     ) -> list[Token]:
         """Return those of `tokens` in whose sentences no other word was lost or added.
 
-        `pairs` holds the partners in the text of `tokens` of the tokens of the other text.
+        `pairs` has the counterparts, among `tokens`, of the tokens of the other text.
         """
         changed = {t.sentence for t in others if t.rule != "obligation"}
         touched = {b.sentence for a, b in pairs.items() if a.sentence in changed}
@@ -481,7 +481,7 @@ def _exchanged(
 
 
 def _obliges(tokens: Sequence[Token], unpaired: Sequence[Token]) -> bool:
-    """Whether a text has an obligation that the other one lacks, also as in "you must write"."""
+    """Return whether a text has an obligation that the other lacks, as in "you must write"."""
     requests = {word for token in tokens if token.request for word in token.text.lower().split()}
     return any(t.rule == "obligation" for t in unpaired) or not _DUTIES.isdisjoint(requests)
 
@@ -491,7 +491,7 @@ def _ones(
 ) -> set[Token]:
     """Return each "one" before a noun that has an article in the other text, as in "an hour".
 
-    `now` is the text of `unpaired`; `pairs` holds the partners of its tokens in the other text.
+    `now` is the text of `unpaired`. `pairs` has the counterparts of its tokens in the other text.
     """
     nouns = dict(pairwise(filter(counts, now)))
     return {

@@ -131,7 +131,7 @@ class _Order:
         self._uses = Counter(key for token in was.content for key in token.keys)
 
     def is_repeated(self, token: Token) -> bool:
-        """Whether the original has a token more than once, so that its partner may be another."""
+        """Return whether the original repeats a token, so that its counterpart is ambiguous."""
         return max(self._uses[key] for key in token.keys) > 1
 
     def inverted(self) -> Iterator[_Pair]:
@@ -208,7 +208,7 @@ class _Order:
                         yield a, c
 
     def around(self) -> Iterator[_Pair]:
-        """Yield what stands before and behind "followed by", "before" or "after" in turn."""
+        """Yield words that changed sides of "followed by", "before" or "after"."""
         for word, partner in self._pairs.items():
             left, right = self._was.left.get(word), self._was.right.get(word)
             if word.text.lower() not in _BETWEEN or left not in self._pairs:
@@ -301,7 +301,7 @@ class _Order:
                 yield token, right
 
     def _changed_voice(self, token: Token) -> bool:
-        """Whether a verb is passive in one text and active in the other."""
+        """Return whether a verb is passive in one text and active in the other."""
         partner = self._pairs[token]
         return _PASSIVE.isdisjoint(token.function) != _PASSIVE.isdisjoint(partner.function)
 

@@ -315,7 +315,7 @@ class _Builder:
         return part.text if part.kind in ("symbol", "number") else f"\0{part.kind}"
 
     def _beside_verbs(self, raw: list[_Raw]) -> list[_Raw]:
-        """Put particles beside their verbs, so that "turn the lamp off" is "turn off the lamp"."""
+        """Move particles next to their verbs: "turn the lamp off" becomes "turn off the lamp"."""
         phrases = self._vocabulary.phrases
         result = list(raw)
         for place, part in enumerate(raw):
@@ -407,7 +407,7 @@ class _Builder:
             place += length
 
     def _is_own(self, after: Sequence[_Raw]) -> bool:
-        """Whether a clause begins here that speaks of its writer, as in "and I am tired"."""
+        """Return whether a clause about its writer begins here, as in "and I am tired"."""
         return bool(after) and after[0].text.lower() in self._vocabulary.first_person
 
     def _counted(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> bool:

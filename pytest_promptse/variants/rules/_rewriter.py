@@ -335,7 +335,7 @@ class _Introduction(NamedTuple):
 
     @property
     def before(self) -> list[Said]:
-        """All of it, in the order in which it stands before a prompt."""
+        """All sentences, in the order in which they precede a prompt."""
         if self.role_first:
             return self.said
         first, more = self.feel[:1], self.feel[1:]
@@ -401,32 +401,44 @@ class _Composer:
     # -- 0.1 -----------------------------------------------------------------------------------
 
     def _light(self) -> _Message:
-        writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
+        writer, draws, setting = self.writer, self.writer.draws, self.source.setting
+        if setting.frame == "mail" and setting.is_passed_on_at("light"):
+            said = [writer.cue(self._words(_INTRODUCED))]
+            said += writer.intro(self._words(_INTRO_WORDS), bullets=False, said=said)
+            block = draws.choice(setting.blocks(self.source.document))
+            return self._around(block, said, [], ["cue", f"block:{block}"])
         form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
         edits, request = self._put(form)
         operations = ["cue", *([f"request:{form.kind}"] if form else [])]
-        if self._ends_message and frame == "chat":
-            words = self._words(_CUE_WORDS)
-            said = writer.closing(words, said=request) or [writer.feel(words, said=request)]
-            place = "after"
-        elif frame == "mail":
-            said = [writer.feel(self._words(_CUE_WORDS), said=request, scene=False)]
-            place = "after" if self._ends_message else "before"
-        else:
-            said = [writer.cue(self._words(_INTRODUCED if frame == "tagged" else _CUE_WORDS))]
-            place = "comment" if frame == "stub" else "before"
-        if frame == "tagged":
-            said += writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said)
+        said = self._few_words(request)
         left = self._budget - _cost([*request, *said])
         wanted = draws.random() < 0.1 and left >= self._words(7)  # noqa: PLR2004
-        if wanted and frame in ("prose", "stub") and self.manner != "terse":
+        if wanted and setting.frame in ("prose", "stub") and self.manner != "terse":
             role = writer.role(left, said=[*request, *said])
             if role is not None:
                 said.append(role)
                 operations.append("persona")
-        before, after = ([], said) if place == "after" else (said, [])
-        operations.append(f"place:{place}")
-        return self._framed(before, after, edits, operations, form=request)
+        place = "comment" if setting.frame == "stub" else "before"
+        before, after = said, list[Said]()
+        if self._ends_message:
+            place, before, after = "after", [], said
+        return self._framed(before, after, edits, [*operations, f"place:{place}"], form=request)
+
+    def _few_words(self, request: Sequence[Said]) -> list[Said]:
+        """Return one cue of the emotion, which announces a prompt that addresses a model."""
+        writer, frame = self.writer, self.source.setting.frame
+        words = self._words(_CUE_WORDS)
+        if self._ends_message:
+            return writer.closing(words, said=request) or [writer.feel(words, said=request)]
+        if frame == "mail":
+            return [writer.feel(words, said=request, scene=False)]
+        if frame != "tagged":
+            return [writer.cue(words)]
+        said = [writer.cue(self._words(_INTRODUCED))]
+        return [
+            *said,
+            *writer.intro(self._words(_BRIEF_INTRO_WORDS), bullets=False, said=said),
+        ]
 
     # -- 0.2 -----------------------------------------------------------------------------------
 
@@ -579,13 +591,8 @@ class _Composer:
 
     @property
     def _follows_message(self) -> bool:
-        """Return whether words can follow a message that continues from its greeting."""
-        document = self.source.document
-        return (
-            self.source.setting.frame in ("chat", "mail")
-            and document.greets_in_its_sentence
-            and document.tail is not None
-        )
+        """Whether the writer's words can follow a message that goes on from its greeting."""
+        return self.source.setting.frame == "chat" and self.source.document.tail is not None
 
     @property
     def _ends_message(self) -> bool:

@@ -40,6 +40,8 @@ class Setting:
         True if the writer's words can follow the prompt in a separate paragraph.
     listable
         True if its sentences can be written as bullets.
+    continues
+        True if its body continues from its greeting, so that nothing can separate the two.
     """
 
     frame: Frame
@@ -47,16 +49,18 @@ class Setting:
     passed_on: frozenset[str]
     follows: bool
     listable: bool
+    continues: bool
 
     def is_passed_on_at(self, operation: str) -> bool:
         """Return whether the whole prompt is set apart as somebody else's text.
 
         An e-mail is set apart from ``style`` on, since its writer would not introduce themselves
-        to somebody whom they know. A text that names its writer's workplace, or a private task, is
-        set apart at ``transform``, since the persona of the variant is another person.
+        to somebody whom they know, and at ``light`` if its body continues from its greeting. A
+        text that names its writer's workplace, or a private task, is set apart at ``transform``,
+        since the persona of the variant is another person.
         """
         if self.frame == "mail":
-            return operation in ("style", "transform")
+            return operation != "light" or self.continues
         return operation == "transform" and self._tells_place
 
     @property
@@ -103,6 +107,7 @@ def read_setting(document: Document, language: Language) -> Setting:
         and not (own and asks)
         and not document.ends_in_data,
         listable="first-person" not in asserted and not asks,
+        continues=document.greets_in_its_sentence,
     )
 
 

@@ -102,6 +102,13 @@ def test_the_title_says_which_model_and_how_it_was_measured(record):
     assert "5 of 6 variants measured" in shown(one(record, n_measured=5))
 
 
+def test_the_columns_are_explained_under_their_table(record):
+    lines = shown(record, width=80).splitlines()
+    assert "noise: AUC-E of a perfectly stable model; light: AUC-E from pass rates alone" in lines
+    assert "light: " not in shown(one(record, mode="light"), width=80)
+    assert "noise: " not in shown(one(record, auc_e=None, pass_at_1=None))
+
+
 def test_only_what_exceeds_noise_has_a_star(record):
     [slugify, fine] = re.findall(r"^test_.*", after_verdicts(shown(record)), re.MULTILINE)
     assert "0.800*" in slugify

@@ -210,7 +210,9 @@ class TestAnyPrompt:
             closed = setting.frame in ("tagged", "stub") or (
                 setting.frame == "prose" and document.ends_in_data
             )
-            if (closed and not apart) or (setting.frame == "mail" and variant.distance < 0.2):
+            if (closed and not apart) or (
+                setting.frame == "mail" and not passed_on(setting, variant)
+            ):
                 lines = variant.text.rstrip().splitlines()
                 signed = "closing" in document.kinds or setting.frame != "mail"
                 assert not signed or lines[-1].strip().endswith(last), variant.text
@@ -338,13 +340,11 @@ def test_a_request_is_put_in_every_form_the_library_has():
     }
 
 
-def test_text_follows_a_body_that_goes_on_from_its_greeting():
+def test_a_mail_that_goes_on_from_its_greeting_is_passed_on_whole():
     prompt = "Hi Anna,\n\nthe shop needs `f(x)`. It doubles x.\n\nThanks,\nTom\n"
-    body = prompt.partition("doubles x.")[0]
-    for variant in generate(
-        Task(id="m", prompt=prompt), Selection(distances=(0.1,), per_distance=12)
-    ).variants:
-        assert variant.text.startswith(body)
+    for variant in generate(Task(id="m", prompt=prompt), Selection(per_distance=8)).variants:
+        assert {"block:rule", "block:quote"}.intersection(variant.operations)
+        assert "Hi Anna,\nthe shop needs" in "\n".join(filter(None, unquoted(variant)))
 
 
 @pytest.mark.parametrize(
