@@ -4,15 +4,16 @@ import pytest
 
 
 @pytest.mark.promptse(
-    """Write `unique(items: list) -> list`: remove duplicate items but keep the order.
-    Of equal items, keep the first one.""",
+    """Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,
+    join the words with single hyphens.""",
     reference="""
-def unique(items: list) -> list:
-    return list(dict.fromkeys(items))
+import re
+
+def slugify(title: str) -> str:
+    return "-".join(re.findall("[a-z0-9]+", title.lower()))
 """,
-    min_auc_e=0.95,
+    min_auc_e=0.9,
 )
-def test_unique(candidate):
-    assert candidate([3, 1, 3, 2, 1]) == [3, 1, 2]
-    assert candidate(["b", "a", "b"]) == ["b", "a"]
-    assert candidate([]) == []
+def test_slugify(candidate):
+    assert candidate("Hello,  World!") == "hello-world"
+    assert candidate("") == ""

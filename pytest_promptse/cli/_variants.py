@@ -134,7 +134,7 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
         return tuple(humaneval.tasks(only=chosen.task))
     path = Path(source)
     if not path.is_file():
-        raise VariantError(f"{source!r} is neither 'humaneval' nor a file")
+        raise VariantError(f"{source!r} is neither 'humaneval' nor a file; check the path")
     if path.suffix in (".yaml", ".yml"):
         from pytest_promptse.tasks._suitefile import load_suite  # noqa: PLC0415 - one of three
 

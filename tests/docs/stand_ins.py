@@ -20,9 +20,9 @@ import re
 def slugify(title):
     return "-".join(re.findall("[a-z0-9]+", title.lower()))
 ```"""
-UNIQUE = """```python
-def unique(items):
-    return list(dict.fromkeys(items))
+CHUNK = """```python
+def chunk(items, size):
+    return [items[i : i + size] for i in range(0, len(items), size)]
 ```"""
 # Popular plugins that the pages do not mention, and that only some environments have.
 _WITHOUT = "-p no:asyncio -p no:django -p no:randomly -p no:rerunfailures"
@@ -51,7 +51,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 def solution(body: Mapping[str, Any], _number: int) -> str:
     """Answer a request of a page with the solution of its task."""
-    return UNIQUE if "unique(" in body["messages"][-1]["content"] else SLUGIFY
+    return CHUNK if "chunk(" in body["messages"][-1]["content"] else SLUGIFY
 
 
 _SCRIPT = f"""
