@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "tutorial" / "first-gate.md"
-FILES = ("test_chunk.py", "strings.promptse.yaml")
+FILES = ("test_slug.py", "strings.promptse.yaml")
 _BLOCK = re.compile(r"(<!-- measured: seeds -->\n).*?(<!-- end: seeds -->)", re.DOTALL)
 
 

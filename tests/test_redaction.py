@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import threading
 import time
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -246,7 +247,7 @@ def test_no_output_of_a_run_holds_a_planted_secret(pytester, monkeypatch):
         texts[path.name] = path.read_bytes().decode(errors="replace")
     assert {"out.json", "out.html", "out.md", "out.summary"} <= texts.keys()
     database = next(pytester.path.glob("store/*.db"))
-    with sqlite3.connect(database) as connection:
+    with closing(sqlite3.connect(database)) as connection:
         texts["dump"] = "\n".join(connection.iterdump())
     for where, text in texts.items():
         for secret in (KEY[:12], PASSWORD, QUERY_KEY):

@@ -4,16 +4,16 @@ import pytest
 
 
 @pytest.mark.promptse(
-    """Write `chunk(items: list, size: int) -> list`: split the items into lists of size
-    elements, in order. Keep the last list even if it is shorter.""",
+    """Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,
+    join the words with single hyphens.""",
     reference="""
-def chunk(items: list, size: int) -> list:
-    return [items[i : i + size] for i in range(0, len(items), size)]
+import re
+
+def slugify(title: str) -> str:
+    return "-".join(re.findall("[a-z0-9]+", title.lower()))
 """,
     min_auc_e=0.9,
 )
-def test_chunk(candidate):
-    assert candidate([1, 2, 3, 4], 2) == [[1, 2], [3, 4]]
-    assert candidate(["a", "b", "c"], 2) == [["a", "b"], ["c"]]
-    assert candidate([1], 5) == [[1]]
-    assert candidate([], 3) == []
+def test_slugify(candidate):
+    assert candidate("Hello,  World!") == "hello-world"
+    assert candidate("") == ""

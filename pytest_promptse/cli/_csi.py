@@ -124,7 +124,7 @@ def _corpus(name: str) -> tuple[str, str]:
     try:
         return name, Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{name}: cannot be read ({error})") from None
+        raise SettingsError(f"{name}: cannot be read ({error}); check the path") from None
 
 
 def _score(chosen: argparse.Namespace) -> int:

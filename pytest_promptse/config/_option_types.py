@@ -30,9 +30,9 @@ class Margin(NamedTuple):
     ----------
     metric
         One of `COMPARED`.
-    The largest loss that passes, in (0, 1]: in units of the figure, or as a share of the baseline's
-    figure if `relative`.
-        In (0, 1], in units of the figure, or as a share of the baseline's figure if `relative`.
+    loss
+        The largest loss that passes, in (0, 1]: in units of the figure, or as a share of the
+        baseline's figure if `relative`.
     relative
         True if `loss` is a share of the baseline's figure.
     """

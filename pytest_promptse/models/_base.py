@@ -41,6 +41,14 @@ class FatalError(ModelError):
     """An error that affects every request to the model, such as a wrong key or model name."""
 
 
+SHORTEN = "lower max_tokens by --promptse-max-tokens, shorten the prompt or choose another model"
+"""Remedy if a prompt and its answer do not fit into the context of the model."""
+LOWER_LENGTH = (
+    "the server does not accept this max_tokens; set a lower one by --promptse-max-tokens"
+)
+"""Remedy if a server refuses the length of the answer."""
+
+
 class OneByOneError(ModelError):
     """The server takes one sample per request only. The sampler repeats the request that way."""
 

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse.config._data_files import tiny_dir
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models._base import Capabilities, Completion, Response, Usage, derive_seed
+from pytest_promptse.models._base import (
+    SHORTEN,
+    Capabilities,
+    Completion,
+    Response,
+    Usage,
+    derive_seed,
+)
 from pytest_promptse.models._chat_template import ChatTemplate, read_chat_template, read_json
 
 if TYPE_CHECKING:
@@ -280,8 +287,7 @@ class Ct2Backend:
             except (RuntimeError, ValueError) as error:
                 raise ModelError(
                     f"{self._spec}: CTranslate2 could not answer "
-                    f"{request.task_id}[{request.variant_id}] ({error}); "
-                    "shorten the prompt or lower max_tokens"
+                    f"{request.task_id}[{request.variant_id}] ({error}); {SHORTEN}"
                 ) from error
         random.Random(seed).shuffle(drawn)  # noqa: S311 - samples, not secrets
         return drawn * request.n if greedy else drawn

@@ -11,7 +11,7 @@ import openai
 
 from pytest_promptse._redaction import redact
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models._base import FatalError, TransientError
+from pytest_promptse.models._base import LOWER_LENGTH, SHORTEN, FatalError, TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,9 +36,6 @@ _REMEDIES: Mapping[int, str] = {
 }
 # Servers describe the limit as "max_tokens is too large", or as "the maximum value for max_tokens".
 _LENGTH_NAMES = re.compile(r"max_tokens|max_completion_tokens|max_output_tokens")
-_LOWER_LENGTH = (
-    "the server does not accept this max_tokens; set a lower one by --promptse-max-tokens"
-)
 _OTHERWISE = "change the setting that the server names; no more requests are sent"
 
 
@@ -92,12 +89,9 @@ def refusal(
         Name of the setting that contains the key of the server.
     """
     if _THIS_PROMPT.search(about):
-        return ModelError(
-            f"{message}; lower max_tokens by --promptse-max-tokens, shorten the prompt or choose "
-            "another model"
-        )
+        return ModelError(f"{message}; {SHORTEN}")
     is_length = status in _REFUSALS and _LENGTH_NAMES.search(about)
-    remedy = _LOWER_LENGTH if is_length else _REMEDIES.get(status, _OTHERWISE)
+    remedy = LOWER_LENGTH if is_length else _REMEDIES.get(status, _OTHERWISE)
     return FatalError(f"{message}; {remedy.format(key=key)}")
 
 

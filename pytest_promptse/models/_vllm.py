@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from pytest_promptse._redaction import shown
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models._base import (
+    SHORTEN,
     Capabilities,
     Completion,
     FatalError,
@@ -215,10 +216,7 @@ class VllmBackend:
         message = f"{self._spec}: {_reason(error)}"
         if isinstance(error, VLLMServerError):
             return TransientError(message)
-        return ModelError(
-            f"{message} (for {request.task_id}[{request.variant_id}]); shorten the prompt or lower "
-            "max_tokens"
-        )
+        return ModelError(f"{message} (for {request.task_id}[{request.variant_id}]); {SHORTEN}")
 
     def _parsed_arguments(self) -> Any:
         """Parse the engine arguments with the parser of vLLM."""

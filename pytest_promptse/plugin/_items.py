@@ -472,7 +472,7 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
             gate = run.decide(target.suite, target.subject, check, node_of=node_of)
         elif isinstance(target.subject, PlannedComparison):
             run.measure_for(target.suite, target.subject, check, node_of=node_of)
-            _report_comparison(item, compare_suite(item.config, run, target.suite))
+            _report_comparison(item, _compare(item, run, target.suite))
             return
         else:
             _measure(item, run, target, target.subject, check)
@@ -555,6 +555,23 @@ def _details(
         colours=writer.hasmarkup,
         most=1,
     )
+
+
+def _compare(item: pytest.Item, run: PromptseRun, suite: Suite) -> ComparisonResult:
+    """Compare a measured suite with the baseline.
+
+    Raises
+    ------
+    NotScoredError
+        If a margin is on stability and the model solves nothing. Its AUC-E of 1 is no improvement.
+    """
+    result = compare_suite(item.config, run, suite)
+    margins = {margin.metric for margin in run.settings.compare_fail}
+    if not result.losses and margins - {"pass_at_1"}:
+        reason = run.why_nothing_is_solved(suite)
+        if reason is not None:
+            raise NotScoredError(reason)
+    return result
 
 
 def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:

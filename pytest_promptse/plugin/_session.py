@@ -292,7 +292,8 @@ class PromptseSession:
         hidden = self.repeated_errors.restore(terminalreporter)
         if hidden:
             terminalreporter.write_line(
-                f"promptse: {hidden} more items have the same errors; the short summary has all",
+                f"promptse: {hidden} more {'item has' if hidden == 1 else 'items have'} the same "
+                "errors; the short summary has all",
                 red=True,
             )
         if self._record is not None:

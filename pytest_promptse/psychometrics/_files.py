@@ -54,7 +54,9 @@ def load_settings(path: Path) -> tuple[Settings, int]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise TaskError(f"{path}: cannot be read ({error})") from None
+        raise TaskError(
+            f"{path}: cannot be read ({error}); check the path and save it as UTF-8"
+        ) from None
     document = _plainyaml.parse(text, path)
     fields = document.fields("a psychometric suite", ("promptse", "settings"))
     version = fields.get("promptse")

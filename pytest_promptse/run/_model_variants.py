@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models._base import completion_key, derive_seed
+from pytest_promptse.models._base import LOWER_LENGTH, SHORTEN, completion_key, derive_seed
 from pytest_promptse.sampling._job import Job
 from pytest_promptse.sampling._sampler import Sampler
 from pytest_promptse.store._run_log import EntailmentRow, RewriteRow
@@ -40,9 +40,15 @@ __all__ = [
     "PendingText",
     "Rewrite",
     "Written",
+    "no_room",
     "rewrites",
     "write_all",
 ]
+
+_LONGER_CONTEXT = (
+    "use a model with a longer context to write or judge variants: it must hold the instruction "
+    f"(about 600 tokens), the prompt and up to {DECODING.max_tokens} tokens of answer"
+)
 
 
 def _no_findings(_text: str) -> Iterable[Finding]:
@@ -410,7 +416,12 @@ def write_all(
             sampler.request([step for step in steps.values() if isinstance(step, Job)])
             for each in wanted:
                 while isinstance(step := texts.next_step(each), Job):
-                    sampler.wait(step)
+                    try:
+                        sampler.wait(step)
+                    except ModelError as error:
+                        if message := no_room(error):
+                            raise ModelError(message) from error
+                        raise
                 steps[each] = step
         rows = {
             each: row for each in wanted for row in texts.rows(each) if isinstance(row, RewriteRow)
@@ -423,6 +434,17 @@ def write_all(
         n_texts=sum(row.texts for row in rows.values()),
         usage=usage,
     )
+
+
+def no_room(error: ModelError) -> str:
+    """Return the message for a text that does not fit into a model's context, or ``""``.
+
+    ``--promptse-max-tokens``, which other messages name, does not apply to texts.
+    """
+    for remedy in (SHORTEN, LOWER_LENGTH):
+        if remedy in str(error):
+            return str(error).replace(remedy, _LONGER_CONTEXT)
+    return ""
 
 
 def _not_the_same(doubted: DoubtedText) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pytest_promptse.errors import ModelError, NotScoredError, TaskError, VariantError
 from pytest_promptse.run._judge import CompletionJudge, variant_row
-from pytest_promptse.run._model_variants import ModelVariants
+from pytest_promptse.run._model_variants import ModelVariants, no_room
 from pytest_promptse.run._plan import decided_gate, plan_suite
 from pytest_promptse.run._rounds import Rounds
 from pytest_promptse.run._variant_making import VariantMaker
@@ -502,6 +502,17 @@ class PromptseRun:
         needed = self._needed(suite, comparison, check, node_of)
         self._measure_missing(suite, needed, check, node_of)
 
+    def why_nothing_is_solved(self, suite: Suite) -> str | None:
+        """Return why no sample of an original of a measured suite passes, or None if one does.
+
+        Raises
+        ------
+        NotScoredError
+            If no original was measured.
+        """
+        gate = next(gate for gate in suite.gates if gate.task is None)
+        return self.scores.why_nothing_is_solved(suite.row, suite.gate_row(gate))
+
     def measure_share(
         self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf
     ) -> None:
@@ -674,12 +685,20 @@ class PromptseRun:
         for rewrite in planned.pending.rewrites:
             try:
                 while isinstance(step := self._model_variants.next_step(rewrite), Job):
-                    self.sampler.wait(step, tick=tick)
+                    self._wait_for_text(step, tick)
             finally:
                 for row in self._model_variants.rows(rewrite):
                     self.run_log.add(row)
             written.append(step)
         return self._with_written(planned, written)
+
+    def _wait_for_text(self, job: Job, tick: Callable[[], object]) -> None:
+        try:
+            self.sampler.wait(job, tick=tick)
+        except ModelError as error:
+            if message := no_room(error):
+                raise ModelError(message) from error
+            raise
 
     def _with_written(
         self, planned: PlannedVariant, steps: Sequence[Variant | Job]

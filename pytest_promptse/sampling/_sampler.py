@@ -167,7 +167,13 @@ class Sampler:
         wanted = job if n is None else replace(job, n=n)
         requested = False
         while self._count_missing([wanted]):
-            self._raise_failure(key=wanted.key, model=wanted.model)
+            try:
+                self._raise_failure(key=wanted.key, model=wanted.model)
+            except PromptseError:
+                # Completions that arrived before the failure were written before it.
+                if self._count_missing([wanted]):
+                    raise
+                return
             if not requested:
                 self.request([wanted])
                 requested = True

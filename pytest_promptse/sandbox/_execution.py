@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import _watch as watch
+from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._causes import Cause, Failure, ProgramStopped
 from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.zygote import READY
@@ -125,7 +125,7 @@ class Execution:
         self._callbacks = 0
         self._callback_seconds = 0.0
         self._ready_at = self._stalled = self._granted = 0.0
-        self._meter = watch.Meter(worker.zygote, exact_above=limits.memory)
+        self._meter = _watch.Meter(worker.zygote, exact_above=limits.memory)
         self._channel, theirs = socket.socketpair()
         self.output = _Output(limits.output)
         self.errors = _Output(limits.output) if separate else self.output
@@ -179,8 +179,8 @@ class Execution:
         self._ready = answer == READY
         if self._ready:
             self._ready_at = time.monotonic()
-            self._stalled = watch.stalled()
-            self._meter = watch.Meter(self._worker.zygote, exact_above=self.limits.memory)
+            self._stalled = _watch.stalled()
+            self._meter = _watch.Meter(self._worker.zygote, exact_above=self.limits.memory)
             return
         reason = answer.decode(errors="replace") if answer else "no word"
         self.broken = SandboxError(f"the jail could not be set up for a program: {reason}")
@@ -366,7 +366,7 @@ class Execution:
         had a processor are not added.
         """
         elapsed = time.monotonic() - self._ready_at
-        stalled = min(watch.stalled() - self._stalled, elapsed - self._meter.measure().cpu)
+        stalled = min(_watch.stalled() - self._stalled, elapsed - self._meter.measure().cpu)
         more = min(stalled, (_MOST_PATIENCE - 1) * self.limits.wall) - self._granted
         if more < _SHORTEST_GRANT_SECONDS:
             self._fail("timeout", f"no answer within {self.limits.wall:g} s")
@@ -415,7 +415,7 @@ class Execution:
                 self.exceeded = self._over_cpu()
             if self.exceeded is not None:
                 # The checker notices the closed channel at its next read.
-                watch.kill_descendants(self._worker.zygote)
+                _watch.kill_descendants(self._worker.zygote)
             return self.limits.cpu - used.cpu
 
     def _over_cpu(self) -> Failure:

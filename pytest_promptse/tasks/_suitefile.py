@@ -86,9 +86,9 @@ def load_suite(path: Path) -> SuiteFile:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TaskError(f"{path}:1: not UTF-8 text ({error.reason})") from None
+        raise TaskError(f"{path}:1: not UTF-8 text ({error.reason}); save it as UTF-8") from None
     except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
+        raise TaskError(f"{path}: cannot be read: {error.strerror}; check the path") from None
     document = _plainyaml.parse(text, path)
     fields = document.fields("a suite file", _FILE_KEYS)
     _check_format(document, fields.get("promptse"))

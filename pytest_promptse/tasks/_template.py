@@ -215,9 +215,9 @@ def _load(path: Path, place: str) -> Template:
     try:
         source = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TaskError(f"{path}:1: not UTF-8 text ({error.reason})") from None
+        raise TaskError(f"{path}:1: not UTF-8 text ({error.reason}); save it as UTF-8") from None
     except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
+        raise TaskError(f"{path}: cannot be read: {error.strerror}; check the path") from None
     name, variables = _header(source, path)
     template = Template(name=name, path=path, place=place, source=source, variables=variables)
     template._parts.validate()  # noqa: SLF001 - two halves of one module

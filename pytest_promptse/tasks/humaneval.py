@@ -128,7 +128,7 @@ def _decompressed(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
+        raise TaskError(f"{path}: cannot be read: {error.strerror}; check the path") from None
     if not content.startswith(_GZIP_MAGIC):
         return content
     try:

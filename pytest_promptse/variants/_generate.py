@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
 
@@ -303,7 +304,7 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
         weights=variant.context or library.weights(task.prompt),
     )
     candidates = rewriter.candidates(request)
-    made = (next(candidates) for _ in range(_MOST_TRIES))
+    made = islice(candidates, _MOST_TRIES)
     return any((one if isinstance(one, str) else one.text) == variant.text for one in made)
 
 

@@ -511,7 +511,7 @@ def _open(path: Path) -> YamlNode:
     try:
         return parse(path.read_text(encoding="utf-8"), path)
     except UnicodeDecodeError:
-        raise VariantError(f"{path}:1: not UTF-8 text") from None
+        raise VariantError(f"{path}:1: not UTF-8 text; save it as UTF-8") from None
 
 
 def _needed(

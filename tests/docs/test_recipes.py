@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 
 import pytest
+import yaml
 from forge import Forge
 from runners import COMMENT, GITHUB, GITLAB, GitHub, GitLab
 
@@ -152,3 +154,30 @@ def test_without_a_baseline_the_job_fails_and_says_how_to_make_one(project):
     job, _ = project.request_merge()
     assert not job.ok
     assert "--promptse-save main" in job.output
+
+
+def jobs_of(service):
+    """Return the shell script of the job that renews the baseline, and the drift job's steps."""
+    recipe = yaml.safe_load((GITHUB if service == "github" else GITLAB).read_text("utf-8"))
+    if service == "github":
+        jobs = recipe["jobs"]
+        [script] = [s["run"] for s in jobs["baseline"]["steps"] if "--promptse-save" in str(s)]
+        return script, [step.get("uses", "") for step in jobs["drift"]["steps"]]
+    return "\n".join(recipe["promptse-baseline"]["script"]), recipe["promptse-drift"]["cache"]
+
+
+def test_a_drift_job_restores_no_completions(service):
+    _, steps = jobs_of(service)
+    assert not any("cache" in step for step in steps)
+
+
+@pytest.mark.parametrize("status", range(6))
+def test_a_baseline_is_pushed_only_after_a_run_that_ended_in_order(service, status, tmp_path):
+    script, _ = jobs_of(service)
+    for name, body in {"pytest": f"exit {status}", "git": 'echo "$1" >>said'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env={"PATH": path}, check=False)
+    said = tmp_path / "said"
+    assert (said.exists() and "push" in said.read_text()) == (status in (0, 1))

@@ -46,7 +46,7 @@ def test_an_error_that_every_request_will_meet_is_fatal_and_names_a_remedy(statu
     assert remedy in str(error)
 
 
-def test_an_account_without_credit_is_not_asked_again():
+def test_an_account_without_credit_gets_no_further_request():
     assert isinstance(classified(429, code="insufficient_quota"), FatalError)
 
 

@@ -56,6 +56,19 @@ def test_a_run_that_fell_too_far_fails_the_item_that_compares(
     assert {one["metric"]: one["verdict"] for one in comparison["figures"]}["auc_e"] == "fail"
 
 
+def test_a_run_that_solves_nothing_is_no_improvement(slug, run, answers, programs):
+    distances = (0.0, 0.1, 0.2, 0.3)
+    run(
+        *("--promptse-model", answers({key: [programs.right] for key in distances})),
+        *("--promptse-save", "main"),
+    )
+    nothing = answers({key: [programs.wrong] for key in distances})
+    auc_e = ("--promptse-compare-fail", "auc_e:0.1")
+    result = run("--promptse-model", nothing, *COMPARE, *auc_e, "-k", "compare")
+    result.assert_outcomes(errors=1, deselected=8)
+    result.stdout.fnmatch_lines(["*no sample of the original prompt passes*"])
+
+
 def test_no_baseline_yet_names_the_command_that_makes_one_and_fails_those_who_rely_on_it(slug, run):
     line = "promptse: there is no baseline 'main' yet *pytest … --promptse-save main"
     noted = run(*REFERENCE, *COMPARE)

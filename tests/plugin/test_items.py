@@ -108,10 +108,12 @@ def test_the_order_of_items_does_not_matter(run, pytester):
 
 
 def junit_properties(path) -> dict[str, dict[str, float]]:
-    """Return the properties of each test case, by the part of its name in brackets."""
+    """Return the properties of each test case without its wait, by the name's part in brackets."""
     return {
         case.get("name").partition("[")[2][:-1]: {
-            prop.get("name"): float(prop.get("value")) for prop in case.findall(".//property")
+            prop.get("name"): float(prop.get("value"))
+            for prop in case.findall(".//property")
+            if prop.get("name") != "promptse_wait_seconds"
         }
         for case in ET.parse(path).iter("testcase")
     }

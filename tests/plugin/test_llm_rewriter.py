@@ -132,6 +132,16 @@ def test_the_budget_counts_the_requests_for_texts(run, server, options):
     assert found.parseoutcomes()["errors"] >= 3
 
 
+def test_a_context_that_is_too_short_for_the_instruction_is_explained(run, server, options):
+    message = "This model's maximum context length is 1024 tokens; your request has 1352."
+    server.behaviour.refuses = dict.fromkeys(("max_tokens", "max_completion_tokens"), message)
+    found = run(*options, "--promptse-api", "chat")
+    text = " ".join(found.stdout.str().split())
+    assert "use a model with a longer context to write or judge variants" in text
+    assert "Traceback" not in text
+    assert "failed" not in found.parseoutcomes()
+
+
 def test_a_control_beside_texts_of_a_model_has_their_length_and_asks_no_writer(
     run, server, options, pytester
 ):

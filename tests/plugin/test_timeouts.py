@@ -47,7 +47,7 @@ def test_waits(candidate):
 """
 
 
-def test_the_wait_is_told_apart_from_the_time_of_a_test(pytester, run):
+def test_the_wait_is_reported_apart_from_the_time_of_a_test(pytester, run):
     pytester.makeconftest(
         # The model answers a second after the item has begun.
         SLOW.replace("await asyncio.sleep(SECONDS)", "await answers()")

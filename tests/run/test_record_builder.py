@@ -120,13 +120,13 @@ def test_a_stable_suite_scores_one_and_a_broken_one_loses_everything(run_log, bu
 
 
 @pytest.mark.parametrize(
-    ("floor", "gate", "told"),
+    ("floor", "gate", "warned"),
     [(0.3, "confident", True), (0.9, "confident", False), (0.3, "point", False)],
 )
-def test_a_floor_that_no_variant_can_fail_is_told(run_log, build, floor, gate, told):
+def test_a_floor_that_no_variant_can_fail_is_reported(run_log, build, floor, gate, warned):
     measure(run_log, plan(min_pass_rate=floor, gate=gate, samples=4))
     [suite] = build().suites
-    assert any("can fail no variant" in line for line in suite.warnings) == told
+    assert any("can fail no variant" in line for line in suite.warnings) == warned
 
 
 def test_a_suite_without_measured_originals_is_listed_without_scores(run_log, build):

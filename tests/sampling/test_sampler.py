@@ -4,6 +4,7 @@ import re
 import signal
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -295,6 +296,30 @@ def test_a_server_that_is_still_booting_is_waited_for(sample, backend, job):
     model = backend(start=booting)
     assert sample([job(1)], model).completions(job(1))
     assert model.started == 3
+
+
+def test_a_completion_that_arrived_just_before_a_failure_counts(
+    sample, store, backend, job, answer
+):
+    model, one = backend(), job(1)
+    sampler = sample([one], model, start=False)
+
+    def both_arrive(**_):
+        response = answer(SimpleNamespace(prompt=one.prompt, first=0, n=one.n))
+        store.add_completions(
+            one.key,
+            response.completions,
+            usage=response.usage,
+            form="chat",
+            **{
+                name: getattr(one, name)
+                for name in ("model", "prompt", "decoding", "task_id", "variant_id", "seed")
+            },
+        )
+        return ModelError("the server is down")
+
+    sampler._failures.find = both_arrive
+    assert len(sampler.completions(one)) == one.n
 
 
 def test_a_dead_server_opens_the_circuit(sample, backend, job):

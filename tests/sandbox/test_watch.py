@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from pytest_promptse.sandbox import _execution
-from pytest_promptse.sandbox import _watch as watch
+from pytest_promptse.sandbox import _execution, _watch
 from pytest_promptse.sandbox._causes import ProgramStopped
 from pytest_promptse.sandbox._limits import Limits
 
@@ -30,7 +29,7 @@ while True:
 def test_the_time_of_processes_that_nobody_waits_for_is_counted():
     with subprocess.Popen([sys.executable, "-c", UNWAITED]) as parent:
         # The parent itself is left out, as the zygote is.
-        meter = watch.Meter(parent.pid)
+        meter = _watch.Meter(parent.pid)
         used, deadline = 0.0, time.monotonic() + 60
         while used < 1.0 and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -49,7 +48,7 @@ def test_the_time_of_a_process_that_was_waited_for_is_counted_once():
     )
     shell = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
     with subprocess.Popen([sys.executable, "-c", shell]) as parent:
-        meter = watch.Meter(parent.pid)
+        meter = _watch.Meter(parent.pid)
         used, deadline = 0.0, time.monotonic() + 60
         while used < 0.4 and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -57,7 +56,7 @@ def test_the_time_of_a_process_that_was_waited_for_is_counted_once():
         for _ in range(10):
             time.sleep(0.05)
             used = meter.measure().cpu
-        watch.kill_descendants(parent.pid)
+        _watch.kill_descendants(parent.pid)
         parent.kill()
     assert 0.4 <= used < 0.8
 
@@ -118,7 +117,7 @@ def test_callbacks_are_bounded_in_time(bwrap):
 
 
 def test_the_watchdog_ends_with_its_pool():
-    dog = watch.Watchdog()
+    dog = _watch.Watchdog()
 
     class Watched:
         calls = 0
@@ -139,12 +138,12 @@ def test_the_watchdog_ends_with_its_pool():
 
 
 def test_seconds_in_which_processors_were_short_do_not_count(load, monkeypatch):
-    monkeypatch.setattr(watch, "stalled", time.monotonic)
+    monkeypatch.setattr(_watch, "stalled", time.monotonic)
     assert load(SLOW, wall=0.3)() == 1
 
 
 def test_on_an_idle_machine_every_second_counts(load, monkeypatch):
-    monkeypatch.setattr(watch, "stalled", lambda: 7.0)
+    monkeypatch.setattr(_watch, "stalled", lambda: 7.0)
     with pytest.raises(ProgramStopped) as stopped:
         load(SLOW, wall=0.3)()
     assert stopped.value.failure.detail == "no answer within 0.3 s"
@@ -152,7 +151,7 @@ def test_on_an_idle_machine_every_second_counts(load, monkeypatch):
 
 def test_a_machine_that_is_never_free_does_not_keep_a_program_waiting_for_ever(load, monkeypatch):
     hours = itertools.count(step=3600.0)
-    monkeypatch.setattr(watch, "stalled", lambda: next(hours))
+    monkeypatch.setattr(_watch, "stalled", lambda: next(hours))
     candidate = load("import time\ndef f(): time.sleep(3600)", wall=0.1)
     began = time.monotonic()
     with pytest.raises(ProgramStopped):
@@ -161,10 +160,10 @@ def test_a_machine_that_is_never_free_does_not_keep_a_program_waiting_for_ever(l
 
 
 def test_the_kernels_account_only_grows():
-    first = watch.stalled()
-    assert watch.stalled() >= first >= 0
+    first = _watch.stalled()
+    assert _watch.stalled() >= first >= 0
 
 
 def test_where_the_kernel_keeps_no_account_nothing_is_spared(monkeypatch, tmp_path):
-    monkeypatch.setattr(watch, "_PRESSURE_FILE", str(tmp_path / "none"))
-    assert watch.stalled() == 0
+    monkeypatch.setattr(_watch, "_PRESSURE_FILE", str(tmp_path / "none"))
+    assert _watch.stalled() == 0

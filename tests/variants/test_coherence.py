@@ -89,7 +89,7 @@ def test_every_alternative_of_a_snippet_counts():
     assert known.facts_of("I write this {in the morning|at night}.") == {"early", "late"}
 
 
-def test_a_fact_beside_itself_is_told_once_at_most():
+def test_a_fact_beside_itself_is_stated_once_at_most():
     known = coherence(clashes={"thanks": frozenset({"thanks"})})
     assert known.clash(frozenset({"thanks"}), frozenset({"thanks"}))
     assert not known.clash(frozenset({"thanks"}), frozenset({"ask"}))

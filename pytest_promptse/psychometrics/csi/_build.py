@@ -189,7 +189,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read ({error})") from None
+        raise SettingsError(f"{path}: cannot be read ({error}); check the path") from None
 
 
 def _wordfreq(language: Language) -> tuple[list[tuple[str, float]], str, str]:

@@ -173,7 +173,9 @@ def _table(path: Path) -> list[list[str]]:
         with path.open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.reader(file) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SettingsError(f"{path}: cannot be read as CSV ({error})") from None
+        raise SettingsError(
+            f"{path}: cannot be read as CSV ({error}); check the path and the format"
+        ) from None
     if len(rows) < 2:  # noqa: PLR2004 - the header and one word
         raise SettingsError(f"{path}: has no rows of words")
     for line, row in enumerate(rows[1:], start=2):

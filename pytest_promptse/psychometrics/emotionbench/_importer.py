@@ -94,7 +94,9 @@ def read_scales(path: Path) -> dict[str, Scale]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise SettingsError(f"{path}: cannot be read as JSON ({error})") from None
+        raise SettingsError(
+            f"{path}: cannot be read as JSON ({error}); check the path and the format"
+        ) from None
     rows = document.get("scales") if isinstance(document, dict) else document
     if not isinstance(rows, list) or not rows:
         raise SettingsError(f"{path}: is no list of questionnaires")

@@ -138,7 +138,9 @@ def _table(path: Path) -> list[list[str]]:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SettingsError(f"{path}: cannot be read as CSV ({error})") from None
+        raise SettingsError(
+            f"{path}: cannot be read as CSV ({error}); check the path and the format"
+        ) from None
     if len(rows) < 3 or not any(_DEFAULT.match(name) for name in rows[0]):  # noqa: PLR2004
         raise SettingsError(
             f"{path}: has no columns 'General_test-N_order-N'; give a response file as the authors "
@@ -213,7 +215,9 @@ def _workbook_rows(path: Path) -> list[tuple[Any, ...]]:
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise SettingsError(f"{path}: cannot be read as a workbook ({error})") from None
+        raise SettingsError(
+            f"{path}: cannot be read as a workbook ({error}); check the path and the format"
+        ) from None
     try:
         if "Raw" not in book.sheetnames:
             raise SettingsError(f"{path}: has no sheet 'Raw'")

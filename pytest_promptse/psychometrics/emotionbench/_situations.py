@@ -144,7 +144,9 @@ def _csv_columns(path: Path) -> dict[str, list[str]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.reader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SettingsError(f"{path}: cannot be read as CSV ({error})") from None
+        raise SettingsError(
+            f"{path}: cannot be read as CSV ({error}); check the path and the format"
+        ) from None
     if not rows:
         raise SettingsError(f"{path}: is empty")
     return {
@@ -170,7 +172,9 @@ def _load(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise SettingsError(f"{path}: cannot be read as JSON ({error})") from None
+        raise SettingsError(
+            f"{path}: cannot be read as JSON ({error}); check the path and the format"
+        ) from None
 
 
 def _check_factor(factor: str, where: str) -> None:

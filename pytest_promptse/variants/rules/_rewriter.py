@@ -204,6 +204,8 @@ class RulesRewriter:
             if control:
                 neutral = _phrases(language.controls, control, "control", language)
         else:
+            # Courtesies repeat each other, and an e-mail may have some of its own.
+            given -= {"chat", "mail"}
             feeling = _phrases(language.controls, control, "control", language)
         if personality is not None:
             role, style = role_of(personality), personality.collaboration.slug
@@ -374,6 +376,8 @@ class _Composer:
         return compose[self.level.operation]()
 
     def _is_coherent(self, message: _Message, ease: int) -> bool:
+        if self.writer.personality is None:
+            return True
         language, coherence = self.source.language, self.source.language.coherence
         request = [message.form.plain] if message.form else []
         texts = [

@@ -240,6 +240,26 @@ def test_no_prompt_is_refused(prompt):
             "stop() ends the run; it returns None. Each id occurs at most once.",
             "stop() ends the run; it returns None. Each id occurs at least once.",
         ),
+        (
+            "Use the image python:3.12-slim and C99. Turn the lamp off if it is unknown.",
+            "Use the image python:3.12-slim and C99. If it is not known, turn off the lamp.",
+            "Use the image python:3.11-slim and C99. Turn the lamp off if it is unknown.",
+        ),
+        (
+            "Answer with C99 code only. Turn the lamp off if the id is unknown.",
+            "Only answer with C99 code. The lamp is turned off if the id is not known.",
+            "Answer with C11 code only. Turn the lamp off if the id is unknown.",
+        ),
+        (
+            "Return the list. You may not modify it. Errors are shown.",
+            "Return the list. It must not be modified. Show errors.",
+            "Return the list. You may modify it. Errors are shown.",
+        ),
+        (
+            "请编写函数 mask(text)。长度至少8个字符。",
+            "我想请你帮我写一个函数 mask(text)。长度至少8个字符。",
+            "请编写函数 mask(text)。长度至少6个字符。",
+        ),
     ],
 )
 def test_another_grammar_is_accepted_and_the_change_beside_it_found(prompt, same, other):

@@ -425,6 +425,14 @@ def test_a_mail_is_passed_on_as_a_block_and_has_one_ask_and_one_signature():
             assert variant.text.casefold().count("thank") == 1
 
 
+def test_courtesies_can_be_said_in_a_mail_at_every_distance():
+    mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
+    made = generate(
+        Task(id="m", prompt=mail), Selection(per_distance=3), rewriter=rewriter_named("polite")
+    )
+    assert len({variant.text for variant in made.variants}) == 9
+
+
 def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
     mail = "Hi Anna,\n\nWrite `f(x)` for the shop. It doubles x.\n\nThanks,\nTom\n"
     made = generate(

@@ -1,4 +1,4 @@
-# Trick: messages that nobody asked for
+# Trick: messages that nobody requested
 # Expected: fail
 # Check: many
 # Limits: wall=1 cpu=1

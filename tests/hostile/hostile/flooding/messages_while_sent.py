@@ -1,4 +1,4 @@
-# Trick: messages that nobody asked for, sent a large argument
+# Trick: messages that nobody requested, sent a large argument
 # Expected: fail
 # Check: large
 # Limits: wall=1 cpu=1

@@ -1,4 +1,4 @@
-# Trick: a pipe of a megabyte, asked for with high bits
+# Trick: a pipe of a megabyte, requested with high bits
 # Expected: fail
 import ctypes, errno, os, platform
 L = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-# Trick: the process at the other end, asked for with high bits
+# Trick: the process at the other end, requested with high bits
 # Expected: fail
 import ctypes, errno, os, platform
 L = ctypes.CDLL(None, use_errno=True)
