@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -69,6 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     The exit code: 0 if the command succeeded, 1 if it found a problem, 2 for a usage error.
     """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe without UTF-8 shows escapes instead of ending the command.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     chosen = make_parser().parse_args(arguments)
     try:
         code: int = chosen.func(chosen)

@@ -61,7 +61,13 @@ def add_parser(subparsers: Subparsers) -> None:
     _add_making(stats)
     stats.set_defaults(func=_stats)
     audit = actions.add_parser("audit", help="check variants in files; exit 1 if one is invalid")
-    audit.add_argument("folder", type=Path, nargs="?", default=_CACHE)
+    audit.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        default=_CACHE,
+        help="folder of the variants (default: %(default)s)",
+    )
     _add_library(audit)
     audit.set_defaults(func=_audit)
 
@@ -71,7 +77,7 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
         "--library-dir",
         type=Path,
         metavar="DIR",
-        help="folder of your own emotions and personalities, laid over the shipped library",
+        help="folder of your own emotions and personalities; they add to those of the library",
     )
     # The old name of the option, which still works.
     parser.add_argument("--templates-dir", type=Path, dest="library_dir", help=argparse.SUPPRESS)
@@ -104,13 +110,39 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         help="also the variants of a prompt template around each task, which --promptse-perturb "
         "template and both take; repeatable",
     )
-    parser.add_argument("--distances", type=_numbers, default=(0.1, 0.2, 0.3), metavar="D,D,…")
-    parser.add_argument("--per-distance", type=int, default=4, metavar="K")
-    parser.add_argument("--emotions", type=_names, metavar="NAME,…")
-    parser.add_argument("--personalities", type=_names, metavar="T.L.C,…")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--rewriter", default="rules", help=f"{', '.join(REWRITERS)} or llm:BACKEND:NAME"
+        "--distances",
+        type=_numbers,
+        default=(0.1, 0.2, 0.3),
+        metavar="D,D,…",
+        help="perturbation distances in (0, 1) (default: 0.1,0.2,0.3)",
+    )
+    parser.add_argument(
+        "--per-distance",
+        type=int,
+        default=4,
+        metavar="K",
+        help="variants per distance and task (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--emotions",
+        type=_names,
+        metavar="NAME,…",
+        help="emotions of the variants (default: all eight)",
+    )
+    parser.add_argument(
+        "--personalities",
+        type=_names,
+        metavar="T.L.C,…",
+        help="personality profiles of the variants, such as expert.senior.logic (default: all 32)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the variants (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rewriter",
+        default="rules",
+        help=f"rewriter of the variants: {', '.join(REWRITERS)} or llm:BACKEND:NAME",
     )
     _add_library(parser)
 

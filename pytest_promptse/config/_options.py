@@ -307,7 +307,7 @@ OPTIONS: Mapping[str, Option] = {
             "library_dir",
             _option_types.text,
             None,
-            "folder of your own emotions and personalities, laid over the shipped library",
+            "folder of your own emotions and personalities; they add to those of the library",
             metavar="DIR",
             old_name="templates_dir",
         ),
