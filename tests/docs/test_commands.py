@@ -14,7 +14,7 @@ from pytest_promptse.store._run_log import Progress
 # Commands that cannot run here, by a part of the command, with the reason.
 NOT_RUN = {
     "tools/setup": "makes an environment; .ci/run begins with it",
-    "example_suites/quickstart": "tests/test_readme.py runs it",
+    "example_suites/quickstart": "a test of its own runs it below",
     "example_suites/failing_gate": "tests/test_readme.py runs it and says what must agree",
     "tools/train_tiny.py": "trains for a quarter of an hour, with torch",
     "ct2-transformers-converter": "downloads a model of a gigabyte",
@@ -107,6 +107,13 @@ def test_a_progress_line_in_a_row_of_dots_hides_nothing():
 def masked(line: str) -> str:
     line = re.sub(r"[▁▂▃▄▅▆▇█*]", "", line)
     return " ".join(re.sub(r"\d+\.\d+", "#", line).replace("_", "").replace("=", "").split())
+
+
+def test_the_quickstart_ends_green(shell, tmp_path):
+    options = f"-p no:cacheprovider --promptse-store {tmp_path}"
+    done = shell(f"pytest --promptse-model tiny example_suites/quickstart {options}", folder=ROOT)
+    assert done.returncode == 0, done.stdout
+    assert "296 passed" in done.stdout
 
 
 def test_what_is_not_run_is_there_to_run():
