@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_promptse.variants._document import PROSE
 from pytest_promptse.variants.rules import _layout
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ separate line, any other text, source code to complete, or a prompt with tags or
 """
 
 _SHORT_WORDS, _SHORT_SENTENCES = 30, 2
+_WORDED: frozenset[Kind] = PROSE | {"heading"}
+_TRACEBACK = "Traceback (most recent call last)"
 _ONE_LINE: frozenset[Kind] = frozenset({"blank", "context", "specification"})
 _HEADED: frozenset[Kind] = frozenset({"heading", "table"})
 _OWN_LIFE = ("own-place", "personal")
@@ -83,8 +86,9 @@ class Setting:
 def read_setting(document: Document, language: Language) -> Setting:
     """Return the setting of a prompt in `language`."""
     sentences = [document.content(span) for span in document.sentences]
-    asserted = language.coherence.facts_of_prompt(sentences)
-    if "traceback" in document.kinds:
+    told = [document.content(span) for span in document.spans if span.kind in _WORDED]
+    asserted = language.coherence.facts_of_prompt(told)
+    if "traceback" in document.kinds or _TRACEBACK in document.text:
         asserted |= {"trouble"}
     asks = any(sentence.endswith(_QUESTIONS) for sentence in sentences)
     frame = _frame(document)
