@@ -28,7 +28,11 @@ def _check(result: int, what: str) -> None:
 
 
 def _stage(libc: ctypes.CDLL, command: list[str]) -> list[str]:
-    """Bind every source of ``--ro-bind`` into a private ``/tmp`` and return the changed command."""
+    """Bind every source of ``--ro-bind`` into a private ``/tmp`` and return the changed command.
+
+    `command` is that of bubblewrap. It is returned unchanged if the process may not create a mount
+    namespace. An error of a mount is raised.
+    """
     if libc.unshare(_CLONE_NEWNS) < 0:
         return command  # root in a container may lack the right
     _check(libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount")
