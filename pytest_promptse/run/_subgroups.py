@@ -77,8 +77,8 @@ class MeasuredPrompt:
     ) -> MeasuredPrompt:
         """Return the compact form of the samples of one prompt. Equal names share one object.
 
-        `distance` is 0 for the original. `emotion` and `personality` are names of the library, None
-        for the original. `cues` are the emotion and the traits that have a phrase in the text.
+        The parameters are the attributes of the class, with `samples` for ``passed`` and
+        ``confidence``.
         """
         return cls(
             suite=intern(suite),

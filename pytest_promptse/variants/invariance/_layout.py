@@ -91,7 +91,11 @@ def lay_out(text: str) -> Layout:
 
 
 def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
-    """Yield the docstrings and blocks of comments of a stub, in order."""
+    """Yield the docstrings and blocks of comments of a stub, in order.
+
+    `stub` is the parsed `text`. Each result is one docstring, or one block of consecutive comment
+    lines.
+    """
     found: list[tuple[int, str]] = []
     for node in ast.walk(stub):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):

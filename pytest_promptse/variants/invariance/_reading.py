@@ -411,7 +411,11 @@ class _Builder:
         return bool(after) and after[0].text.lower() in self._vocabulary.first_person
 
     def _counted(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> bool:
-        """Return whether the "one" at `place` is a number, as in "one decimal"."""
+        """Return whether the "one" at `place` is a number, as in "one decimal".
+
+        `raw` are the tokens of the sentence, and `stems` the stems of their words. `place` is an
+        index of both.
+        """
         if place and raw[place - 1].text.lower() in _NOT_COUNTED:
             return False
         following = stems[place + 1 : place + 2]
