@@ -316,7 +316,7 @@ class ModelVariants:
         """Judge the text in an answer by the rules, and accept, doubt or reject it."""
         original = rewrite.task.prompt
         text = rewrite.rewriter.read(answer, original)
-        findings = Judge(original).findings(text)
+        findings = Judge(original, rewrite.rewriter.library).findings(text)
         others = tuple(rewrite.also(text))
         if not findings and not others:
             self._accept(rewrite, progress, text)
