@@ -75,7 +75,11 @@ class MeasuredPrompt:
         personality: str | None,
         cues: Iterable[str],
     ) -> MeasuredPrompt:
-        """Return the compact form of the samples of one prompt. Equal names share one object."""
+        """Return the compact form of the samples of one prompt. Equal names share one object.
+
+        `distance` is 0 for the original. `emotion` and `personality` are names of the library, None
+        for the original. `cues` are the emotion and the traits that have a phrase in the text.
+        """
         return cls(
             suite=intern(suite),
             task=intern(task),

@@ -216,7 +216,11 @@ def fit(counts: Counts) -> MixedModel:
 
 
 def _variances(counts: Counts, free: int) -> Floats:
-    """Return the first `free` standard deviations of u, s, w and e. The others are 0."""
+    """Return the first `free` standard deviations of u, s, w and e. The others are 0.
+
+    The maximum of the marginal likelihood (Laplace approximation) is found by the Nelder-Mead
+    method. The result has shape (4,), on the scale of log odds.
+    """
     effects = _at_zero(counts)
 
     def objective(chosen: Floats) -> float:
