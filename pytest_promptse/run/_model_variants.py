@@ -320,7 +320,7 @@ class ModelVariants:
         """
         original = rewrite.task.prompt
         text = rewrite.rewriter.read(answer, original)
-        findings = Judge(original).findings(text)
+        findings = Judge(original, rewrite.rewriter.library).findings(text)
         others = tuple(rewrite.also(text))
         if not findings and not others:
             self._accept(rewrite, progress, text)

@@ -118,7 +118,7 @@ def generate(
     source = _source_label(rewriter)
     draws = rewriter.has_persona or source != label(rewriter)
     wanted = requests_for(task, selection, source=source, draws=draws)
-    judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
+    judge = None if rewriter.name in REWRITERS else Judge(task.prompt, selection.library)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
     snippets: dict[str, tuple[str, ...]] = {}

@@ -254,6 +254,14 @@ class Language:
         others = (part for manner in self.manners for part in manner.language.snippets)
         return (*own, *dict.fromkeys(part for part in others if part not in set(own)))
 
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        """The patterns that join the clauses of a persona, including those of manners."""
+        feelings = [*self.feelings.values(), *self.controls.values()]
+        own = [joint for feeling in feelings for joint in feeling.style.joints]
+        others = (joint for manner in self.manners for joint in manner.language.joints)
+        return tuple(dict.fromkeys([*own, *others]))
+
     @property
     def _own_snippets(self) -> tuple[str, ...]:
         found: list[str] = []

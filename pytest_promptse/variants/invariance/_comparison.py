@@ -20,7 +20,7 @@ from pytest_promptse.variants.invariance._talk import (
 from pytest_promptse.variants.invariance._vocabulary import VocabularyEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_promptse.variants.invariance._reading import Sentence, Token
     from pytest_promptse.variants.invariance._vocabulary import Vocabulary
@@ -64,8 +64,6 @@ def content_findings(
     original: Sequence[Sentence],
     variant: Sequence[Sentence],
     vocabulary: Vocabulary,
-    *,
-    known: Callable[[str], bool],
 ) -> Iterator[Finding]:
     """Yield the differences between the requests in the sentences of `original` and `variant`.
 
@@ -78,12 +76,9 @@ def content_findings(
         The sentences of both texts.
     vocabulary
         The lists of their language.
-    known
-        Returns True for a sentence that is known to be unrelated to the task.
     """
     yield from _item_order(original, variant)
     was, now = _different(original, variant)
-    now = [sentence for sentence in now if not known(sentence.text)]
     yield from _Comparison(original, was, now, vocabulary).findings()
 
 
