@@ -27,9 +27,10 @@ _NAMES_SHOWN = 3
 class CommonSubset:
     """The tasks, distances and variants that all entries contain.
 
-    ``shared_ids`` has the ids of the variants of a task that every entry measured. It is None for
-    a task whose variants were made again in between. Each entry then keeps its own variants.
-    ``mode`` is the mode in which all entries are scored.
+    ``shared_ids`` has the ids of the variants of a task that every entry measured. It is None for a
+    task if the entries share no variant at one of the distances, for example because variants were
+    made again between two runs. Each entry then keeps its own variants of the task. ``mode`` is the
+    mode in which all entries are scored.
     """
 
     entries: tuple[ComparedEntry, ...]

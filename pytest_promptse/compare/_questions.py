@@ -42,11 +42,14 @@ class TradeOff:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Observations of one group at one distance, or at all distances if it is None.
+    """Observations at one level of a factor, such as one family of models.
+
+    ``factor`` and ``value`` name the level. ``distance`` is None for all distances together.
 
     An observation is one task of one entry at one distance. ``sensitivity`` is the mean of
     `|ΔPass|` and ``spread`` its standard deviation (None for a single observation). ``losses`` is
-    the share of observations in which the pass rate fell. ``soft`` is the mean change of SoftExec.
+    the share of observations in which the pass rate fell. ``soft`` is the mean SoftExec of the
+    variants minus that of the original. ``elasticity`` is a mean over the ``n`` observations.
     """
 
     factor: str

@@ -218,9 +218,10 @@ def _agreed(found: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[
 
 
 def _without_statements(items: Sequence[str], text: str) -> tuple[list[str], str]:
-    """Return `items` and `text` without the numbers of the statements that an item consists of.
+    """Return `items` and `text` without the numbers of numbered statements within an item.
 
-    If a response repeats the item, these numbers are no ratings.
+    An item may consist of statements, ``1. … 2. …``. If a response repeats such an item as a whole,
+    these numbers must not be read as ratings.
     """
     plain: list[str] = []
     for item in items:

@@ -535,7 +535,9 @@ class PromptseRun:
         self._measure_missing(suite, needed, check, node_of)
 
     def wait(self, jobs: Sequence[Job]) -> dict[str, Completion]:
-        """Sample `jobs` of one sample each and return their completions by key.
+        """Wait for `jobs` and return the completion of each by the job's key.
+
+        Each job has one sample. Only completions that the store lacks are requested.
 
         Raises
         ------

@@ -2,8 +2,9 @@
 
 The requests are a Ray Data set. Its tasks send each result to a `ResultFile`. This is an actor on
 the machine of the driver, which appends the result to ``results-ray.jsonl`` in the folder of the
-batch. Results in the file are kept when a worker or the driver fails. Neither a task that Ray
-repeats nor a later run sends their requests again.
+batch. Results in the file are kept when a worker or the driver fails. A later run does not repeat
+their requests, except those that failed. A task that Ray repeats asks the file first if it sends to
+a server. With vLLM replicas it repeats all its requests; second results are left out.
 
 Documentation of Ray: https://docs.ray.io/en/latest/data/working-with-llms.html
 """

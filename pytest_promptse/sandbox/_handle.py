@@ -521,12 +521,12 @@ def _enter(self: Any) -> Any:
 
 
 def _exit(self: Any, kind: Any, error: Any, trace: Any) -> bool:
-    """Leave the program's context manager, which sees the exception.
+    """Call ``__exit__`` of the program's context manager.
 
-    It may suppress an exception that the check raises with its own ``raise`` statement. It may also
-    suppress one that occurs before the check uses the program in the block. It never suppresses an
-    assertion, or an error that the program's answer can have caused. Otherwise a program could skip
-    the assertions.
+    Return whether the exception is suppressed. The program may suppress an exception that the check
+    raises with its own ``raise`` statement, or one that occurs before the check uses the program in
+    the block. All others are raised: failed assertions, errors that an answer of the program may
+    have caused, and ``KeyboardInterrupt``. Otherwise a program could skip the assertions.
     """
     del kind, trace
     link = link_of(self)

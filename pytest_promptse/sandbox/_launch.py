@@ -1,8 +1,8 @@
 """A script that is started as root: it drops root's privileges and executes bubblewrap.
 
 An unprivileged user may lack access to the mounts of the jail, for example an interpreter under
-``/root``. So they are first bound to places that every user can access, in a mount namespace of
-this process alone.
+``/root``. So the sources of ``--ro-bind`` are first bound below a ``/tmp`` of this process alone,
+in a mount namespace of its own. If the kernel refuses the namespace, the command runs unchanged.
 
 The argument is a JSON object with ``uid`` and ``command``.
 """

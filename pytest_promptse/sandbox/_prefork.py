@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PreforkPool:
-    """Executions without a program yet, at most one for each worker.
+    """Spare processes, each waiting for its program; at most one for each worker.
 
     Only the thread that has acquired a worker may take or make its spare process.
     """

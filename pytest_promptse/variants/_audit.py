@@ -131,7 +131,9 @@ def _findings(
     measured = compare(task.prompt, variant.text).distance
     if abs(measured - variant.measured_distance) > _ROUNDING:
         yield Finding(
-            "measured", f"distance {measured:.3f} is on record as {variant.measured_distance:.3f}"
+            "measured",
+            f"the text has distance {measured:.6g}, and the file says "
+            f"{variant.measured_distance:.6g}; correct measured_distance",
         )
     waived = _waived(variant, library)
     if "copy" not in waived and normalised(variant.text) in taken and "duplicate" not in waived:

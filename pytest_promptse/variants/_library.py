@@ -362,7 +362,17 @@ class Library:
     def language(self, code: str, *, task: str) -> Language:
         """Return the phrases of a language.
 
-        Raise VariantError with the remedy if there are none.
+        Parameters
+        ----------
+        code
+            The ISO code of the language, such as ``en``.
+        task
+            The id of the task, for the error message.
+
+        Raises
+        ------
+        VariantError
+            If the library has no phrases in the language.
         """
         if code not in self.languages:
             known = " and ".join(NAMES.get(name, name) for name in self.languages)
