@@ -104,7 +104,10 @@ def read_situations(path: Path) -> SituationSet:
 
 
 def render_situations(situations: SituationSet, *, about: Mapping[str, Any]) -> str:
-    """Return `situations` as JSON text in the layout of this project."""
+    """Return `situations` as JSON text in the layout of this project.
+
+    `about` describes the source and must fit JSON.
+    """
     factors: dict[str, list[dict[str, str]]] = {}
     for situation in situations.situations:
         entry = {"text": situation.text}

@@ -105,7 +105,11 @@ class _Message:
 
 @dataclass(frozen=True, kw_only=True)
 class _Question:
-    """One prompt: a message and a question about it."""
+    """One prompt: a message and a question about it.
+
+    ``perspective`` is that of a rating of affect, and None if the question is about the label.
+    ``order`` has item numbers; it is empty for the label.
+    """
 
     message: _Message
     perspective: Perspective | None
@@ -325,7 +329,10 @@ class ManipulationSuite(Measurement):
     def decide(
         self, gate: PsychometricGate, result: ManipulationRecord
     ) -> tuple[Gate, tuple[float | None, float | None]]:
-        """Return the decision of a gate."""
+        """Return the decision of a gate.
+
+        The bounds are (lower, upper), None if not set.
+        """
         if gate.name == "recognised":
             emotions = [each for each in result.recognition if each.label != NEUTRAL]
             value = (
