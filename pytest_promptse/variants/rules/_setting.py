@@ -84,7 +84,11 @@ class Setting:
 
 
 def read_setting(document: Document, language: Language) -> Setting:
-    """Return the setting of a prompt in `language`."""
+    """Return the setting of a prompt in `language`.
+
+    The setting has the frame of the message, such as ``mail``, and the facts that its sentences
+    assert.
+    """
     sentences = [document.content(span) for span in document.sentences]
     told = [document.content(span) for span in document.spans if span.kind in _WORDED]
     asserted = language.coherence.facts_of_prompt(told)
