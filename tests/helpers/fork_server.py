@@ -29,7 +29,7 @@ import tempfile
 import threading
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from fork_client import SIZE, receive, receive_number, request, send_number
 
@@ -191,7 +191,7 @@ def running_server(env: Mapping[str, str]) -> Iterator[str]:
                 env=env,
                 cwd="/",
                 stdin=subprocess.PIPE,
-                stdout=2,
+                stdout=subprocess.PIPE,
                 pass_fds=(descriptor,),
             )
         with process:
@@ -326,6 +326,9 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    # A stream that was made for a file cannot be used for a pipe.
+    sys.stdout = sys.__stdout__ = _reopened(sys.stdout)
+    sys.stderr = sys.__stderr__ = _reopened(sys.stderr)
     os.environ.clear()
     os.environ.update(wanted["env"])
     os.chdir(wanted["cwd"])
@@ -355,6 +358,18 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
         sys.argv = given
         sys.path[0] = str(Path(given[0]).resolve().parent)
         runpy.run_path(given[0], run_name="__main__")
+
+
+def _reopened(stream: TextIO) -> TextIO:
+    """Open the file descriptor of a standard stream anew, with the same settings."""
+    assert isinstance(stream, io.TextIOWrapper)
+    again = open(  # noqa: SIM115 - a descriptor, for the life of the process
+        stream.fileno(), "w", encoding=stream.encoding, errors=stream.errors, closefd=False
+    )
+    again.reconfigure(
+        line_buffering=stream.line_buffering or again.isatty(), write_through=stream.write_through
+    )
+    return again
 
 
 def _end(error: BaseException | None) -> NoReturn:
