@@ -16,12 +16,13 @@ sys.path.insert(0, str(FOLDER.parents[1] / "helpers"))
 
 from judged_texts import Case, cases  # type: ignore[import-not-found]  # noqa: E402 - lies beside the tests
 
+from pytest_promptse.variants._library import Library  # noqa: E402
 from pytest_promptse.variants.invariance._judge import Judge  # noqa: E402
 
 
 def right(case: Case) -> bool:
     """Return whether the judge's decision on `case` is correct."""
-    found = Judge(case.prompt).findings(case.text)
+    found = Judge(case.prompt, Library.load()).findings(case.text)
     return bool(found) is bool(case.change)
 
 
@@ -53,7 +54,9 @@ def main() -> None:
         print(f"\n## {name}: {prompts} prompts\n{table(found)}")
         for case, correct in found if chosen.failures else ():
             if not correct:
-                findings = "; ".join(map(str, Judge(case.prompt).findings(case.text)))
+                findings = "; ".join(
+                    map(str, Judge(case.prompt, Library.load()).findings(case.text))
+                )
                 what = "missed" if case.change else "rejected"
                 print(f"{what} [{case.topic}/{case.kind}] {case.edit!r}: {findings}")
 

@@ -105,7 +105,10 @@ def _runs(given: Sequence[str]) -> list[NamedRecord]:
 
 
 def _pairs(given: Sequence[str], option: str, read: Callable[[str], _T]) -> dict[str, _T]:
-    """Read MODEL=VALUE. The name of the model may contain ``=``."""
+    """Read MODEL=VALUE. The name of the model may contain ``=``.
+
+    `option` is named in errors. `read` converts a value, and raises ValueError if it cannot.
+    """
     found = {}
     for each in given:
         model, _, value = each.rpartition("=")

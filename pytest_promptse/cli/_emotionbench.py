@@ -87,7 +87,11 @@ def _score(chosen: argparse.Namespace) -> int:
 
 
 def _read(path: Path, method: Method) -> _Scored:
-    """Return a description of a response file, and its results."""
+    """Return a description of a response file, and its results.
+
+    `method` is that of scoring. SettingsError is raised for other files than ``.csv`` and
+    ``.xlsx``.
+    """
     if path.suffix == ".xlsx":
         return _crowd(path)
     if path.suffix != ".csv":

@@ -81,7 +81,10 @@ def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
 
 
 def write_reports(record: Record, targets: Sequence[str]) -> None:
-    """Write a record to report targets, with paths relative to the current folder."""
+    """Write a record to report targets, with paths relative to the current folder.
+
+    A target is KIND:PATH, as checked before.
+    """
     from pytest_promptse.reports._writers import WRITERS  # noqa: PLC0415 - `--help` is quick
 
     for target in targets:

@@ -22,7 +22,10 @@ def add_score_parser(
     description: str,
     func: Callable[[argparse.Namespace], int],
 ) -> argparse.ArgumentParser:
-    """Add a ``score`` command that takes ``FILES`` and ``--json``, and sets ``func``."""
+    """Add a ``score`` command that takes ``FILES`` and ``--json``, and sets ``func``.
+
+    `func` gets the parsed arguments and returns the exit code.
+    """
     score = commands.add_parser(
         "score", help="score responses made elsewhere", description=description
     )

@@ -58,7 +58,10 @@ def _view(chosen: argparse.Namespace) -> int:
 
 
 def _serve(page: bytes, port: int) -> ThreadingHTTPServer:
-    """Return a server that answers ``/`` with `page`, and every other path with 404."""
+    """Return a server that answers ``/`` with `page`, and every other path with 404.
+
+    It listens on the loopback interface only. Port 0 selects a free one.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

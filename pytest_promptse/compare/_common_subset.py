@@ -27,9 +27,10 @@ _NAMES_SHOWN = 3
 class CommonSubset:
     """The tasks, distances and variants that all entries contain.
 
-    ``shared_ids`` has the ids of the variants of a task that every entry measured. It is None for
-    a task whose variants were made again in between. Each entry then keeps its own variants.
-    ``mode`` is the mode in which all entries are scored.
+    ``shared_ids`` has the ids of the variants of a task that every entry measured. It is None for a
+    task if the entries share no variant at one of the distances, for example because variants were
+    made again between two runs. Each entry then keeps its own variants of the task. ``mode`` is the
+    mode in which all entries are scored.
     """
 
     entries: tuple[ComparedEntry, ...]
@@ -48,7 +49,11 @@ class CommonSubset:
         return f"{entries} entries of {_counted(models, 'model')} side by side"
 
     def variants(self, entry: ComparedEntry, key: TaskKey) -> list[VariantRecord]:
-        """Return the variants of a task that belong to the subset."""
+        """Return the variants of a task that belong to the subset.
+
+        `entry` is one compared model, and `key` is the suite id and task id. Variants at other
+        distances, or whose id some entry lacks, are left out.
+        """
         ids = self.shared_ids[key]
         return [
             variant
@@ -57,7 +62,11 @@ class CommonSubset:
         ]
 
     def recorded(self, entry: ComparedEntry, key: TaskKey, *, mode: Mode) -> RecordedTask:
-        """Return a task with the scores of `mode`."""
+        """Return a task with the scores of `mode`.
+
+        `key` is the suite id and task id. In mode ``light`` the scores are pass rates, else
+        SoftExec. Variants that have no such score are left out.
+        """
         light = mode == "light"
         variants = {v.id: recorded(v, light=light) for v in self.variants(entry, key)}
         return RecordedTask(
@@ -108,7 +117,11 @@ def common_subset_of(entries: Sequence[ComparedEntry]) -> CommonSubset:
 
 
 def _shared(tasks: Sequence[TaskRecord], distances: Sequence[float]) -> frozenset[str] | None:
-    """Return the ids of variants that all tasks have, or None if a distance then has no variant."""
+    """Return the ids of variants that all tasks have, or None if a distance then has no variant.
+
+    `tasks` are the records of one task, one per entry; `distances` are the compared distances. A
+    distance that every entry measured must keep at least one variant.
+    """
     ids = frozenset.intersection(*(frozenset(v.id for v in task.variants) for task in tasks))
     left = {v.distance for v in tasks[0].variants if v.id in ids}
     measured = set.intersection(*({v.distance for v in task.variants} for task in tasks))
@@ -183,7 +196,11 @@ def _is_edited(entries: Sequence[ComparedEntry], key: TaskKey) -> bool:
 def _differences(
     entries: Sequence[ComparedEntry], tasks: Sequence[TaskKey]
 ) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Yield the name of each condition that differs between entries, with the values of each."""
+    """Yield the name of each condition that differs between entries, with the values of each.
+
+    The second item maps each value, as text, to the labels of the entries that have it. Only suites
+    of `tasks` count.
+    """
     used = {key[0] for key in tasks}
 
     def setting(name: str) -> Callable[[ComparedEntry], Any]:

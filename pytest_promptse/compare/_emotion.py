@@ -58,7 +58,10 @@ class EmotionGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Distributions:
-    """Tests between the quadrants of one entry, on a figure of their variants."""
+    """Tests between the quadrants of one entry, on a figure of their variants.
+
+    ``figure`` names the compared quantity. ``pairs`` has one test for each pair of quadrants.
+    """
 
     entry: ComparedEntry
     figure: str
@@ -67,7 +70,10 @@ class Distributions:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """The variance of a figure that valence and arousal explain beyond the controls."""
+    """The variance of a figure that valence and arousal explain beyond the controls.
+
+    ``figure`` names the explained quantity. ``increment`` holds the increase of R² and its test.
+    """
 
     entry: ComparedEntry
     figure: str
@@ -76,7 +82,12 @@ class Explained:
 
 @dataclass(frozen=True, kw_only=True)
 class EmotionAnalysis:
-    """The analysis of emotions (RQ4)."""
+    """The analysis of emotions (RQ4).
+
+    ``emotions`` has one row per emotion and entry, ``distributions`` the tests between quadrants,
+    and ``explained`` the regressions. ``missing`` gives the reason for each analysis that was not
+    possible.
+    """
 
     emotions: tuple[EmotionGroup, ...]
     distributions: tuple[Distributions, ...]
@@ -105,7 +116,11 @@ class _EmotionVariant(NamedTuple):
 def emotion_analysis(
     subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]
 ) -> EmotionAnalysis:
-    """Analyse quadrants and emotions of each entry (RQ4)."""
+    """Analyse quadrants and emotions of each entry (RQ4).
+
+    `leaderboard` gives the entries and their order. Entries without emotions, or with too few
+    variants, are named in ``missing`` of the result. The regression needs statsmodels.
+    """
     emotions: list[EmotionGroup] = []
     distributions: list[Distributions] = []
     explained: list[Explained] = []

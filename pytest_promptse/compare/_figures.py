@@ -26,7 +26,10 @@ _MODELS_MAPPED = 40
 
 
 class Plot(NamedTuple):
-    """A plot as SVG with its heading. ``keys`` are the names of series that are not models."""
+    """A plot as SVG with its heading. ``keys`` are the names of series that are not models.
+
+    ``svg`` is the text of an SVG element.
+    """
 
     heading: str
     svg: str

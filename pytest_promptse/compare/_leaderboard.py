@@ -97,7 +97,10 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """The limits of the quadrants: medians over all entries. A figure on its median is high."""
+    """The limits of the quadrants: medians over all entries. A figure on its median is high.
+
+    Both limits are in [0, 1].
+    """
 
     pass_at_1: float
     auc_e: float
@@ -141,7 +144,11 @@ def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | No
 
 
 def area(curve: Curve, distances: Sequence[float]) -> float | None:
-    """Return the area under one task's curve, or None if a distance is missing."""
+    """Return the area under one task's curve, or None if a distance is missing.
+
+    `curve` maps each distance to elasticity in [0, 1], or to None if it was not measured. The area
+    is AUC-E over `distances`.
+    """
     if any(curve[d] is None for d in distances):
         return None
     values = task_values([curve], distances)
@@ -151,7 +158,11 @@ def area(curve: Curve, distances: Sequence[float]) -> float | None:
 def changes_of(
     leaderboard: Sequence[LeaderboardRow], distances: Sequence[float]
 ) -> list[TaskChange]:
-    """Compare each task of the other entries with the first entry, largest changes first."""
+    """Compare each task of the other entries with the first entry, largest changes first.
+
+    `distances` are those of AUC-E. The p-values are from Fisher's exact test of the numbers of
+    passes on the originals, adjusted for all comparisons in the list.
+    """
     first, *others = leaderboard
     before = {task.key: task for task in first.tasks}
     rows = [(s, task, before[task.key]) for s in others for task in s.tasks]
@@ -306,7 +317,10 @@ def _tested(leaderboard: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
 
 
 def _quadrant(row: LeaderboardRow, cut: Cut) -> Quadrant | None:
-    """Return the quadrant of an entry; ``undecided`` if one of its intervals contains the cut."""
+    """Return the quadrant of an entry; ``undecided`` if one of its intervals contains the cut.
+
+    The result is None if the entry has no AUC-E. `cut` gives the limits for pass@1 and AUC-E.
+    """
     if row.auc_e is None:
         return None
     for interval, middle in ((row.pass_ci95, cut.pass_at_1), (row.auc_ci95, cut.auc_e)):

@@ -32,7 +32,11 @@ _SPOTS = tuple((x * far, (y + 4) * far - 4) for far in (1, 2, 3, 4) for x, y in 
 
 
 class Point(NamedTuple):
-    """A mark with the number of its series, from 1, and its intervals if they are known."""
+    """A mark with the number of its series, from 1, and its intervals if they are known.
+
+    ``x`` and ``y`` are in units of the axes. ``x_ci95`` and ``y_ci95`` are the limits of 95 %
+    intervals.
+    """
 
     number: int
     x: float
@@ -42,7 +46,11 @@ class Point(NamedTuple):
 
 
 class PlotSeries(NamedTuple):
-    """One series by distance. A point may have a spread above and below it."""
+    """One series by distance. A point may have a spread above and below it.
+
+    ``number`` begins with 1. ``points`` are (distance, value), and ``spreads`` has the half-height
+    of each spread in units of the value, or None without one.
+    """
 
     number: int
     points: list[tuple[float, float]]
@@ -114,7 +122,10 @@ def scatter(
 
 
 def _within_unit(axes: Axes, *, horizontal: bool) -> None:
-    """Limit the axes of figures in [0, 1] to slightly more than that range."""
+    """Limit the axes of figures in [0, 1] to slightly more than that range.
+
+    The y axis is always limited, and the x axis only if `horizontal` is True.
+    """
     room = 0.03
     low, high = axes.get_ylim()
     axes.set_yticks([tick for tick in axes.get_yticks() if max(0.0, low) <= tick <= min(1.0, high)])
@@ -141,7 +152,10 @@ def _look(number: int) -> dict[str, Any]:
 
 
 def _number(axes: Axes, points: Sequence[Point]) -> None:
-    """Write each number beside its mark, at a free position."""
+    """Write each number beside its mark, at a free position.
+
+    A position is free if no mark and no earlier number overlaps it. `points` must be drawn already.
+    """
     taken = [tuple(axes.transData.transform((point.x, point.y))) for point in points]
     for point in points:
         x, y = axes.transData.transform((point.x, point.y))

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TradeOff:
-    """RQ1: pass@1 against AUC-E over entries."""
+    """RQ1: pass@1 against AUC-E over entries.
+
+    ``missing`` gives the reason for each correlation that could not be computed.
+    """
 
     correlations: tuple[Correlation, ...]
     missing: tuple[str, ...]
@@ -39,11 +42,14 @@ class TradeOff:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Observations of one group at one distance, or at all distances if it is None.
+    """Observations at one level of a factor, such as one family of models.
+
+    ``factor`` and ``value`` name the level. ``distance`` is None for all distances together.
 
     An observation is one task of one entry at one distance. ``sensitivity`` is the mean of
     `|ΔPass|` and ``spread`` its standard deviation (None for a single observation). ``losses`` is
-    the share of observations in which the pass rate fell. ``soft`` is the mean change of SoftExec.
+    the share of observations in which the pass rate fell. ``soft`` is the mean SoftExec of the
+    variants minus that of the original. ``elasticity`` is a mean over the ``n`` observations.
     """
 
     factor: str
@@ -59,7 +65,10 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Test:
-    """Tests of the effect of a factor on a figure: over all groups, then by pairs."""
+    """Tests of the effect of a factor on a figure: over all groups, then by pairs.
+
+    ``factor`` is ``distance``, ``size`` or ``family``; ``figure`` names the compared quantity.
+    """
 
     factor: str
     figure: str
@@ -69,7 +78,11 @@ class Test:
 
 @dataclass(frozen=True, kw_only=True)
 class Moderation:
-    """RQ2: sensitivity by distance, size and family; ``cells`` are mean AUC-E by (size, family)."""
+    """RQ2: sensitivity by distance, size and family; ``cells`` are mean AUC-E by (size, family).
+
+    ``groups`` summarise each value of each factor, and ``tests`` compare these groups. ``missing``
+    gives the reason for each analysis that was not possible.
+    """
 
     groups: tuple[Group, ...]
     tests: tuple[Test, ...]
@@ -102,7 +115,11 @@ class Drift:
 
 @dataclass(frozen=True, kw_only=True)
 class Screening:
-    """RQ3: AUC-E by PromptSELight against PromptSE, over entries and over tasks."""
+    """RQ3: AUC-E by PromptSELight against PromptSE, over entries and over tasks.
+
+    ``approximations`` has the agreement for each kind of unit, and ``drifts`` the change of each
+    entry's rank. ``missing`` gives the reason for each analysis that was not possible.
+    """
 
     approximations: tuple[Approximation, ...]
     drifts: tuple[Drift, ...]
@@ -123,7 +140,11 @@ def trade_off(leaderboard: Sequence[LeaderboardRow]) -> TradeOff:
 
 @dataclass(frozen=True, kw_only=True)
 class _Seen:
-    """One task of one entry at one distance."""
+    """One task of one entry at one distance.
+
+    ``change`` is the mean change of the pass rate, and ``soft`` that of SoftExec. None means that a
+    figure was not measured.
+    """
 
     row: LeaderboardRow
     distance: float
@@ -133,7 +154,11 @@ class _Seen:
 
 
 def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Moderation:
-    """Analyse distance, size and family (RQ2)."""
+    """Analyse distance, size and family (RQ2).
+
+    `leaderboard` gives the entries with their tasks, sizes and families. Tasks without a measured
+    change are left out.
+    """
     seen = [
         _Seen(
             row=row,
@@ -180,7 +205,11 @@ def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> M
 
 
 def screening(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Screening:
-    """Analyse PromptSELight against PromptSE (RQ3)."""
+    """Analyse PromptSELight against PromptSE (RQ3).
+
+    Each entry of `leaderboard` must have both figures to take part. The result has only a reason in
+    ``missing`` if `subset` can be scored by PromptSELight alone.
+    """
     if subset.mode == "light":
         reason = "PromptSE needs log-probabilities and one weighting in every run compared"
         return Screening(approximations=(), drifts=(), missing=(reason,))
@@ -238,7 +267,7 @@ def _unknown(factor: str, leaderboard: Sequence[LeaderboardRow]) -> Iterator[str
             f"the {factor} of {', '.join(unknown)} is not in its name; give --{factor} {example}"
         )
     if len(known) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
-        yield f"an effect of {factor} needs models of two {_plural(factor)}, there is {len(known)}"
+        yield f"an effect of {factor} needs models of two {_plural(factor)}; found {len(known)}"
 
 
 def _plural(factor: str) -> str:

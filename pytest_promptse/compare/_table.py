@@ -27,7 +27,10 @@ _WRITERS: Mapping[str, Callable[[float], str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column. ``key`` is its name in CSV. The terminal shows only ``brief`` columns."""
+    """A column. ``key`` is its name in CSV. The terminal shows only ``brief`` columns.
+
+    ``title`` is the heading, and ``kind`` defines how `written` formats the cells.
+    """
 
     title: str
     key: str
@@ -52,7 +55,11 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """Tables about one question, with an explanation and a list of what is missing."""
+    """Tables about one question, with an explanation and a list of what is missing.
+
+    ``name`` identifies the section in files, ``lead`` is the explanation, and ``missing`` has one
+    reason for each result that could not be computed.
+    """
 
     name: str
     title: str
@@ -62,7 +69,11 @@ class Section:
 
 
 def text(title: str, key: str, *, brief: bool = True) -> Column:
-    """Return a column of words."""
+    """Return a column of words.
+
+    `title` is the heading and `key` the name in CSV. The terminal shows the column only if `brief`
+    is True.
+    """
     return Column(title=title, key=key, kind="text", brief=brief)
 
 
@@ -73,7 +84,19 @@ def table_of(
     *columns: tuple[Column, Callable[[_T], Cell]],
     brief: int | None = None,
 ) -> Table:
-    """Return a table with one row for each item, from each column and what computes its cells."""
+    """Return a table with one row for each item, from each column and what computes its cells.
+
+    Parameters
+    ----------
+    name, title
+        Identifier and heading of the table.
+    items
+        One object per row.
+    columns
+        Pairs of a column and the function that returns its cell for an item.
+    brief
+        Number of rows that the terminal shows; None for all.
+    """
     return Table(
         name=name,
         title=title,
@@ -89,7 +112,11 @@ def filled(tables: Sequence[Table]) -> tuple[Table, ...]:
 
 
 def written(cell: Cell, kind: Kind) -> str:
-    """Return a cell as text."""
+    """Return a cell as text.
+
+    `kind` is that of the column and selects the number format. None is shown as not measured, and
+    an interval as its two limits.
+    """
     if cell is None:
         return NOT_MEASURED
     if isinstance(cell, str):

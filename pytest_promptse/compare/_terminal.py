@@ -42,7 +42,10 @@ def render_sections(
     width: int,
     colours: bool,
 ) -> str:
-    """Return sections under a title as text of at most `width` columns."""
+    """Return sections under a title as text of at most `width` columns.
+
+    `notes` are shown below the title. ANSI colours are used if `colours` is True.
+    """
     out = console(width=width, colours=colours)
     out.print(Text(title, "bold"))
     for note in notes:

@@ -166,7 +166,11 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
 
 
 def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """Check settings that exclude or need one another."""
+    """Check settings that exclude or need one another.
+
+    `values` are all settings by name, and `origin` the place where each was given, for error
+    messages. SettingsError is raised.
+    """
     for distance in values["min_elasticity"] or {}:
         if distance is not None and distance not in values["distances"]:
             known = ", ".join(f"{d:g}" for d in values["distances"])

@@ -63,7 +63,10 @@ class Prompt:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """Decoding parameters. Every field is sent with each request."""
+    """Decoding parameters. Every field is sent with each request.
+
+    ``temperature`` is >= 0, ``top_p`` is in (0, 1], and ``max_tokens`` limits the completion.
+    """
 
     temperature: float = 0.2
     top_p: float = 1.0

@@ -65,7 +65,10 @@ class _Loaded:
         return encoded.ids, encoded.tokens
 
     def decode(self, prompt_ids: list[int], ids: list[int]) -> str:
-        """Return the text of `ids` after the prompt, with a leading space if there is one."""
+        """Return the text of `ids` after the prompt, with a leading space if there is one.
+
+        `prompt_ids` and `ids` are token ids of the prompt and of the completion.
+        """
         return self.tokenizer.decode([*prompt_ids, *ids])[len(self.tokenizer.decode(prompt_ids)) :]
 
 

@@ -305,7 +305,10 @@ def _without_prompts(code: str) -> str:
 
 
 def _patched(code: str, patch: str) -> str:
-    """Return `code` with `patch` applied, or the added lines if the context is not in `code`."""
+    """Return `code` with `patch` applied, or the added lines if the context is not in `code`.
+
+    `patch` is a unified diff. Only the text of its hunks matters, not their line numbers.
+    """
     hunks: list[list[str]] = [[]]
     for line in patch.split("\n"):
         if line.startswith("@@"):
@@ -324,7 +327,10 @@ def _patched(code: str, patch: str) -> str:
 
 
 def _closes(closing: re.Match[str], fence: str, margin: int) -> bool:
-    """Return whether a line ends a block. A fence that is indented further is in a docstring."""
+    """Return whether a line ends a block. A fence that is indented further is in a docstring.
+
+    `fence` is the opening fence, and `margin` the number of blanks before it.
+    """
     is_plain = closing["fence"].startswith(fence) and not closing["info"]
     return is_plain and len(closing["margin"]) <= margin + _MOST_INDENTATION
 
@@ -381,7 +387,11 @@ def _read_stub(prompt: str, entry_point: str) -> _Stub:
 
 
 def _continued(prompt: str, text: str, stub: _Stub, entry_point: str) -> list[_Found]:
-    """Return the program that `prompt` and `text` make together."""
+    """Return the program that `prompt` and `text` make together.
+
+    `stub` is the parsed `prompt`, and `entry_point` the name of the function. The list is empty if
+    `text` does not continue the prompt.
+    """
     if not text.strip():
         return []
     found: list[_Found] = []
@@ -496,7 +506,10 @@ def _with_following_actions(
 
 
 def _is_code(block: _Block, stub: _Stub) -> bool:
-    """Return whether a block is code, and not output or a repetition of the prompt."""
+    """Return whether a block is code, and not output or a repetition of the prompt.
+
+    `stub` is the parsed prompt.
+    """
     good, broken = statements(_at_margin(block.code))
     if any((part.binds or part.calls) and not stub.repeated_by(part) for part in good):
         return True
@@ -507,7 +520,11 @@ _STARTS_CODE = re.compile(r"(?:async\s+def|def|class|import|from)\s")
 
 
 def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Found]:
-    """Return the programs in code that is complete by itself, the likeliest first."""
+    """Return the programs in code that is complete by itself, the likeliest first.
+
+    `sources` are the blocks of a response in their order, and `stub` is the parsed prompt. A
+    program must define `entry_point`, and not as the prompt does.
+    """
     parts = [statements(_at_margin(source)) for source in sources]
     layers = _one_module([good for good, _ in parts])
     entries = [
@@ -548,7 +565,11 @@ def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Fo
 
 
 def _bodies(sources: Iterable[str], stub: _Stub, entry_point: str) -> list[_Found]:
-    """Return the functions made of the stub's signature and each body in `sources`."""
+    """Return the functions made of the stub's signature and each body in `sources`.
+
+    A body that was cut off gives a program that is not whole. The list is empty if the prompt has
+    no signature.
+    """
     if stub.header is None:
         return []
     found: list[_Found] = []

@@ -55,7 +55,11 @@ _WRONG_API = frozenset({400, 404, 405, 422, 501})
 
 @dataclass
 class _RequestMode:
-    """The API, field names and fields that this server accepts, as far as known."""
+    """The API, field names and fields that this server accepts, as far as known.
+
+    ``refused`` are the names of fields that the server refused, and ``length_name`` is its name of
+    the token limit.
+    """
 
     api: Api
     refused: list[str] = field(init=False)
@@ -260,7 +264,11 @@ class OpenAIBackend:
         raise FatalError(f"{objection}{tried}")
 
     async def _fall_back(self, mode: _RequestMode, guard: BudgetGuard) -> Reply:
-        """Send the probe, and omit one more refused field after each refusal."""
+        """Send the probe, and omit one more refused field after each refusal.
+
+        `mode` is changed accordingly. `guard` counts each request against the budget. An error that
+        is not about a known field is raised.
+        """
         while True:
             async with guard(_PROBE) as usage:
                 try:

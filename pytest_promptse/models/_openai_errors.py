@@ -110,7 +110,10 @@ def reason(error: openai.APIStatusError) -> str:
 
 
 def no_answer(where: str, timeout: float) -> str:
-    """Return the message of a request that took longer than `timeout` seconds."""
+    """Return the message of a request that took longer than `timeout` seconds.
+
+    `where` is the address of the server.
+    """
     return f"{where}: no answer within {timeout:g} s"
 
 

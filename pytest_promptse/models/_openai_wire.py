@@ -80,7 +80,10 @@ class Api(Protocol):
 
 
 def completions_of(reply: Reply, *, first: int, n: int) -> tuple[Completion, ...]:
-    """Return the choices of a response as the samples ``first … first + n - 1`` at most."""
+    """Return the choices of a response as the samples ``first … first + n - 1`` at most.
+
+    Choices after the first `n` are left out; there may be fewer.
+    """
     return tuple(
         _completion(choice, first + number, reply)
         for number, choice in enumerate(reply.samples[:n])
@@ -141,7 +144,11 @@ class _ChatBody(msgspec.Struct):
 
 
 class ChatApi:
-    """``/v1/chat/completions``: messages in, messages out."""
+    """``/v1/chat/completions``: messages in, messages out.
+
+    ``form`` is the form of the prompt, ``lacks`` are the decoding fields that the API does not
+    have, and ``length_names`` are its names of the token limit, to be tried in order.
+    """
 
     name: ApiName = "chat"
     path = "/chat/completions"
@@ -154,7 +161,11 @@ class ChatApi:
     def fields(
         self, prompt: Prompt, decoding: Decoding, *, n: int, seed: int
     ) -> dict[str, dict[str, Any]]:
-        """Return the parameters by decoding field."""
+        """Return the parameters by decoding field.
+
+        `n` is the number of completions. Each value has the fields of the request's body, so that a
+        refused field can be omitted.
+        """
         return {
             "prompt": {"messages": _messages(prompt)},
             "temperature": {"temperature": decoding.temperature},
@@ -196,7 +207,10 @@ class _TextBody(msgspec.Struct):
 
 
 class CompletionsApi:
-    """``/v1/completions``: text in, continuation out."""
+    """``/v1/completions``: text in, continuation out.
+
+    The attributes are those of `ChatApi`. A system message is put before the prompt.
+    """
 
     name: ApiName = "completions"
     path = "/completions"
@@ -207,7 +221,11 @@ class CompletionsApi:
     def fields(
         self, prompt: Prompt, decoding: Decoding, *, n: int, seed: int
     ) -> dict[str, dict[str, Any]]:
-        """Return the parameters by decoding field."""
+        """Return the parameters by decoding field.
+
+        `n` is the number of completions. Each value has the fields of the request's body, so that a
+        refused field can be omitted.
+        """
         parts = [part for part in (prompt.system, prompt.user) if part is not None]
         return {
             "prompt": {"prompt": "\n\n".join(parts)},
@@ -258,7 +276,10 @@ class _ResponseBody(msgspec.Struct):
 
 
 class ResponsesApi:
-    """``/v1/responses``: one completion per request, without a seed."""
+    """``/v1/responses``: one completion per request, without a seed.
+
+    The attributes are those of `ChatApi`.
+    """
 
     name: ApiName = "responses"
     path = "/responses"
@@ -274,7 +295,10 @@ class ResponsesApi:
         n: int,  # noqa: ARG002 - the API has no such field
         seed: int,  # noqa: ARG002 - likewise
     ) -> dict[str, dict[str, Any]]:
-        """Return the parameters by decoding field."""
+        """Return the parameters by decoding field.
+
+        Each value has the fields of the request's body, so that a refused field can be omitted.
+        """
         return {
             "prompt": {"input": _messages(prompt), "store": False},
             "temperature": {"temperature": decoding.temperature},
@@ -325,7 +349,10 @@ def _decode(body: bytes, shape: type[_T]) -> _T:
 
 
 def _text(message: _Message, finish_reason: str | None) -> str:
-    """Return the text. An empty message is valid only with a reason such as the token limit."""
+    """Return the text. An empty message is valid only with a reason such as the token limit.
+
+    A refusal counts as text. TransientError is raised for another empty message.
+    """
     content = message.refusal if message.content is None else message.content
     if content is None and finish_reason not in ("length", "content_filter", "max_output_tokens"):
         raise TransientError("the response has no content")

@@ -93,7 +93,11 @@ def _outrank(layers: Sequence[Sequence[Statement]]) -> list[_Candidate]:
 
 
 def _is_harmless(statement: Statement, bound: Iterable[str]) -> bool:
-    """Return whether a statement of the script has no effect in a module."""
+    """Return whether a statement of the script has no effect in a module.
+
+    `bound` are the names that the module defines. The definition of a function that reads only
+    these names has no effect.
+    """
     if statement.is_main_guard:
         return True
     return statement.kind == "function" and not statement.hooked and statement.reads <= {*bound}
@@ -130,7 +134,11 @@ class _Needs:
         self.pending: list[int] = []
 
     def of(self, entry_point: str, requested: Collection[str]) -> set[int]:
-        """Return the numbers of the statements that `entry_point` and `requested` need."""
+        """Return the numbers of the statements that `entry_point` and `requested` need.
+
+        `requested` are further names that the prompt requests. What these statements need is
+        included.
+        """
         self.entry_point = entry_point
         self.users = self._callers({entry_point}) - {entry_point}
         reads_input = {
@@ -260,7 +268,11 @@ def is_standard(part: Statement) -> bool:
 
 
 def _script(candidates: Sequence[_Candidate], needed: set[int], last: int) -> set[int]:
-    """Return the statements besides `needed` that are executed in a run as a script."""
+    """Return the statements besides `needed` that are executed in a run as a script.
+
+    `needed` are numbers of statements, and `last` is the number of the last layer, whose actions
+    are executed.
+    """
     found = {
         number
         for number, candidate in enumerate(candidates)

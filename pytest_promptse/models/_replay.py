@@ -61,7 +61,10 @@ class ReplayLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class _Samples:
-    """Numbers and file offsets of the samples of one variant."""
+    """Numbers and file offsets of the samples of one variant.
+
+    Both arrays have the same length and order. Offsets are in bytes.
+    """
 
     numbers: array[int] = field(default_factory=lambda: array("l"))
     offsets: array[int] = field(default_factory=lambda: array("q"))

@@ -243,7 +243,10 @@ def chunks(source: str) -> list[str]:
 
 
 def _open_string(line: str, quotes: str | None) -> str | None:
-    """Return the triple quotes left open at the end of `line`, given those open at its start."""
+    """Return the triple quotes left open at the end of `line`, given those open at its start.
+
+    The result is None if no string is open.
+    """
     position = 0
     while True:
         if quotes is None:
@@ -365,7 +368,11 @@ class _Scope:
 
 
 def _scan(nodes: Iterable[ast.AST], parameters: Iterable[str] = ()) -> _Scope:
-    """Return the names that `nodes`, which share one scope, use."""
+    """Return the names that `nodes`, which share one scope, use.
+
+    `parameters` are names that the scope binds before. Functions and classes inside are scanned as
+    scopes of their own.
+    """
     scope = _Scope(binds={*parameters})
     pending: list[ast.AST] = [*nodes]
     while pending:
@@ -514,7 +521,10 @@ def _roots(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    """Return whether `name` is a link of a chain of attributes, items and calls."""
+    """Return whether `name` is a link of a chain of attributes, items and calls.
+
+    `node` is the end of the chain. Arguments and indices do not count.
+    """
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         if isinstance(node, ast.Attribute) and node.attr == name:
             return True

@@ -162,7 +162,11 @@ class VllmBackend:
         raise await self._start_again(engine, death) if death else failure
 
     async def _start_again(self, dead: Any, message: str) -> ModelError:
-        """Replace an engine that died, once, and return the error for its requests."""
+        """Replace an engine that died, once, and return the error for its requests.
+
+        `dead` is the engine that `message` is about. The error is transient after the first
+        restart. It is fatal if the engine died a second time.
+        """
         async with self._restart:
             if self._engine is dead:
                 if self._restarted:

@@ -39,7 +39,10 @@ _SOFT_ASSERTIONS = ("_pytest.subtests", "pytest_subtests", "pytest_check", "pyte
 
 @dataclass(frozen=True, kw_only=True)
 class _Mark:
-    """A ``promptse`` mark: its tasks, whether it has a single prompt, and its settings."""
+    """A ``promptse`` mark: its tasks, whether it has a single prompt, and its settings.
+
+    ``tasks`` loads the tasks when it is called.
+    """
 
     tasks: Callable[[], tuple[Task, ...]]
     single_prompt: bool

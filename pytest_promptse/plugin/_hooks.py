@@ -159,7 +159,11 @@ def _is_marked(node: pytest.Item) -> bool:
 
 
 def _check(config: pytest.Config, settings: Settings) -> None:
-    """Raise an error for unusable settings before anything is collected."""
+    """Raise an error for unusable settings before anything is collected.
+
+    The models, reports and the baseline are checked. Warnings that vLLM's libraries are known to
+    issue are ignored if a model needs them.
+    """
     for spec in settings.model:
         _check_model(config, spec)
         if spec.startswith("vllm:"):

@@ -137,7 +137,11 @@ class GivenSettings:
             self.deprecations.append(f"{given} is deprecated; use {name}")
 
     def _from_root(self, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        """Rewrite template patterns relative to `folder` as patterns relative to the root."""
+        """Rewrite template patterns relative to `folder` as patterns relative to the root.
+
+        `values` are settings as given. A value of a wrong type is left unchanged, since a later
+        check reports it.
+        """
         given = values.get("template")
         patterns = [given] if isinstance(given, str) else given
         if not isinstance(patterns, list | tuple) or not all(

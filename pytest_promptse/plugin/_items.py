@@ -60,7 +60,10 @@ Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
 
 
 class IdParts(NamedTuple):
-    """The optional parts of an item's id before the name of its variant or gate."""
+    """The optional parts of an item's id before the name of its variant or gate.
+
+    A field is True if the part is needed to tell items apart.
+    """
 
     model: bool
     template: bool
@@ -138,7 +141,10 @@ TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
 
 
 def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
-    """Yield a target for each variant and control, then for each gate and the comparison."""
+    """Yield a target for each variant and control, then for each gate and the comparison.
+
+    `id_parts` defines the ids of the targets.
+    """
     comparison = suite.comparison
     subjects: list[Subject] = [*suite.variants, *suite.controls, *suite.gates]
     if comparison is not None:
@@ -295,7 +301,12 @@ def explain_comparison(op: str, left: object, right: object) -> list[str] | None
 def _run_body(
     body: Callable[[], object], candidate: Candidate, proxy: CandidateProxy, path: str
 ) -> CheckResult:
-    """Run the body of a check on a program. Distinguish a wrong program from a broken check."""
+    """Run the body of a check on a program. Distinguish a wrong program from a broken check.
+
+    `body` calls the test function, `proxy` is its handle of the program, and `path` is its file,
+    for error messages. A failed assertion or an error of the program is a result. TaskError is
+    raised if the check is broken.
+    """
     proxy._bind(candidate)  # noqa: SLF001 - both classes work together
     token = _is_judging.set(True)
     try:
@@ -360,7 +371,10 @@ def _is_of_check(error: Exception, path: str) -> bool:
 
 
 def _line(error: BaseException, path: str) -> str:
-    """Return ``"line 12: "`` for the last line of the test file that `error` passed through."""
+    """Return ``"line 12: "`` for the last line of the test file that `error` passed through.
+
+    The result is empty if it passed through no line of `path`.
+    """
     line, trace = "", error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == path:
@@ -444,7 +458,11 @@ def _check(
 
 
 def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> str | None:
-    """Return the node id of the item that measures `planned`, a variant of the same suite."""
+    """Return the node id of the item that measures `planned`, a variant of the same suite.
+
+    `item` is the item of `target`. The result is None if the id cannot be derived from that of
+    `item`.
+    """
     own = target.id_parts.id_of(target.suite, planned)
     if not isinstance(item, pytest.Function):
         return f"{target.suite.id}::{planned.task.id}[{own}]"
@@ -539,7 +557,10 @@ def _pass_rate_gate(suite: Suite, count: PassCount, floor: float) -> Gate:
 def _details(
     item: pytest.Item, run: PromptseRun, target: ItemTarget, planned: PlannedVariant
 ) -> str:
-    """Return the section of a failed variant in the report: changes, a failure and its command."""
+    """Return the section of a failed variant in the report: changes, a failure and its command.
+
+    `target` is the target of `item`.
+    """
     from pytest_promptse.reports.terminal._details import render_variant  # noqa: PLC0415 - rich
 
     own = (one for one in target.suite.variants if one.task is planned.task)
@@ -581,7 +602,11 @@ def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
 
 
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
-    """Fail, skip or pass `item` by the verdict of `gate`, and show its figure."""
+    """Fail, skip or pass `item` by the verdict of `gate`, and show its figure.
+
+    `inconclusive` is the setting for an inconclusive gate: ``fail``, ``skip``, or ``pass``,
+    which adds a note.
+    """
     verb = "MEASURED" if gate.threshold is None else "PASSED"
     if gate.verdict == "inconclusive":
         verb = "INCONCLUSIVE"

@@ -23,7 +23,11 @@ _ERASE = "\x1b7\x1b[B\r\x1b[2K\x1b8"
 
 
 def describe(progress: Progress, *, cost: float | None, width: int) -> str:
-    """Return progress in a line of less than `width` columns, the most important parts first."""
+    """Return progress in a line of less than `width` columns, the most important parts first.
+
+    `cost` is the cost so far in the currency of the price, or None without a price. Parts that do
+    not fit are left out.
+    """
     share = progress.done / progress.total if progress.total else 1.0
     parts = [f"promptse {progress.done} of {progress.total} samples ({share:.0%})"]
     if progress.eta is not None and progress.done < progress.total:

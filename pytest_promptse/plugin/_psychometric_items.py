@@ -102,7 +102,11 @@ class PsychometricItem(pytest.Item):
             self.stash[RESULT_WORD] = f"MEASURED ({suite.stage_word(answers)})"
 
     def _result(self, suite: Measurement, answers: Mapping[str, Completion]) -> Any:
-        """Return the result of all probes, computed once for all gates of a suite."""
+        """Return the result of all probes, computed once for all gates of a suite.
+
+        `answers` has the response to each probe by job key. The result is stored for the other
+        items of the same suite and model.
+        """
         if self.parent is None:
             return suite.result(answers)
         results = self.parent.stash.setdefault(_RESULTS, {})

@@ -306,7 +306,10 @@ class PromptseSession:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> None:
-        """Store the timeout of an item. pytest-timeout starts the timer afterwards."""
+        """Store the timeout of an item. pytest-timeout starts the timer afterwards.
+
+        `settings` are those of pytest-timeout.
+        """
         self._timeout = (item, settings)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -339,7 +342,10 @@ class PromptseSession:
     # -- start ----------------------------------------------------------------------------------
 
     def _is_own(self, item: pytest.Item, target: ItemTarget | None) -> bool:
-        """Return whether this shard runs an item. The first shard runs psychometric items."""
+        """Return whether this shard runs an item. The first shard runs psychometric items.
+
+        `target` is None for items without a suite. Without shards the result is True.
+        """
         if self._shard is None:
             return True
         if target is None:

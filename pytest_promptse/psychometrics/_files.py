@@ -79,7 +79,10 @@ def load_settings(path: Path) -> tuple[Settings, int]:
 
 
 def _check(kind: type[Settings], name: str, place: _plainyaml.YamlNode) -> None:
-    """Raise TaskError for a value of another type. The message names its line."""
+    """Raise TaskError for a value of another type. The message names its line.
+
+    `name` is a field of `kind`, and `place` the node of its value in the file.
+    """
     wanted = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
     try:
         msgspec.convert(place.value(), wanted)

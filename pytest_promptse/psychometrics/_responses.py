@@ -91,7 +91,10 @@ def _word_pattern(word: str) -> re.Pattern[str]:
 
 
 def holds_word(text: str, word: str) -> bool:
-    """Return whether `text` contains `word` as a whole word, or as a substring in Chinese."""
+    """Return whether `text` contains `word` as a whole word, or as a substring in Chinese.
+
+    Upper and lower case are equal.
+    """
     return _word_pattern(word).search(text) is not None
 
 
@@ -195,7 +198,10 @@ class ItemIndex:
         return longest[0] if len(longest) == 1 else None
 
     def agrees(self, text: str, position: int) -> bool:
-        """Return whether `text` is empty, or a shortened or inflected form of one item."""
+        """Return whether `text` is empty, or a shortened or inflected form of one item.
+
+        `position` is the index of the item.
+        """
         form, item = normal_form(text), self._forms[position]
         if not form or form == item:
             return True

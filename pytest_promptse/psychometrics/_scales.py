@@ -140,7 +140,10 @@ class Ratings:
 
 
 def item_order(n_items: int, *, shuffle: bool, seed: int) -> tuple[int, ...]:
-    """Return the order in which a prompt lists the items, as item numbers of the scale."""
+    """Return the order in which a prompt lists the items, as item numbers of the scale.
+
+    Without `shuffle` it is 1 to `n_items`. The same `seed` gives the same order.
+    """
     order = list(range(1, n_items + 1))
     if shuffle:
         random.Random(derive_seed("scale-order", seed)).shuffle(order)  # noqa: S311
@@ -207,7 +210,11 @@ def read_ratings(
 
 
 def _agreed(found: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[int, int]:
-    """Return the rating of each item whose ratings are all equal."""
+    """Return the rating of each item whose ratings are all equal.
+
+    `found` has the ratings of each item by its number. An item with different ratings is counted in
+    `problems` as ``contradictory``.
+    """
     ratings: dict[int, int] = {}
     for number, values in found.items():
         if len(set(values)) == 1:
@@ -218,9 +225,10 @@ def _agreed(found: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[
 
 
 def _without_statements(items: Sequence[str], text: str) -> tuple[list[str], str]:
-    """Return `items` and `text` without the numbers of the statements that an item consists of.
+    """Return `items` and `text` without the numbers of numbered statements within an item.
 
-    If a response repeats the item, these numbers are no ratings.
+    An item may consist of statements, ``1. … 2. …``. If a response repeats such an item as a whole,
+    these numbers must not be read as ratings.
     """
     plain: list[str] = []
     for item in items:
@@ -305,7 +313,10 @@ def _read_entry(
 
 
 def _parted(body: str, index: ItemIndex) -> tuple[str, str]:
-    """Split a line into the item's text and the part with the rating."""
+    """Split a line into the item's text and the part with the rating.
+
+    `index` finds items by their text. The second part is empty if there is no rating.
+    """
     for separator in (": ", ":", " - ", " \u2013 ", " \u2014 ", "=", "->", "\u2192", "\t"):
         head, present, tail = body.partition(separator)
         if present and any(map(str.isalpha, head)) and index.find(head) is not None:

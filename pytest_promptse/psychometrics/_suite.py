@@ -99,7 +99,10 @@ class Probe:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PsychometricGate:
-    """A gate of a suite. ``scope`` is an emotion or a factor, or None for the whole suite."""
+    """A gate of a suite. ``scope`` is an emotion or a factor, or None for the whole suite.
+
+    ``name`` is the name of the figure that the gate limits.
+    """
 
     name: str
     scope: str | None = None
@@ -183,7 +186,10 @@ class Measurement(ABC):
 
     @abstractmethod
     def read(self, probe: Probe, completion: Completion) -> str:
-        """Return a short result of one response, such as ``29/30 labelled``."""
+        """Return a short result of one response, such as ``29/30 labelled``.
+
+        `completion` is the response to `probe`.
+        """
 
     @abstractmethod
     def result(
@@ -195,10 +201,17 @@ class Measurement(ABC):
     def decide(
         self, gate: PsychometricGate, result: Any
     ) -> tuple[Gate, tuple[float | None, float | None]]:
-        """Return the decision of a gate on a result, and the gate's lower and upper bound."""
+        """Return the decision of a gate on a result, and the gate's lower and upper bound.
+
+        `result` is what `result` returns. A bound is None if it is not set.
+        """
 
     def _job(self, name: str, text: str, *, max_tokens: int | None = None) -> Job:
-        """Return the job that sends `text` to the model, decoded as the settings define."""
+        """Return the job that sends `text` to the model, decoded as the settings define.
+
+        `name` identifies the prompt within the suite. `max_tokens` replaces the limit of the
+        settings.
+        """
         settings = self.settings
         return make_job(
             suite=self.id,
@@ -235,7 +248,10 @@ class AnswerLog:
         self.answers: list[AnswerRecord] = []
 
     def add(self, probe: Probe, completion: Completion, problems: Mapping[str, int]) -> None:
-        """Add a response."""
+        """Add a response.
+
+        `problems` counts the faults of the response by kind. The text is shortened.
+        """
         self.problems.update(problems)
         self.answers.append(
             AnswerRecord(
@@ -305,7 +321,10 @@ def _shortened(response: str) -> str:
 def bounds_record(
     planned: PsychometricGate, gate: Gate, bounds: tuple[float | None, float | None]
 ) -> BoundsRecord:
-    """Return the record of a decided gate."""
+    """Return the record of a decided gate.
+
+    `bounds` are the lower and upper bound, None if not set.
+    """
     return BoundsRecord(
         name=planned.name,
         scope=planned.scope,

@@ -53,7 +53,10 @@ class BoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A response that could not be read in full. ``problems`` counts its faults by kind."""
+    """A response that could not be read in full. ``problems`` counts its faults by kind.
+
+    ``id`` names the suite's group and the prompt; ``response`` is shortened.
+    """
 
     id: str
     problems: dict[str, int]
@@ -61,7 +64,11 @@ class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The reliability of the comparator questionnaire over several runs."""
+    """The reliability of the comparator questionnaire over several runs.
+
+    ``consistency`` and ``reluctancy`` are in [0, 1], None if nothing could be rated. ``coverage``
+    is the share of the requested ratings that the model gave.
+    """
 
     scale: str
     n_items: int
@@ -123,7 +130,10 @@ class CsiRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Mean and standard deviation of ``n`` totals."""
+    """Mean and standard deviation of ``n`` totals.
+
+    Both are None if there are too few totals.
+    """
 
     n: int
     mean: float | None
@@ -131,7 +141,10 @@ class SummaryRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HumanRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Mean and standard deviation of the change over the human subjects of the paper's study."""
+    """Mean and standard deviation of the change over the human subjects of the paper's study.
+
+    Both are in points of the scale.
+    """
 
     delta: float
     sd: float
@@ -197,7 +210,10 @@ class EmotionBenchRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The mean change of a total from the original message, over ``n`` prompts."""
+    """The mean change of a total from the original message, over ``n`` prompts.
+
+    ``delta`` and its 95 % interval are in points of the scale, None if nothing could be scored.
+    """
 
     n: int
     delta: float | None
@@ -220,7 +236,10 @@ class AffectShiftRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LevelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Frequency of a label at one level. The level of the original message is 0."""
+    """Frequency of a label at one level. The level of the original message is 0.
+
+    ``hits`` is the number of the ``n`` responses that give the label.
+    """
 
     distance: float
     n: int

@@ -97,7 +97,10 @@ def _losses(task: TaskRecord, place: int) -> Iterator[Loss]:
 
 
 class Series(NamedTuple):
-    """A model with a prompt template, or with None if there is no template."""
+    """A model with a prompt template, or with None if there is no template.
+
+    ``model`` is the model's specification, and ``template`` the name of the template.
+    """
 
     model: str
     template: str | None
@@ -113,7 +116,10 @@ def series_of(record: Record) -> list[Series]:
 
 
 def tasks_of(record: Record, *series: Series) -> Iterator[TaskRecord]:
-    """Yield the tasks of `series`, in the order of the record."""
+    """Yield the tasks of `series`, in the order of the record.
+
+    Without `series`, no task is yielded.
+    """
     return (task for task in record.tasks if (task.model, task.template) in series)
 
 
@@ -128,7 +134,10 @@ def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
 
 
 class Causes(NamedTuple):
-    """Number of failed samples by cause, of ``n`` samples at one distance."""
+    """Number of failed samples by cause, of ``n`` samples at one distance.
+
+    ``counts`` maps each cause to a number of samples.
+    """
 
     distance: float
     n: int
@@ -195,7 +204,10 @@ def worst_verdict(verdicts: Iterable[str | None]) -> str | None:
 
 
 class Compared(NamedTuple):
-    """A metric that this run and a baseline both have."""
+    """A metric that this run and a baseline both have.
+
+    ``suite`` is the id of the suite, ``model`` its model, and ``name`` that of the metric.
+    """
 
     suite: str
     model: str
@@ -253,7 +265,11 @@ _RARELY = 0.5
 
 
 class Gap(NamedTuple):
-    """Difference of a template from the best one in a metric, or None for the best template."""
+    """Difference of a template from the best one in a metric, or None for the best template.
+
+    A positive ``difference`` means a larger value than that of the best template. ``significant``
+    is True if chance does not explain it.
+    """
 
     template: str
     metric: Figure
@@ -290,7 +306,10 @@ def rarely_solve(ranking: RankingRecord) -> list[str]:
 
 
 def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
-    """Return the difference between a template and the best one in a metric."""
+    """Return the difference between a template and the best one in a metric.
+
+    `template` and `metric` are names in `ranking`.
+    """
     best = best_in(ranking, metric)
     for one in ranking.differences:
         if one.metric == metric and {one.template, one.other} == {template, best}:

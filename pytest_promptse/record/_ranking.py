@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class _Price(NamedTuple):
-    """Tokens per solved task, and their cost if a price is known."""
+    """Tokens per solved task, and their cost if a price is known.
+
+    ``cost`` is in the currency of the price. Both are infinite if no task was solved.
+    """
 
     tokens: float | None
     cost: float | None
@@ -35,7 +38,11 @@ class _Price(NamedTuple):
 
 
 class _RankedTask(NamedTuple):
-    """The part of a task that the ranking needs; ``tokens`` are those of one attempt."""
+    """The part of a task that the ranking needs; ``tokens`` are those of one attempt.
+
+    ``tokens`` has prompt and completion tokens, or is None if they are unknown. ``solved`` is the
+    share of attempts that solve it.
+    """
 
     outcome: RecordedTask
     tokens: tuple[float, float] | None
@@ -157,7 +164,11 @@ def _sizes(tasks: Sequence[RecordedTask]) -> Iterator[int]:
 
 
 def _price(tasks: Sequence[_RankedTask], price: Sequence[float] | None) -> _Price:
-    """Divide the tokens of one attempt at each original by the share of solved attempts."""
+    """Divide the tokens of one attempt at each original by the share of solved attempts.
+
+    `price` is for a million prompt tokens and a million completion tokens, or None if unknown. Both
+    results are None if the tokens of a task are unknown.
+    """
     into = out = solved = 0.0
     for task in tasks:
         if task.tokens is None:

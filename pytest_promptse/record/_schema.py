@@ -24,7 +24,11 @@ Figure = Literal["pass_at_1", "auc_e", "excess"]
 
 
 class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A decided gate. ``verdict`` is None without a threshold."""
+    """A decided gate. ``verdict`` is None without a threshold.
+
+    ``value`` is None if the figure could not be computed, and ``task`` is None for a gate of the
+    whole suite.
+    """
 
     name: str
     threshold: float | None
@@ -35,7 +39,11 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of the suite by PromptSELight."""
+    """The figures of the suite by PromptSELight.
+
+    ``auc_e_null`` is the AUC-E that sampling alone would give, and ``excess`` is that minus
+    ``auc_e``.
+    """
 
     elasticity: Curve
     auc_e: float | None
@@ -449,14 +457,20 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An item that could not be measured, with the reason."""
+    """An item that could not be measured, with the reason.
+
+    ``where`` identifies the item.
+    """
 
     where: str
     message: str
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A model with its capabilities, which are None if it was never started."""
+    """A model with its capabilities, which are None if it was never started.
+
+    ``identity`` is what identifies the model's completions in the store.
+    """
 
     spec: str
     identity: dict[str, str]
@@ -471,7 +485,10 @@ class EmotionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt template of the run. ``place`` is its file."""
+    """A prompt template of the run. ``place`` is its file.
+
+    ``sha256`` is the hash of ``source``, the text of the file.
+    """
 
     name: str
     place: str
@@ -502,7 +519,10 @@ class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BaselineRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The baseline: the name or path given by the user, and its time and commit."""
+    """The baseline: the name or path given by the user, and its time and commit.
+
+    ``finished`` is the time in ISO 8601, and ``commit`` is None outside of a repository.
+    """
 
     name: str
     finished: str

@@ -27,7 +27,11 @@ EARLY = (
 
 
 class EstimateCells(NamedTuple):
-    """One figure as text: label, value, 95 % interval, and the interval with unseen tasks."""
+    """One figure as text: label, value, 95 % interval, and the interval with unseen tasks.
+
+    ``exact`` is the interval that also covers tasks outside the sample. Values are written as in
+    the summary of the terminal.
+    """
 
     label: str
     value: str

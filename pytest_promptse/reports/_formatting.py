@@ -96,7 +96,10 @@ def points(value: float) -> str:
 
 
 def starred(text: str, p_adjusted: float | None) -> str:
-    """Return `text` with a star if it is significant, else with a blank."""
+    """Return `text` with a star if it is significant, else with a blank.
+
+    `p_adjusted` is the p-value after adjustment for multiple comparisons, or None without a test.
+    """
     return text + ("*" if p_adjusted is not None and p_adjusted < SIGNIFICANT else " ")
 
 
@@ -129,7 +132,10 @@ def label(suite: SuiteRecord) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return `text` in exactly `width` cells: cut in the middle, or padded with blanks."""
+    """Return `text` in exactly `width` cells: cut in the middle, or padded with blanks.
+
+    A cell is one column of the terminal; wide characters take two. `width` is at least 1.
+    """
     width = max(1, width)
     if cell_len(text) <= width:
         return text + " " * (width - cell_len(text))
@@ -147,7 +153,10 @@ def shortened(text: str, width: int) -> str:
 
 
 def columns(cells: Sequence[tuple[str, str]], widths: Sequence[int]) -> Text:
-    """Return right-aligned cells, given as (text, style), in one line that is not wrapped."""
+    """Return right-aligned cells, given as (text, style), in one line that is not wrapped.
+
+    `widths` has the width of each cell in columns of the terminal. A longer cell is not cut.
+    """
     line = Text(no_wrap=True, overflow="ignore")
     for (text, style), width in zip(cells, widths, strict=True):
         line.append(" " * max(0, width - cell_len(text)))

@@ -21,7 +21,11 @@ _LEAST_LOSS = 0.005
 
 
 class ControlCells(NamedTuple):
-    """One row of figures as text. ``distance`` is ``all`` for the area over all distances."""
+    """One row of figures as text. ``distance`` is ``all`` for the area over all distances.
+
+    ``loss`` and ``control_loss`` are the losses of variants and control variants, and ``left`` is
+    their difference. ``added`` and ``control_added`` are the mean numbers of added words.
+    """
 
     distance: str
     loss: str
@@ -79,7 +83,11 @@ def control_sentence(control: ControlRecord) -> str:
 
 
 def _in_words(control: ControlRecord, left: float, interval: Interval | None) -> str:
-    """Return the meaning of the interval of the remaining loss, with limits as printed."""
+    """Return the meaning of the interval of the remaining loss, with limits as printed.
+
+    `left` is the loss in elasticity that length does not explain, and `interval` its 95 % interval,
+    or None if unknown. `control` has the loss of the control variants.
+    """
     if interval is None:
         return "the length explains the rest"
     if interval[0] >= _LEAST_LOSS:

@@ -92,7 +92,10 @@ def code(text: str) -> str:
 
 
 def block(text: str, language: str = "") -> str:
-    """Return `text` as a fenced code block whose fence the text does not contain."""
+    """Return `text` as a fenced code block whose fence the text does not contain.
+
+    `language` is the info string after the opening fence.
+    """
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

@@ -295,7 +295,11 @@ def _samples_of(row: OutcomeRow) -> Samples:
 
 
 def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:
-    """Return the mode to score in; ``auto`` is ``promptse`` if no log-probability is missing."""
+    """Return the mode to score in; ``auto`` is ``promptse`` if no log-probability is missing.
+
+    `chosen` is the mode of the settings. NotScoredError is raised if it is ``promptse`` and a row
+    lacks log-probabilities.
+    """
     if chosen == "light":
         return "light"
     missing = next((row for row in rows if not row.has_logprobs), None)

@@ -31,7 +31,10 @@ _TEXT_CHARS = 8000
 
 
 class CheckResult(NamedTuple):
-    """The result of one check of one program; ``cause`` is empty if the program passed."""
+    """The result of one check of one program; ``cause`` is empty if the program passed.
+
+    ``detail`` is the message of the failure, or empty.
+    """
 
     cause: str
     detail: str = ""
@@ -167,7 +170,11 @@ class CompletionJudge:
         return verdicts
 
     def _fitted_limits(self, key: str, task: Task, check: Check) -> Limits:
-        """Fit the limits to the time of the reference, which must pass the check."""
+        """Fit the limits to the time of the reference, which must pass the check.
+
+        `key` identifies the check and its task. The limits are those of `check` if the task has no
+        reference. NotScoredError is raised if the reference fails.
+        """
         if task.reference is None:
             return check.limits
         if (key, task.id) not in self._reference_limits:

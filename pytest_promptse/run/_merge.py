@@ -89,7 +89,11 @@ def run_failures(record: Record) -> list[str]:
 
 
 def _below_floor(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> Iterator[str]:
-    """Yield the prompts of a suite whose items fail for their pass rates."""
+    """Yield the prompts of a suite whose items fail for their pass rates.
+
+    Each prompt is given as its node id and the message of its gate. `tasks` are those of `suite`.
+    Nothing is yielded without ``min_pass_rate``.
+    """
     floor = suite.settings["min_pass_rate"]
     if floor is None:
         return
@@ -193,7 +197,11 @@ class _Merge:
         self._run_log.add(decided_gate(suite, gate, found))
 
     def _require_measured(self, planned: ShardSuiteRow, gate: GatePlanRow) -> None:
-        """Raise NotScoredError if a variant that the gate needs was not measured."""
+        """Raise NotScoredError if a variant that the gate needs was not measured.
+
+        `planned` lists the variants of the suite in all shards, and `gate` the distances and the
+        task that it is about.
+        """
         suite = planned.suite
         tasks = [gate.task] if gate.task is not None else suite.tasks
         needed = {"original", *(f"d{distance:g}" for distance in gate.distances)}
@@ -320,7 +328,11 @@ def _joined_entailment(ours: EntailmentRecord, theirs: EntailmentRecord) -> Enta
 def _joined_lists(
     ours: list[_T], theirs: list[_T], *, key: Callable[[_T], object], join: Callable[[_T, _T], _T]
 ) -> list[_T]:
-    """Return the entries of both lists. Entries with the same key become one."""
+    """Return the entries of both lists. Entries with the same key become one.
+
+    `key` returns the key of an entry. `join` gets the entry of `ours` and that of `theirs` and
+    returns one. The order is that of `ours`, then of `theirs`.
+    """
     joined = {key(each): each for each in ours}
     for other in theirs:
         own = joined.get(key(other))

@@ -313,10 +313,14 @@ class ModelVariants:
         return self._known[pending]
 
     def _judge(self, rewrite: Rewrite, progress: _Progress, answer: str) -> None:
-        """Judge the text in an answer by the rules, and accept, doubt or reject it."""
+        """Judge the text in an answer by the rules, and accept, doubt or reject it.
+
+        `answer` is the response of the rewriter's model. A text is doubtful if it breaks only soft
+        rules and a judge model can be asked. The decision is stored in `progress`.
+        """
         original = rewrite.task.prompt
         text = rewrite.rewriter.read(answer, original)
-        findings = Judge(original).findings(text)
+        findings = Judge(original, rewrite.rewriter.library).findings(text)
         others = tuple(rewrite.also(text))
         if not findings and not others:
             self._accept(rewrite, progress, text)
@@ -329,7 +333,11 @@ class ModelVariants:
             self._reject(rewrite, progress, text, findings or others)
 
     def _weigh(self, pending: PendingText, progress: _Progress, answer: str) -> None:
-        """Apply the judge model's answer about a doubtful text."""
+        """Apply the judge model's answer about a doubtful text.
+
+        `answer` is the response to one question of `progress`. The text is accepted after the last
+        confirmation, and rejected at once without one.
+        """
         if progress.doubted is None or pending.entailment is None:
             return
         text, findings = progress.doubted

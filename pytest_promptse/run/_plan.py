@@ -302,7 +302,11 @@ class Suite:
 
 
 def decided_gate(suite: SuiteRow, plan: GatePlanRow, found: Gate) -> GateRow:
-    """Return the row of a gate of `suite` that was decided as `found`."""
+    """Return the row of a gate of `suite` that was decided as `found`.
+
+    `plan` has the name, task and place of the gate, and `found` its threshold, value, verdict and
+    message.
+    """
     return GateRow(
         place=plan.place,
         suite=suite.id,
@@ -340,7 +344,10 @@ def check_ids(tasks: Sequence[Task], where: str) -> None:
 
 
 def _identity_for(task: Task, identity: Mapping[str, str]) -> Mapping[str, str]:
-    """Return what identifies completions for a task, besides prompt, decoding and seed."""
+    """Return what identifies completions for a task, besides prompt, decoding and seed.
+
+    `identity` is that of the model. The result differs from it only for the reference backend.
+    """
     if identity.get("backend") == "reference":
         # The reference backend returns the task's solution, so its completions depend on it.
         return {**identity, "reference": text_hash(task.reference or "")}

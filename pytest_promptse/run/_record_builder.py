@@ -342,7 +342,11 @@ class _AddedWords:
         self._words: dict[tuple[float, bool], list[int]] = defaultdict(list)
 
     def count(self, rows: Sequence[VariantRow], controls: Sequence[VariantRow]) -> None:
-        """Count the words of one task, if its original and a control variant were measured."""
+        """Count the words of one task, if its original and a control variant were measured.
+
+        `rows` are the measured prompts of the task, with the original first; `controls` are its
+        control variants.
+        """
         self.n_controls += len(controls)
         if not controls or not rows or rows[0].distance:
             return
@@ -357,7 +361,11 @@ class _AddedWords:
 def _with_control(
     made: SuiteRecord, suite: SuiteRow, score: SuiteScore | None, added: _AddedWords
 ) -> SuiteRecord:
-    """Add the loss that remains after subtracting the effect of length, if there is a control."""
+    """Add the loss that remains after subtracting the effect of length, if there is a control.
+
+    `made` is the record of `suite` so far. `score` is None if the suite could not be scored.
+    `added` has the numbers of added words by distance.
+    """
     if not suite.n_controls:
         return made
     found = score.length_control if score else None
@@ -385,7 +393,10 @@ def _with_control(
 
 
 def _with_answers(suite: SuiteRecord, answered: list[PromptAnswers]) -> SuiteRecord:
-    """Add the number of distinct completions; warn if more are equal than chance explains."""
+    """Add the number of distinct completions; warn if more are equal than chance explains.
+
+    `answered` counts the completions of each prompt. An empty list changes nothing.
+    """
     if not answered:
         return suite
     temperature = float(suite.settings["temperature"])
@@ -625,7 +636,11 @@ def _task(
 def _controls(
     rows: Sequence[VariantRow], score: TaskScore | None, *, all_draws: bool
 ) -> list[VariantRecord]:
-    """Return the control variants of a task."""
+    """Return the control variants of a task.
+
+    `rows` are in the order of `score`, which is None if the task could not be scored. With
+    `all_draws` the records contain all samples.
+    """
     places: Counter[float] = Counter()
     found = []
     for row in rows:
@@ -691,7 +706,11 @@ def _prompt_fields(
     *,
     all_draws: bool,
 ) -> dict[str, Any]:
-    """Return the fields that the original and the variants of a task have in common."""
+    """Return the fields that the original and the variants of a task have in common.
+
+    `confidences` has one value in [0, 1] per sample, or is None without log-probabilities. `score`
+    is None if the prompt could not be scored. With `all_draws` the fields contain all samples.
+    """
     prompt, _ = prompt_record(row)
     return {
         "node": prompt.node,

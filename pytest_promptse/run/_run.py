@@ -298,7 +298,12 @@ class PromptseRun:
     def estimate(
         self, selected: Sequence[tuple[Suite, PlannedVariant]], jobs: Sequence[Job] = ()
     ) -> list[str]:
-        """Return one line per model: requests and cost of sampling `selected` and `jobs`."""
+        """Return one line per model: requests and cost of sampling `selected` and `jobs`.
+
+        `selected` are the variants of the selected items, with their suites; `jobs` are further
+        requests. Completions in the store cost nothing. A suite that is measured in rounds has an
+        upper bound.
+        """
         planned_jobs: list[Job] = []
         for suite, planned in selected:
             own = self._next_jobs(suite, planned)
@@ -530,7 +535,9 @@ class PromptseRun:
         self._measure_missing(suite, needed, check, node_of)
 
     def wait(self, jobs: Sequence[Job]) -> dict[str, Completion]:
-        """Sample `jobs` of one sample each and return their completions by key.
+        """Wait for `jobs` and return the completion of each by the job's key.
+
+        Each job has one sample. Only completions that the store lacks are requested.
 
         Raises
         ------
@@ -543,7 +550,10 @@ class PromptseRun:
             return {job.key: self.sampler.completions(job, tick=tick)[0] for job in jobs}
 
     def log_error(self, where: str, error: NotScoredError) -> None:
-        """Log that the item `where` could not be measured."""
+        """Log that the item `where` could not be measured.
+
+        `where` is a node id.
+        """
         self.run_log.add(ErrorRow(where=where, message=str(error)))
 
     def record(self, invocation: InvocationRecord, *, suite_id: str | None = None) -> Record:
@@ -629,7 +639,11 @@ class PromptseRun:
     # -- texts that a model writes ----------------------------------------------------------------
 
     def _next_jobs(self, suite: Suite, planned: PlannedVariant) -> list[Job]:
-        """Return the next requests for a variant: for its texts, or then for its samples."""
+        """Return the next requests for a variant: for its texts, or then for its samples.
+
+        The list is empty if the rewriter's model failed; the item of the variant reports that
+        error.
+        """
         if planned.pending is None:
             return [planned.job]
         try:
@@ -719,7 +733,11 @@ class PromptseRun:
     def _all_decided(
         self, suite: Suite, check: Check, node_of: NodeOf, needed: Sequence[PlannedVariant]
     ) -> bool:
-        """Measure `needed` and return whether every gate with a threshold is decided by it."""
+        """Measure `needed` and return whether every gate with a threshold is decided by it.
+
+        `check` runs the user's check, and `node_of` returns the node id of a variant. The result is
+        also True if no prompt is ever solved, as more variants then decide nothing.
+        """
         self._measure_missing(suite, needed, check, node_of)
         score = self.scores.of(suite.row)
         if score is None:
@@ -738,7 +756,11 @@ class PromptseRun:
     def _measure_missing(
         self, suite: Suite, needed: Sequence[PlannedVariant], check: Check, node_of: NodeOf
     ) -> None:
-        """Measure the variants that no process of the run has measured."""
+        """Measure the variants that no process of the run has measured.
+
+        `check` runs the user's check, and `node_of` returns the node id of a variant. Variants that
+        another process measured are read from the run log.
+        """
         measured = self._measured[suite.key]
         missing = []
         for planned in needed:

@@ -41,7 +41,10 @@ class ShardPlan:
     n_tasks: int
 
     def measures(self, suite_id: str, task_id: str | None) -> bool:
-        """Return whether this shard measures a task, or any task if `task_id` is None."""
+        """Return whether this shard measures a task, or any task if `task_id` is None.
+
+        Ids that are not in the plan belong to no shard.
+        """
         own = self.own_tasks.get(suite_id, frozenset())
         return bool(own) if task_id is None else task_id in own
 

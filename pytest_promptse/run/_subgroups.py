@@ -75,7 +75,11 @@ class MeasuredPrompt:
         personality: str | None,
         cues: Iterable[str],
     ) -> MeasuredPrompt:
-        """Return the compact form of the samples of one prompt. Equal names share one object."""
+        """Return the compact form of the samples of one prompt. Equal names share one object.
+
+        The parameters are the attributes of the class, with `samples` for ``passed`` and
+        ``confidence``.
+        """
         return cls(
             suite=intern(suite),
             task=intern(task),

@@ -298,7 +298,10 @@ class VariantMaker:
     def _controls(
         self, task: Task, variants: TaskVariants, settings: Settings, *, view: View | None = None
     ) -> TaskVariants:
-        """Plan a control variant for each of `variants` of a task, or of a template's `view`."""
+        """Plan a control variant for each of `variants` of a task, or of a template's `view`.
+
+        No variant is planned if the setting ``control`` is ``none``.
+        """
         if settings.control == "none":
             return TaskVariants(outlines=(), make=tuple)
         return TaskVariants(
@@ -309,7 +312,11 @@ class VariantMaker:
     def _make_controls(
         self, task: Task, variants: TaskVariants, settings: Settings, view: View | None
     ) -> Sequence[_MadeVariant]:
-        """Make the control variants, or read them from the store."""
+        """Make the control variants, or read them from the store.
+
+        `view` is that of the template if the variants are of a template, else None. The control of
+        a text that a model has yet to write is made when that text exists.
+        """
         match = partial(
             length_matched,
             task,
@@ -379,7 +386,11 @@ class VariantMaker:
         view: View | None = None,
         within: str = "",
     ) -> TaskVariants:
-        """Plan variants. Their ids exist now; their texts are made when one of them is needed."""
+        """Plan variants. Their ids exist now; their texts are made when one of them is needed.
+
+        `view` is that of the template if `task` stands for a template, else None. `within`
+        distinguishes the draws for a task inside a template.
+        """
         selection = Selection(
             distances=settings.distances,
             per_distance=settings.variants,
@@ -443,7 +454,11 @@ class VariantMaker:
     def _kept_or_made(
         self, identity: Sequence[object], make: Callable[[], tuple[Variant, ...]]
     ) -> tuple[Variant, ...]:
-        """Return the variants with this `identity` from the store, or make and store them."""
+        """Return the variants with this `identity` from the store, or make and store them.
+
+        `identity` is everything that the texts depend on, as values for JSON. `make` is called only
+        if the store lacks the variants.
+        """
         key = text_hash(json.dumps(identity))
         kept = self._store().made_variants(key)
         if kept is not None:
@@ -472,7 +487,11 @@ def _no_findings(_text: str) -> Iterable[Finding]:
 
 
 def _control_outline(variant: Variant, settings: Settings) -> Variant:
-    """Return the control variant of `variant`, without its text."""
+    """Return the control variant of `variant`, without its text.
+
+    It has the distance and number of `variant`, no emotion and no persona, and the rewriter of the
+    setting ``control``.
+    """
     return replace(
         variant, emotion=None, personality=None, cues={}, text="", rewriter=settings.control
     )
@@ -485,7 +504,10 @@ def _as_control(planned: PlannedPrompt) -> PlannedPrompt:
 def _around_task(
     task: Task, variants: TaskVariants, template: Template | None
 ) -> Iterator[PlannedPrompt]:
-    """Plan the prompts of variants of a task whose template is not reworded."""
+    """Plan the prompts of variants of a task whose template is not reworded.
+
+    `template` is None if the task is sent without a prompt template.
+    """
     for place, outline in enumerate(variants.outlines):
         make = partial(_with_task_variant, task, variants, place, template)
         yield PlannedPrompt(outline=outline, make=make)
@@ -494,7 +516,11 @@ def _around_task(
 def _around_view(
     task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants
 ) -> Iterator[PlannedPrompt]:
-    """Plan the prompts of variants of a template, with variants of the task in them if given."""
+    """Plan the prompts of variants of a template, with variants of the task in them if given.
+
+    `view` is what a template makes of the task, and `reworded` are its variants. `of_task` is None
+    if the task itself is not reworded.
+    """
     for place, outline in enumerate(reworded.outlines):
         yield PlannedPrompt(
             outline=replace(outline, task_id=task.id),
@@ -525,7 +551,11 @@ def _written(pending: PendingText | _PendingControl, text: Variant) -> Variant:
 
 
 def _with_task(task: Task, variant: _MadeVariant, template: Template | None) -> VariantPrompt:
-    """Return the prompt of a variant of the task in `template`."""
+    """Return the prompt of a variant of the task in `template`.
+
+    If a model has yet to write the text, the prompt has the requests and a function that finishes
+    it.
+    """
     if isinstance(variant, Variant):
         return _prompt(task, variant, template)
 
@@ -540,7 +570,11 @@ def _with_task(task: Task, variant: _MadeVariant, template: Template | None) -> 
 def _with_template(
     task: Task, of_task: _MadeVariant, view: View, of_template: _MadeVariant
 ) -> VariantPrompt:
-    """Return the prompt of a variant of the template around a variant of the task."""
+    """Return the prompt of a variant of the template around a variant of the task.
+
+    If a model has yet to write one of the texts, the prompt has the requests and a function that
+    finishes it.
+    """
 
     def with_texts(inner: Variant, outer: Variant) -> VariantPrompt:
         return _prompt_of_template_variant(task, inner, view, outer)

@@ -115,7 +115,10 @@ class BatchOptions:
         return tuple(n for n in REFUSABLE if n in self.omit or n in APIS[self.api].lacks)
 
     def body(self, model: str, request: Request) -> dict[str, Any]:
-        """Return the body of a request to `model`."""
+        """Return the body of a request to `model`.
+
+        Decoding fields that the server is known to refuse are left out.
+        """
         api = APIS[self.api]
         body: dict[str, Any] = {"model": model}
         body[self.length_name or api.length_names[0]] = request.decoding.max_tokens
@@ -327,7 +330,10 @@ class _Importer:
         self.report = ImportReport()
 
     def add(self, line: bytes, place: str) -> None:
-        """Store the completions of one result line, or count the reason why it is unusable."""
+        """Store the completions of one result line, or count the reason why it is unusable.
+
+        `line` is JSON. `place` is the file and line, for the report of problems.
+        """
         try:
             result = msgspec.json.decode(line, type=_ResultLine)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -496,7 +502,10 @@ def _reason(result: _ResultLine) -> str:
 
 
 def _missing(store: Store, jobs: Mapping[str, Job]) -> dict[str, list[int]]:
-    """Return the samples of each of `jobs` that the store lacks."""
+    """Return the samples of each of `jobs` that the store lacks.
+
+    `jobs` are by key, and the samples are given by their numbers.
+    """
     return store.missing(
         {key: job.n for key, job in jobs.items()},
         since={key: job.since for key, job in jobs.items()},

@@ -133,7 +133,10 @@ class Account:
 
 
 def _counted(paid: Usage, worst: Usage) -> Usage:
-    """Return the upper bound if the server did not report token counts, else `paid`."""
+    """Return the upper bound if the server did not report token counts, else `paid`.
+
+    `paid` is what the server reported, and `worst` the upper bound of the request.
+    """
     if paid.requests and not paid.prompt_tokens and not paid.completion_tokens:
         return Usage(
             requests=paid.requests,

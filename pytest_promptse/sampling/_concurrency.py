@@ -54,7 +54,11 @@ class AdaptiveLimit:
         self._hold = self._holding = 0
 
     def answered(self, *, began: float, now: float) -> None:
-        """Record a response to a request that was sent at `began`."""
+        """Record a response to a request that was sent at `began`.
+
+        `began` and `now` are times of the monotonic clock in seconds. A request that began before
+        the last change of the limit is ignored.
+        """
         if began < self._set_at:
             return
         self._latencies.append(now - began)
@@ -73,7 +77,11 @@ class AdaptiveLimit:
             self._set(self.value + max(1, self.value // 8), now)
 
     def overloaded(self, *, began: float, now: float) -> None:
-        """Record that the server refused a request because of overload."""
+        """Record that the server refused a request because of overload.
+
+        `began` and `now` are times of the monotonic clock in seconds. The limit is lowered once for
+        all requests that were in flight together.
+        """
         self._doubling = False
         if began < self._last_cut:
             return
@@ -141,7 +149,10 @@ class RequestLimiter:
         self._loop.call_later(seconds, self._start_waiting)
 
     def answered(self, *, began: float, now: float) -> None:
-        """Record a response to a request sent at `began`, and start waiting requests."""
+        """Record a response to a request sent at `began`, and start waiting requests.
+
+        `began` and `now` are times of the monotonic clock in seconds.
+        """
         self.limit.answered(began=began, now=now)
         self._start_waiting()
 

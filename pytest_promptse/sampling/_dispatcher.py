@@ -128,7 +128,11 @@ class Dispatcher:
         return self._queue.holds_leases
 
     def add(self, jobs: Iterable[Job], *, first: bool) -> None:
-        """Queue jobs at the end or, with `first`, at the front."""
+        """Queue jobs at the end or, with `first`, at the front.
+
+        Jobs that this run has marked as failed are ignored. So are all jobs after a failure of the
+        model.
+        """
         if self._failure is not None or self._closing:
             return
         # The caller may not know yet that this run has marked a variant as failed.
@@ -266,7 +270,10 @@ class Dispatcher:
         return batch
 
     async def _serve(self, batch: Batch, limiter: RequestLimiter) -> None:
-        """Request a batch and store the response. Missing samples are requested one by one."""
+        """Request a batch and store the response. Missing samples are requested one by one.
+
+        `limiter` limits the number of concurrent requests.
+        """
         context, job = self._context, batch.active.job
         settled = batch.n
         try:
@@ -297,14 +304,20 @@ class Dispatcher:
         self._settle(batch.active, settled)
 
     def _request_one_by_one(self, batch: Batch, samples: Sequence[int]) -> int:
-        """Queue samples that a response lacked at the front. Return their number."""
+        """Queue samples that a response lacked at the front. Return their number.
+
+        `samples` are numbers of samples of the job. Later batches also have one sample each.
+        """
         if samples:
             self._batches.one_by_one = True
             self._batches.add(batch.active, samples, first=True)
         return len(samples)
 
     def _settle(self, active: ActiveJob, samples: int) -> None:
-        """Count samples that are stored or failed, and finish the job after the last one."""
+        """Count samples that are stored or failed, and finish the job after the last one.
+
+        `samples` is the number of these samples.
+        """
         active.left -= samples
         if not active.left:
             self._context.writer.post(partial(self._context.leases.release, [active.job.key]))

@@ -50,7 +50,10 @@ class FailureLog:
         return message if time.time() - at <= within else None
 
     def find(self, *, key: str = "", model: str) -> NotScoredError | None:
-        """Return the failure that affects the variant `key` of `model`, or `model` itself."""
+        """Return the failure that affects the variant `key` of `model`, or `model` itself.
+
+        The result is None if there is none. Without `key` only failures of models are searched.
+        """
         names = [_name("", model), _name("", "")]
         if key:
             names.insert(0, _name(key, ""))

@@ -81,7 +81,10 @@ class SamplerCommands:
         self.wake: Callable[[], object] = lambda: None
 
     def add(self, jobs: Iterable[Job], *, first: bool) -> None:
-        """Request `jobs`, before or after those that have not been sent."""
+        """Request `jobs`, before or after those that have not been sent.
+
+        With `first` they are sent before.
+        """
         self.jobs.append((tuple(jobs), first))
         self.wake()
 

@@ -2,8 +2,9 @@
 
 The requests are a Ray Data set. Its tasks send each result to a `ResultFile`. This is an actor on
 the machine of the driver, which appends the result to ``results-ray.jsonl`` in the folder of the
-batch. Results in the file are kept when a worker or the driver fails. Neither a task that Ray
-repeats nor a later run sends their requests again.
+batch. Results in the file are kept when a worker or the driver fails. A later run does not repeat
+their requests, except those that failed. A task that Ray repeats asks the file first if it sends to
+a server. With vLLM replicas it repeats all its requests; second results are left out.
 
 Documentation of Ray: https://docs.ray.io/en/latest/data/working-with-llms.html
 """
@@ -336,7 +337,11 @@ def _last_line(error: BaseException) -> str:
 def _pending_parts(
     folder: Path, stage: ServerStage | VllmStage, results: Any
 ) -> Iterator[list[bytes]]:
-    """Yield the requests without a result, in lists of the size of one task."""
+    """Yield the requests without a result, in lists of the size of one task.
+
+    `folder` has the files ``requests-*.jsonl``, and `results` is the handle of the `ResultFile`
+    actor. A result is a list of request lines.
+    """
     part: list[bytes] = []
     for path in sorted(folder.glob("requests-*.jsonl")):
         with path.open("rb") as file:
@@ -412,7 +417,19 @@ def _send_part(
     at_once: int,
     results: Any,
 ) -> dict[str, Any]:
-    """Send the requests of a part that have no result. Write each result at once."""
+    """Send the requests of a part that have no result. Write each result at once.
+
+    Parameters
+    ----------
+    part
+        A block of the data set, with the column ``request``.
+    path, where
+        The path of the API, and the address for error messages.
+    at_once
+        Number of concurrent requests.
+    results
+        The handle of the `ResultFile` actor.
+    """
     requests = [json.loads(line) for line in part["request"]]
     is_missing = ray.get(results.missing.remote([each["custom_id"] for each in requests]))
     missing = [each for each, absent in zip(requests, is_missing, strict=True) if absent]
@@ -477,7 +494,10 @@ def _failure_line(custom_id: str, message: str) -> bytes:
 
 
 def _vllm_processor(stage: VllmStage, header: BatchHeader) -> Any:
-    """Return the processor of ``ray.data.llm``. It gets token ids, as `VllmBackend` sends them."""
+    """Return the processor of ``ray.data.llm``. It gets token ids, as `VllmBackend` sends them.
+
+    `header` is that of the batch. The weights are those of `stage`, or else the model of the batch.
+    """
     from ray.data.llm import build_processor, vLLMEngineProcessorConfig  # noqa: PLC0415
 
     weights = stage.weights or header.name
@@ -520,7 +540,10 @@ def _typed(text: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class _Encoder:
-    """Convert request lines into token ids and sampling parameters."""
+    """Convert request lines into token ids and sampling parameters.
+
+    ``weights`` is the name or folder of the model, whose tokenizer and chat template are used.
+    """
 
     weights: str
     # On CPUs a seeded request can end the engine, so no seed is sent there. `VllmBackend` does the
@@ -566,7 +589,11 @@ def _tokenizer(weights: str) -> tuple[Any, list[int]]:
 
 
 def _write_part(part: Any, *, header: BatchHeader, results: Any) -> dict[str, Any]:
-    """Write the completions of a vLLM replica as result lines."""
+    """Write the completions of a vLLM replica as result lines.
+
+    `part` is an Arrow table with one row per request, and `results` the handle of the `ResultFile`
+    actor. The result counts the requests.
+    """
     rows = part.to_pylist()
     lines = [_vllm_line(row, header) for row in rows]
     ray.get(results.add.remote(lines))
@@ -574,7 +601,10 @@ def _write_part(part: Any, *, header: BatchHeader, results: Any) -> dict[str, An
 
 
 def _vllm_line(row: Mapping[str, Any], header: BatchHeader) -> bytes:
-    """Return a result line with the body that the server of vLLM would send."""
+    """Return a result line with the body that the server of vLLM would send.
+
+    `row` is a result of ``ray.data.llm``. A failed request gives a line with its error.
+    """
     custom_id = json.loads(row["request"])["custom_id"]
     if row["__inference_error__"]:
         return _failure_line(custom_id, row["__inference_error__"])

@@ -52,7 +52,10 @@ class RequestQueue:
         return bool(self._active)
 
     def add(self, jobs: Iterable[Job], *, first: bool) -> None:
-        """Add jobs at the end or, with `first`, at the front. Active jobs keep their place."""
+        """Add jobs at the end or, with `first`, at the front. Active jobs keep their place.
+
+        A job that is queued twice is kept once, with the larger number of samples.
+        """
         for job in reversed(list(jobs)) if first else jobs:
             active = self._active.get(job.key)
             if active is not None and active.n >= job.n:
@@ -195,7 +198,10 @@ class BatchQueue:
         return len(self._waiting)
 
     def add(self, active: ActiveJob, samples: Sequence[int], *, first: bool = False) -> None:
-        """Add samples at the end or at the front. Adjacent samples form one batch."""
+        """Add samples at the end or at the front. Adjacent samples form one batch.
+
+        `samples` are numbers of samples of the job. With `first` they are added at the front.
+        """
         batches = [Batch(active, start, n) for start, n in _adjacent(samples)]
         if first:
             self._waiting.extendleft(reversed(batches))

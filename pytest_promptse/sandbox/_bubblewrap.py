@@ -30,7 +30,11 @@ ENVIRONMENT = {
 
 
 def bubblewrap_command(program: str, mounts: Mounts, *, worker: int) -> list[str]:
-    """Return the command line for the zygote of one worker."""
+    """Return the command line for the zygote of one worker.
+
+    `program` is the path of ``bwrap``, and `mounts` are the folders that the sandbox shows.
+    `worker` is the number of the worker, from which a run as root takes its user id.
+    """
     command = _bubblewrap(program, mounts)
     if os.geteuid() != 0:
         return command

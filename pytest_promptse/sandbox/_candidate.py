@@ -350,7 +350,11 @@ class Candidate:
             return result
 
     def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call an object of the program, None for the entry point."""
+        """Call an object of the program, None for the entry point.
+
+        `args` and `kwargs` are copied to the program, and its changes to them are applied
+        afterwards. An exception of the program is raised here.
+        """
         with self._lock:
             execution = self._need_execution()
             track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
@@ -360,7 +364,11 @@ class Candidate:
     def call_method(
         self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Call a method of an object of the program."""
+        """Call a method of an object of the program.
+
+        `target` is the handle of the object, and `name` that of the method. `args` and `kwargs` are
+        treated as by `call_object`.
+        """
         with self._lock:
             execution = self._need_execution()
             track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
@@ -562,7 +570,11 @@ class Candidate:
     def _await_result(
         self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
     ) -> Any:
-        """Return the program's answer. If `stops` is True, ``StopIteration`` is raised as it is."""
+        """Return the program's answer. If `stops` is True, ``StopIteration`` is raised as it is.
+
+        Requests of the program to use objects of the check are served meanwhile. `args` and
+        `kwargs` are those of the call, to which the program's changes are applied.
+        """
         updated = False
         while True:
             try:
@@ -606,7 +618,12 @@ class Candidate:
     def _as_raised(
         self, kind: str, error: BaseException, text: str, *, stops: bool
     ) -> BaseException:
-        """Return the exception to raise for one of the program's that a check may catch."""
+        """Return the exception to raise for one of the program's that a check may catch.
+
+        `kind` is that of the message, and `text` the program's traceback. A failure that no check
+        may catch, such as too much memory, ends the execution instead. `stops` is that of
+        `_await_result`.
+        """
         words = safe_text(error)
         name = type(error).__name__
         if kind == "unsendable":
@@ -639,7 +656,12 @@ class Candidate:
     def _call_back(
         self, execution: Execution, number: Any, operation: Any, args: Any, kwargs: dict[str, Any]
     ) -> None:
-        """Perform the program's operation on an object of the check, and send back the result."""
+        """Perform the program's operation on an object of the check, and send back the result.
+
+        `number` identifies the object, and `operation` names what to do with it, such as ``get`` or
+        ``call``. All of these values come from the program and are not trusted. An exception of the
+        object is sent back.
+        """
         if operation in ("set", "merge") and type(args) is tuple and args:
             owner = self._check_objects.get(number)
             self._originals.save_attribute(owner, str(args[0]))

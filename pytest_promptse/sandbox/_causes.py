@@ -19,7 +19,10 @@ Cause = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """The failure of a program: its cause, one line for users, and the program's own traceback."""
+    """The failure of a program: its cause, one line for users, and the program's own traceback.
+
+    ``traceback`` is empty if there is none.
+    """
 
     cause: Cause
     detail: str

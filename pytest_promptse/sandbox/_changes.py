@@ -66,7 +66,11 @@ class Originals:
                 waiting.extend(item)
 
     def save_attribute(self, value: Any, name: str) -> None:
-        """Save an attribute that the program is about to set."""
+        """Save an attribute that the program is about to set.
+
+        `value` is an object of the check. An attribute that `value` itself does not have is not
+        saved.
+        """
         if name in getattr(value, "__dict__", {}):
             self._attributes.append((value, name, value.__dict__[name]))
 

@@ -24,7 +24,11 @@ def default_image() -> str:
 
 
 def container_command(engine: str, image: str) -> list[str]:
-    """Return the command line for the zygote of one worker, run by the near end of the bridge."""
+    """Return the command line for the zygote of one worker, run by the near end of the bridge.
+
+    `engine` is the program ``docker`` or ``podman``, and `image` the name of an image with Python.
+    The container has no network and no writable folder besides ``/tmp``.
+    """
     command = [engine, "run", "--rm", "--interactive", "--init=false", "--network", "none"]
     tmpfs = f"/tmp:rw,nosuid,nodev,size={_TMP},mode=1777"  # noqa: S108 - the container's
     command += ["--read-only", "--tmpfs", tmpfs]

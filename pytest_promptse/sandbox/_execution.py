@@ -275,7 +275,12 @@ class Execution:
         return os.waitstatus_to_exitcode(status)
 
     def _receive(self, deadline: float, *, limited: bool) -> bytes | None:
-        """Return the next message, or None if the program has closed the channel."""
+        """Return the next message, or None if the program has closed the channel.
+
+        `deadline` is a time of the monotonic clock in seconds. If `limited` is True, it is the
+        program's time limit, which may be extended or raise an error. Else the result after the
+        deadline is None.
+        """
         while True:
             message = self._take_message()
             if message is not None:

@@ -40,7 +40,11 @@ _SLICE = 0.02
 
 
 class ProgramOperations(Protocol):
-    """The operations of a candidate that its handles use."""
+    """The operations of a candidate that its handles use.
+
+    ``requests`` is the number of requests sent so far. The methods are those of
+    `_candidate.Candidate`.
+    """
 
     requests: int
 
@@ -48,15 +52,24 @@ class ProgramOperations(Protocol):
         """Send a request to the program and return its result."""
 
     def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call an object of the program."""
+        """Call an object of the program.
+
+        `target` is the handle of the object.
+        """
 
     def call_method(
         self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Call a method of an object of the program."""
+        """Call a method of an object of the program.
+
+        `target` is the handle of the object, and `name` that of the method.
+        """
 
     def may_suppress(self, error: BaseException, since: int) -> bool:
-        """Return whether the program's ``__exit__`` may end `error` (see ``__exit__``)."""
+        """Return whether the program's ``__exit__`` may end `error` (see ``__exit__``).
+
+        `since` is the value of ``requests`` when the ``with`` block began.
+        """
 
     def remark(self, text: str) -> None:
         """Keep a remark that explains a failed assertion."""
@@ -81,7 +94,13 @@ class Link:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassInfo:
-    """The description of a class that the program sent."""
+    """The description of a class that the program sent.
+
+    ``number`` identifies the class. ``specials`` are its special methods, ``overrides`` those that
+    replace methods of ``base``, and ``methods`` the other methods. ``base`` is the plain type that
+    the class extends, or None, and ``base_names`` are the attributes that are read from the plain
+    value. ``mutable`` is True if values of ``base`` can change.
+    """
 
     number: int
     specials: frozenset[str]
@@ -226,7 +245,10 @@ class HandleType(type):
 
     @classmethod
     def __prepare__(cls, name: str, bases: tuple[type, ...], /, **kwargs: Any) -> dict[str, object]:
-        """Refuse to derive a class of the check from a class of the program."""
+        """Refuse to derive a class of the check from a class of the program.
+
+        Python calls this before the body of the class statement. TypeError names a remedy.
+        """
         del kwargs
         if any(getattr(base, "promptse_info", _NO_INFO) is not _NO_INFO for base in bases):
             raise TypeError(
@@ -245,7 +267,11 @@ def _is_unread(name: str) -> bool:
 
 
 def signature(owner: ProgramOperations, target: Any) -> inspect.Signature:
-    """Return the signature of a callable of the program."""
+    """Return the signature of a callable of the program.
+
+    `owner` has the program, and `target` is the handle of the callable. Defaults are values or
+    handles.
+    """
     empty = inspect.Parameter.empty
     kinds = list(inspect._ParameterKind)  # noqa: SLF001 - the enum has no other name
     return inspect.Signature(
@@ -417,7 +443,11 @@ def _unary(name: str) -> Callable[..., Any]:
 
 
 def _mark(result: Any, level: int, name: str) -> None:
-    """Note that `result` depends on a value of the check. Raise TypeError if it is plain data."""
+    """Note that `result` depends on a value of the check. Raise TypeError if it is plain data.
+
+    `level` is 1 or 2, as ``mixed`` in `Link`. `name` is the operator, for the message. The items of
+    a tuple are marked one by one.
+    """
     if result is NotImplemented:
         return
     if type(result) is tuple and result:
@@ -491,12 +521,12 @@ def _enter(self: Any) -> Any:
 
 
 def _exit(self: Any, kind: Any, error: Any, trace: Any) -> bool:
-    """Leave the program's context manager, which sees the exception.
+    """Call ``__exit__`` of the program's context manager.
 
-    It may suppress an exception that the check raises with its own ``raise`` statement. It may also
-    suppress one that occurs before the check uses the program in the block. It never suppresses an
-    assertion, or an error that the program's answer can have caused. Otherwise a program could skip
-    the assertions.
+    Return whether the exception is suppressed. The program may suppress an exception that the check
+    raises with its own ``raise`` statement, or one that occurs before the check uses the program in
+    the block. All others are raised: failed assertions, errors that an answer of the program may
+    have caused, and ``KeyboardInterrupt``. Otherwise a program could skip the assertions.
     """
     del kind, trace
     link = link_of(self)
@@ -680,7 +710,11 @@ def _refresh_after(target: Any) -> None:
 
 
 def fill(base: Any, value: Any, content: Any) -> None:
-    """Replace the content of a mutable value by `content`, using the plain type's own methods."""
+    """Replace the content of a mutable value by `content`, using the plain type's own methods.
+
+    `base` is the plain type of `value`: a dict, set, deque, list or bytearray. The methods of the
+    value's own class are not called.
+    """
     if issubclass(base, dict):
         base.clear(value)
         for key, item in dict(content).items():
@@ -696,7 +730,11 @@ def fill(base: Any, value: Any, content: Any) -> None:
 
 
 def make_value(cls: Any, base: Any, content: Any) -> Any:  # noqa: PLR0911 - one for each type
-    """Return an instance of a mirrored class that extends the plain type `base`."""
+    """Return an instance of a mirrored class that extends the plain type `base`.
+
+    `cls` is the class of the check that stands for one of the program. `content` is a plain value
+    equal to the result.
+    """
     if issubclass(base, PurePath):
         return type.__call__(cls, str(content))
     if issubclass(base, Fraction):

@@ -1,8 +1,8 @@
 """A script that is started as root: it drops root's privileges and executes bubblewrap.
 
 An unprivileged user may lack access to the mounts of the jail, for example an interpreter under
-``/root``. So they are first bound to places that every user can access, in a mount namespace of
-this process alone.
+``/root``. So the sources of ``--ro-bind`` are first bound below a ``/tmp`` of this process alone,
+in a mount namespace of its own. If the kernel refuses the namespace, the command runs unchanged.
 
 The argument is a JSON object with ``uid`` and ``command``.
 """
@@ -28,7 +28,11 @@ def _check(result: int, what: str) -> None:
 
 
 def _stage(libc: ctypes.CDLL, command: list[str]) -> list[str]:
-    """Bind every source of ``--ro-bind`` into a private ``/tmp`` and return the changed command."""
+    """Bind every source of ``--ro-bind`` into a private ``/tmp`` and return the changed command.
+
+    `command` is that of bubblewrap. It is returned unchanged if the process may not create a mount
+    namespace. An error of a mount is raised.
+    """
     if libc.unshare(_CLONE_NEWNS) < 0:
         return command  # root in a container may lack the right
     _check(libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount")

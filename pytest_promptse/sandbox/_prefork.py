@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PreforkPool:
-    """Executions without a program yet, at most one for each worker.
+    """Spare processes, each waiting for its program; at most one for each worker.
 
     Only the thread that has acquired a worker may take or make its spare process.
     """
@@ -34,12 +34,19 @@ class PreforkPool:
         return next((worker for worker in workers if worker in self._waiting), None)
 
     def make(self, worker: Worker, limits: Limits, *, folder: str) -> None:
-        """Start a spare process in `worker`. If that fails, the pool continues without it."""
+        """Start a spare process in `worker`. If that fails, the pool continues without it.
+
+        `limits` are those that the process starts with, and `folder` is its working folder.
+        """
         with contextlib.suppress(SandboxError):
             self._waiting[worker] = Execution(worker, limits, folder=folder)
 
     def take(self, worker: Worker, limits: Limits) -> Execution | None:
-        """Return the spare process of `worker`, if it is alive and can take `limits`."""
+        """Return the spare process of `worker`, if it is alive and can take `limits`.
+
+        A process can take limits that differ in their times only (see `Execution.adopt`). The
+        result is None if there is no such process.
+        """
         execution = self._waiting.get(worker)
         if execution is None or not execution.adopt(limits):
             return None

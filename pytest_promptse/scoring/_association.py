@@ -35,7 +35,11 @@ Coefficient: TypeAlias = Literal["Spearman", "Pearson", "Kendall"]
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation:
-    """A coefficient of correlation between two figures of n pairs: ``value`` in [-1, 1]."""
+    """A coefficient of correlation between two figures of n pairs: ``value`` in [-1, 1].
+
+    ``p_value`` is two-sided, for the null hypothesis of no correlation. ``ci95`` is the 95 %
+    interval, or None if it was not requested or there are too few pairs.
+    """
 
     coefficient: Coefficient
     n: int

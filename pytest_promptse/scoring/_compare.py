@@ -285,7 +285,20 @@ def _resampled(
     resamples: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the figure of one task, up to a constant, with its scores resampled: shape (R,)."""
+    """Return the figure of one task, up to a constant, with its scores resampled: shape (R,).
+
+    Parameters
+    ----------
+    over
+        Distances of the curve.
+    resamples, rng
+        Number R of draws, and their source.
+
+    Raises
+    ------
+    ValueError
+        If the task has no original.
+    """
     if task.original is None:
         raise ValueError(f"task {task.task_id!r} has no original, so it has no figure")
     if metric == "pass_at_1":
@@ -313,7 +326,11 @@ def _resampled(
 def _beta(
     prompts: Sequence[RecordedPrompt], mode: Mode, resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw scores that vary like pass rates of as many samples (Jeffreys' posterior)."""
+    """Draw scores that vary like pass rates of as many samples (Jeffreys' posterior).
+
+    The result has shape (`resamples`, number of prompts). In mode ``light`` a prompt counts as its
+    number of samples, else as its effective sample size.
+    """
     score = np.array([w.pass_rate if mode == "light" else w.score for w in prompts])
     size = np.array([w.n if mode == "light" or w.ess is None else w.ess for w in prompts])
     shape = (resamples, len(prompts))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def elasticity(original: ArrayLike, variants: ArrayLike) -> Floats:
-    """Return PromptSE's elasticity: 1 minus the mean distance of the variants' scores.
+    """Return PromptSE's elasticity: 1 minus the mean of |original - variant| over the variants.
 
     Parameters
     ----------

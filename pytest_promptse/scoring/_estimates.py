@@ -134,7 +134,11 @@ class Resampling:
         return Estimate(value=value, ci95=ci95, exact=exact)
 
     def mean(self, purpose: str, values: Floats, *, bounds: tuple[float, float] = UNIT) -> Estimate:
-        """Return the mean of one value per task, shape (n,), with its intervals over tasks."""
+        """Return the mean of one value per task, shape (n,), with its intervals over tasks.
+
+        `purpose` names the random stream, so that each figure has its own draws. The intervals are
+        limited to `bounds`, the range of the figure. Without values, the estimate is empty.
+        """
         if not values.size:
             return Estimate()
         curves: list[Curve] = [{0.0: float(value)} for value in values]
@@ -219,12 +223,19 @@ def _by_emotion(
 
 
 def variant_elasticity(score: TaskScore, d: float) -> Floats:
-    """Return 1 - |S(p) - S(v)| of each variant, the full metric's elasticity."""
+    """Return 1 - |S(p) - S(v)| of each variant, the full metric's elasticity.
+
+    The result has shape (n variants at distance `d`,). A variant without a difference counts as 1.
+    """
     return 1.0 - np.abs([one.delta or 0.0 for one in score.variants[d]])
 
 
 def variant_excess(score: TaskScore, d: float) -> Floats:
-    """Return the excess sensitivity of each variant."""
+    """Return the excess sensitivity of each variant.
+
+    The excess is the sensitivity above that of equal prompts. The result has shape (n variants at
+    distance `d`,).
+    """
     return np.array([one.excess or 0.0 for one in score.variants[d]])
 
 
@@ -240,7 +251,11 @@ def variant_light_elasticity(score: TaskScore, d: float) -> Floats:
 
 
 def variant_light_excess(score: TaskScore, d: float) -> Floats:
-    """Return each variant's part in PromptSELight's excess sensitivity."""
+    """Return each variant's part in PromptSELight's excess sensitivity.
+
+    The excess is the elasticity expected without any effect minus that of the variant. The result
+    has shape (n variants at distance `d`,); it is NaN without an expected value.
+    """
     null = score.light.elasticity_null[d]
     return (math.nan if null is None else null) - variant_light_elasticity(score, d)
 

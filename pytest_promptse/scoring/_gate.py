@@ -248,7 +248,10 @@ def _label(name: str) -> str:
 
 
 def _shown(value: float, digits: int = 2) -> str:
-    """Format a figure. A value slightly below 1 gets enough decimals to differ from 1."""
+    """Format a figure. A value slightly below 1 gets enough decimals to differ from 1.
+
+    `digits` is the smallest number of decimals. Large values are written with an exponent.
+    """
     if abs(value) >= _LARGE:  # only the limits of an odds ratio can be infinite
         return f"{value:.0e}"
     shown = round(value, digits) + 0.0  # avoids "-0"

@@ -256,7 +256,10 @@ def unseen_share(n: int, *, looks: int = 1) -> float:
 
 
 def joined(one: Interval | None, other: Interval | None) -> Interval | None:
-    """Return the smallest interval that contains both. If one is None, return the other."""
+    """Return the smallest interval that contains both. If one is None, return the other.
+
+    The result is None if both are None.
+    """
     if one is None or other is None:
         return other if one is None else one
     return (min(one[0], other[0]), max(one[1], other[1]))
@@ -352,7 +355,11 @@ def shortfall_interval(
 
 
 def _weighted_shortfall(values: Floats, weight: Floats, share: float) -> Floats:
-    """Return the mean of the largest `share` of weighted values, for weights of shape (R, n)."""
+    """Return the mean of the largest `share` of weighted values, for weights of shape (R, n).
+
+    `values` has shape (n,), each row of `weight` adds up to 1, and `share` is in (0, 1]. A weight
+    at the limit of the share counts in part. The result has shape (R,).
+    """
     order = np.argsort(-values)
     sorted_weight = weight[:, order]
     before = np.cumsum(sorted_weight, axis=1) - sorted_weight

@@ -35,7 +35,10 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledVariant:
-    """One variant: its block, such as its task and distance, its label and its pass rate."""
+    """One variant: its block, such as its task and distance, its label and its pass rate.
+
+    Labels are shuffled within a block only. ``rate`` is in [0, 1].
+    """
 
     block: Hashable
     label: str

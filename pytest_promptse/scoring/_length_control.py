@@ -53,7 +53,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class _Losses:
-    """Curves of each task. None if its variants or control variants were not measured."""
+    """Curves of each task. None if its variants or control variants were not measured.
+
+    Each list has one curve per task, from distance to loss; ``left`` is the loss of variants minus
+    that of control variants.
+    """
 
     variants: list[Curve]
     control: list[Curve]
@@ -122,7 +126,11 @@ def length_control(
 
 
 def variant_left(score: TaskScore, d: float) -> Floats:
-    """Return the mean score of a task's control variants minus the score of each variant."""
+    """Return the mean score of a task's control variants minus the score of each variant.
+
+    `d` is the distance of both. The result has shape (n variants,), in units of the score; positive
+    means that a variant scores lower.
+    """
     control = float(np.mean([one.score for one in score.controls[d]]))
     return np.array([control - one.score for one in score.variants[d]])
 
@@ -162,7 +170,11 @@ def _around(estimate: Estimate, draws: Floats, plan: Plan) -> Estimate:
 
 
 def _left_draws(task: TaskSamples, d: float, plan: Plan, resamples: int) -> Floats:
-    """Return R(d) under resampling of the samples, shape (R,)."""
+    """Return R(d) under resampling of the samples, shape (R,).
+
+    R(d) is the mean score of the control variants at distance `d` minus that of the variants. R is
+    `resamples`; `plan` gives the mode and the seed.
+    """
     groups = (task.variants[d], task.controls[d])
     prompts = [
         score_prompt(samples, plan, f"task {task.task_id!r}, d{d:g}")

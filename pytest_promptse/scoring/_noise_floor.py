@@ -109,7 +109,8 @@ def p_value(observed: float, draws: Floats) -> float:
     observed
         The observed statistic.
     draws
-        Shape (R,): the statistic under permutations.
+        Shape (R,): the statistic under permutations. A draw that is lower by rounding alone counts
+        as equal.
     """
     return float((1 + np.count_nonzero(draws >= observed - TIE)) / (1 + draws.size))
 

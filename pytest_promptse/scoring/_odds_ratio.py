@@ -80,9 +80,11 @@ class MixedModel:
 
 @dataclass
 class _Effects:
-    """The present position of Newton's method.
+    """The effects of the model: the position of Newton's method, or one of its steps.
 
-    Random effects are in units of their standard deviations.
+    ``fixed`` has alpha and beta, in logits, then e for each emotion. ``task``, shape (n, 2), has u
+    and s, and ``variant``, shape (n, J), has w. All but alpha and beta are in units of their
+    standard deviations.
     """
 
     fixed: Floats
@@ -146,11 +148,13 @@ def estimate(counts: Counts, *, interval: bool = True, looks: int = 1) -> Estima
     Returns
     -------
     Estimate
-        The value is below 1 if variants pass less often than originals. ``ci95`` is Student's
-        interval of beta. Its degrees of freedom are the number of tasks less one, or the number of
-        emotions less one if that is smaller. ``exact`` has the lower limit 0, since unseen tasks
-        may lose any odds; only an assumption such as normal effects excludes that. For one task the
-        interval covers another run of its prompts, and ``exact`` is None.
+        The value is below 1 if variants pass less often than originals. ``ci95`` is the 95 %
+        interval of the odds ratio: Student's interval of its logarithm beta, exponentiated. Its
+        degrees of freedom are the number of tasks less one, or the number of emotions less one if
+        that is smaller. ``exact`` has the upper limit of ``ci95`` and the lower limit 0: without an
+        assumption such as normal effects, the data cannot exclude that variants of unseen tasks
+        never pass. For one task the interval covers another run of its prompts, and ``exact`` is
+        None.
     """
     model = fit(counts)
     # If all samples pass, or none, beta follows from its prior alone.
@@ -216,7 +220,11 @@ def fit(counts: Counts) -> MixedModel:
 
 
 def _variances(counts: Counts, free: int) -> Floats:
-    """Return the first `free` standard deviations of u, s, w and e. The others are 0."""
+    """Return the first `free` standard deviations of u, s, w and e. The others are 0.
+
+    The maximum of the marginal likelihood (Laplace approximation) is found by the Nelder-Mead
+    method. The result has shape (4,), on the scale of log odds.
+    """
     effects = _at_zero(counts)
 
     def objective(chosen: Floats) -> float:
@@ -262,9 +270,11 @@ def _at_zero(counts: Counts) -> _Effects:
 
 
 def _laplace(counts: Counts, spreads: Floats, effects: _Effects) -> tuple[float, Floats]:
-    """Move `effects` to the mode. Return -2 log likelihood and the covariance of fixed effects.
+    """Move `effects`, in place, to the mode of the posterior for given `spreads`.
 
-    `spreads` are the standard deviations of u, s, w and e.
+    Return Laplace's approximation of -2 log marginal likelihood, up to a constant, and the
+    covariance of ``effects.fixed``. `spreads`, shape (4,), are the standard deviations of task u,
+    sensitivity s, variant w and emotion e, in logits.
     """
     height = _log_posterior(counts, spreads, effects)
     for _ in range(_STEPS):

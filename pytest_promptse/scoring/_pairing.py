@@ -27,7 +27,10 @@ class RecordedPrompt:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTask:
-    """One task of a record. ``variants`` has its variants by id."""
+    """One task of a record. ``variants`` has its variants by id.
+
+    ``original`` is None if it was not measured.
+    """
 
     task_id: str
     original: RecordedPrompt | None
@@ -36,7 +39,10 @@ class RecordedTask:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """The tasks of both runs, reduced to common prompts, and the tasks and prompts left out."""
+    """The tasks of both runs, reduced to common prompts, and the tasks and prompts left out.
+
+    Each pair is (current, baseline). Prompts left out are given as (task id, variant id).
+    """
 
     tasks: tuple[tuple[RecordedTask, RecordedTask], ...]
     tasks_only_current: tuple[str, ...]
@@ -46,7 +52,10 @@ class Pairs:
 
     @classmethod
     def of(cls, current: Sequence[RecordedTask], baseline: Sequence[RecordedTask]) -> Pairs:
-        """Pair two runs. Ids of tasks are unique in each run; their order does not matter."""
+        """Pair two runs. Ids of tasks are unique in each run; their order does not matter.
+
+        `current` is this run and `baseline` the one to compare with.
+        """
         ours = {task.task_id: task for task in current}
         theirs = {task.task_id: task for task in baseline}
         shared = [(ours[name], theirs[name]) for name in sorted(ours.keys() & theirs.keys())]

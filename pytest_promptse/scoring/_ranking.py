@@ -206,7 +206,12 @@ def flips_for(comparisons: int) -> int:
 
 
 def _p_value(ours: Floats | None, theirs: Floats | None, *, flips: int, seed: int) -> float | None:
-    """Return the two-sided p-value of a mean difference over tasks, by flipping their signs."""
+    """Return the two-sided p-value of a mean difference over tasks, by flipping their signs.
+
+    `ours` and `theirs` have shape (n tasks,), in the same order. `flips` is the number of random
+    flips, and `seed` makes them reproducible. The result is None without values, for unequal
+    numbers of tasks, or for one task.
+    """
     if ours is None or theirs is None or ours.size != theirs.size or ours.size == 1:
         return None
     # Differences that are equal in exact arithmetic must stay equal despite rounding.

@@ -25,7 +25,10 @@ _DEALS = 1999
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One coefficient of the full model, in outcome per unit of the term; clustered error."""
+    """One coefficient of the full model, in outcome per unit of the term; clustered error.
+
+    ``p_value`` is two-sided, for the null hypothesis that the coefficient is 0.
+    """
 
     name: str
     value: float

@@ -121,7 +121,10 @@ def robustness(
 
 
 def task_robustness(tasks: Sequence[TaskScore], *, s: int = 5) -> Robustness | None:
-    """Return `robustness` over the variants of all distances of scored tasks."""
+    """Return `robustness` over the variants of all distances of scored tasks.
+
+    `s` >= 1 is the number of variants in each subset. Tasks without an original are left out.
+    """
     scored = [
         (task.original.pass_rate, [v.pass_rate for group in task.variants.values() for v in group])
         for task in tasks

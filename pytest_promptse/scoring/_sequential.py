@@ -52,10 +52,11 @@ def planned_looks(variants: int) -> tuple[int, ...]:
 def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
     """Return whether all gates of a suite, judged at a look, are decided without more variants.
 
-    A gate without a verdict is undecided. In mode ``light`` only a gate that passes is decided, and
-    a gate on excess never is. That metric averages the variants before it takes the difference.
-    With fewer variants its elasticity is lower on average, so a failure may vanish when variants
-    are added. Excess may move in either direction.
+    Return False if there are no gates. A gate without a verdict is undecided. In mode ``light``
+    only a gate that passes is decided, and a gate on excess never is. PromptSELight averages the
+    variants before it takes the difference, so its elasticity is lower on average with fewer
+    variants. A failure may therefore vanish when variants are added. Its excess may move in either
+    direction.
 
     Parameters
     ----------

@@ -170,7 +170,12 @@ def _further(
     sizes: Sequence[int],
     columns: Mapping[float, list[int]],
 ) -> dict[Name, Floats]:
-    """Return draws of the figures of `_robustness` from scores and rates of shape (R, 1 + K)."""
+    """Return draws of the figures of `_robustness` from scores and rates of shape (R, 1 + K).
+
+    K is the number of variants, and R that of draws. `scores` and `rates` are in [0, 1], with the
+    original in column 0. `sizes` has the number of samples of each column, and `columns` the
+    columns of each distance.
+    """
     result: dict[Name, Floats] = {}
     everything = [at for own in columns.values() for at in own]
     if not everything:

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The parameters of scoring a suite, the same for all of its tasks."""
+    """The parameters of scoring a suite, the same for all of its tasks.
+
+    ``permutations`` is the number of permutations of each test. ``looks`` is the number of times
+    that a run in rounds may test the results.
+    """
 
     distances: tuple[float, ...]
     mode: Mode
@@ -296,7 +300,11 @@ def _gaps(
     variants: Sequence[ScoredPrompt],
     plan: Plan,
 ) -> list[tuple[float, float]]:
-    """Return for each variant the expected difference under the null and the p-value."""
+    """Return for each variant the expected difference under the null and the p-value.
+
+    Each pair belongs to one of `variants`, all at distance `d`, and is about the absolute
+    difference of its score from that of the original. Both numbers are NaN if `original` is None.
+    """
     if original is None:
         return [(np.nan, np.nan)] * len(variants)
     m_p = len(original.samples)
@@ -349,7 +357,11 @@ def _figures(
     plan: Plan,
     level: Callable[[float, ScoredPrompt, list[ScoredPrompt]], tuple[float, float, float]],
 ) -> Figures:
-    """Return the figures of a task. `level` computes E, E without any effect and the p-value."""
+    """Return the figures of a task. `level` computes E, E without any effect and the p-value.
+
+    `variants` maps each distance to its variants, and `draws` has permutation draws of the losses.
+    A distance without variants, or a task without an original, has None in its curves.
+    """
     curve: Curve = dict.fromkeys(plan.distances)
     null: Curve = dict.fromkeys(plan.distances)
     p: Curve = dict.fromkeys(plan.distances)
@@ -390,7 +402,17 @@ def _light_level(
 def assemble(
     curve: Curve, null: Curve, p: Curve, joint: Mapping[float, Floats], distances: Sequence[float]
 ) -> Figures:
-    """Combine curves with the areas under them. The area is None if a distance is missing."""
+    """Combine curves with the areas under them. The area is None if a distance is missing.
+
+    Parameters
+    ----------
+    curve, null, p
+        Elasticity, elasticity without any effect, and p-value by distance.
+    joint
+        Losses under the null hypothesis by distance, each of shape (permutations,).
+    distances
+        The distances of AUC-E.
+    """
     value = area(curve, distances)
     ceiling = area(null, distances)
     probability = None
@@ -410,7 +432,10 @@ def assemble(
 
 
 def area(curve: Curve, distances: Sequence[float]) -> float | None:
-    """Return AUC-E, or None if a distance was not measured."""
+    """Return AUC-E, or None if a distance was not measured.
+
+    `curve` maps each distance to elasticity in [0, 1] or None.
+    """
     values = [value for d in distances if (value := curve[d]) is not None]
     return float(auc_e(values, distances)) if len(values) == len(distances) else None
 

@@ -70,7 +70,10 @@ def count_verdicts(store: Store) -> int:
 
 
 def delete_verdicts(store: Store, *, dry_run: bool = False) -> int:
-    """Delete every verdict and return how many there were. The next run judges again."""
+    """Delete every verdict and return how many there were. The next run judges again.
+
+    Nothing is deleted in a `dry_run`.
+    """
     count = count_verdicts(store)
     if not dry_run:
         with store.database.write() as connection:

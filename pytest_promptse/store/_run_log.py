@@ -23,7 +23,10 @@ _KEY_DIGITS = 12
 
 
 class SuiteKey(NamedTuple):
-    """A suite with a model and a prompt template, or with None if there is no template."""
+    """A suite with a model and a prompt template, or with None if there is no template.
+
+    ``model`` is the model's specification, and ``template`` the name of the template.
+    """
 
     model: str
     template: str | None
@@ -191,7 +194,11 @@ class VariantRow(OutcomeRow, frozen=True, kw_only=True):
 
 
 class GateRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision of one gate; ``place`` is its position among the gates of the suite."""
+    """The decision of one gate; ``place`` is its position among the gates of the suite.
+
+    ``value`` is None if the figure could not be computed, and ``task`` is None for a gate of the
+    whole suite. ``message`` explains the verdict.
+    """
 
     place: int
     suite: str
@@ -210,7 +217,10 @@ class GateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GatePlanRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned gate; ``place`` is its position among the gates of the suite."""
+    """A planned gate; ``place`` is its position among the gates of the suite.
+
+    ``distances`` are those that the gate needs, and ``task`` is None for a gate of the whole suite.
+    """
 
     place: int
     name: str
@@ -307,7 +317,10 @@ class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An item that could not be measured, with the reason."""
+    """An item that could not be measured, with the reason.
+
+    ``where`` is a node id.
+    """
 
     where: str
     message: str
@@ -444,7 +457,10 @@ class RunLog:
         return msgspec.msgpack.decode(kept, type=LookRow)
 
     def look(self, key: SuiteKey, look: int) -> LookRow | None:
-        """Return one look at a suite, or None if no process has taken it yet."""
+        """Return one look at a suite, or None if no process has taken it yet.
+
+        `look` is the number of the look.
+        """
         name = _SEPARATOR.join((*_key_parts(key), str(look)))
         value = self._store.get(self._run, LookRow.__name__, name)
         return None if value is None else msgspec.msgpack.decode(value, type=LookRow)

@@ -185,7 +185,11 @@ class Store:
                 )
 
     def completions(self, key: str, n: int, *, since: float = 0.0) -> tuple[Completion, ...]:
-        """Return the samples among 0 … n - 1 of a variant that were stored at `since` or later."""
+        """Return the samples among 0 … n - 1 of a variant that were stored at `since` or later.
+
+        `since` is a time in seconds since 1970. The samples are in the order of their numbers; some
+        may be missing.
+        """
         with self.database.read() as connection:
             rows = connection.execute(
                 """
@@ -335,7 +339,10 @@ class Store:
         return None if row is None else capabilities_from_json(row[0])
 
     def set_capabilities(self, identity: Mapping[str, str], capabilities: Capabilities) -> None:
-        """Store the capabilities of a started model, so that later runs need not start it."""
+        """Store the capabilities of a started model, so that later runs need not start it.
+
+        `identity` is what identifies the model's completions.
+        """
         with self.database.write() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO capabilities VALUES (?, ?)",
@@ -373,7 +380,10 @@ class Store:
         return found
 
     def add_verdict(self, check: str, program: str, verdict: StoredVerdict) -> None:
-        """Store a verdict. An earlier verdict of the same check and program is kept."""
+        """Store a verdict. An earlier verdict of the same check and program is kept.
+
+        `check` is the key of the check, and `program` the source.
+        """
         with self.database.write() as connection:
             connection.execute(
                 "INSERT INTO verdict VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -399,7 +409,10 @@ class Store:
         return None if row is None else row[0]
 
     def keep_variants(self, key: str, variants: bytes) -> None:
-        """Store the variants of a task, unless variants are already stored under `key`."""
+        """Store the variants of a task, unless variants are already stored under `key`.
+
+        `variants` are encoded by the caller.
+        """
         with self.database.write() as connection:
             connection.execute(
                 "INSERT INTO made_variants VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -409,7 +422,10 @@ class Store:
     # -- notes between the processes of a run --------------------------------------------------
 
     def put(self, run: str, kind: str, name: str, value: bytes) -> None:
-        """Write a note for the other processes of a run. It replaces a note of the same name."""
+        """Write a note for the other processes of a run. It replaces a note of the same name.
+
+        `run` is the id of the run. A note is identified by `kind` and `name`.
+        """
         with self.database.write() as connection:
             _touch(connection, run)
             connection.execute(
@@ -421,7 +437,10 @@ class Store:
             )
 
     def put_if_absent(self, run: str, kind: str, name: str, value: bytes) -> bytes:
-        """Write a note unless it exists already. Return the note that is then in the store."""
+        """Write a note unless it exists already. Return the note that is then in the store.
+
+        `run` is the id of the run. A note is identified by `kind` and `name`.
+        """
         with self.database.write() as connection:
             _touch(connection, run)
             connection.execute(
@@ -435,7 +454,10 @@ class Store:
         return bytes(value_kept)
 
     def get(self, run: str, kind: str, name: str) -> bytes | None:
-        """Return the value of a note, or None without one."""
+        """Return the value of a note, or None without one.
+
+        `run` is the id of the run. A note is identified by `kind` and `name`.
+        """
         with self.database.read() as connection:
             row: tuple[bytes] | None = connection.execute(
                 "SELECT value FROM note WHERE run = ? AND kind = ? AND name = ?", (run, kind, name)
@@ -455,7 +477,10 @@ class Store:
             )
 
     def count(self, run: str, kind: str, *, prefix: str = "") -> int:
-        """Return the number of notes that `scan` yields."""
+        """Return the number of notes that `scan` yields.
+
+        Only notes of `kind` whose names begin with `prefix` are counted.
+        """
         with self.database.read() as connection:
             (n,) = connection.execute(
                 "SELECT COUNT(*) FROM note WHERE run = ? AND kind = ? AND name >= ? AND name < ?",

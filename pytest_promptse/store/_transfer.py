@@ -36,7 +36,11 @@ _VARIANT_COLUMNS = (
 
 
 class StoredSample(msgspec.Struct, frozen=True, array_like=True):
-    """A completion in a file."""
+    """A completion in a file.
+
+    ``sample`` is its number, ``logprob`` the sum over its tokens, and ``created`` a time in seconds
+    since 1970, None for that of the variant.
+    """
 
     sample: int
     text: str
@@ -47,7 +51,11 @@ class StoredSample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class VariantLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="variant"):
-    """A variant with its completions and their usage."""
+    """A variant with its completions and their usage.
+
+    ``key`` identifies the variant's completions. ``created`` is a time in seconds since 1970.
+    ``batch_cost`` is the cost of the completions from batches, or None.
+    """
 
     key: str
     model: str
@@ -70,7 +78,11 @@ class VariantLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="verdict"):
-    """A verdict of a check on a program."""
+    """A verdict of a check on a program.
+
+    ``check`` and ``program`` are keys, ``seconds`` is the time of the program, and ``created`` a
+    time in seconds since 1970. ``cause`` is empty if the program passed.
+    """
 
     check: str
     program: str
@@ -83,7 +95,10 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 class CapabilitiesLine(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="capabilities"
 ):
-    """The capabilities of a model; ``value`` is JSON."""
+    """The capabilities of a model; ``value`` is JSON.
+
+    ``identity`` is the hash that identifies the model.
+    """
 
     identity: str
     value: str

@@ -91,7 +91,11 @@ class YamlNode:
     line: int
 
     def error(self, message: str, *, line: int | None = None) -> TaskError:
-        """Return an error that starts with the file and line."""
+        """Return an error that starts with the file and line.
+
+        `line` is counted from 1; it is that of the node by default. The error is returned so that
+        the caller can raise it.
+        """
         return TaskError(f"{self.path}:{self.line if line is None else line}: {message}")
 
     def value(self) -> Any:

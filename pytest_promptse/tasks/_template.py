@@ -192,7 +192,10 @@ def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
 
 
 def _matches(pattern: str, root: Path) -> list[tuple[Path, str]]:
-    """Return each matching file with a pattern that matches only this file."""
+    """Return each matching file with a pattern that matches only this file.
+
+    `pattern` is a glob pattern relative to `root`, or names a shipped template.
+    """
     folder, wanted = root, pattern
     if pattern.startswith(SHIPPED):
         folder, wanted = templates_dir() / "team", f"{pattern.removeprefix(SHIPPED)}.j2"

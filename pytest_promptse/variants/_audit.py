@@ -45,7 +45,7 @@ def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
     for folder in found:
         original = read_original(folder)
         task = Task(id=original.task_id, prompt=original.prompt, entry_point=original.entry_point)
-        judge = Judge(task.prompt)
+        judge = Judge(task.prompt, library)
         taken: set[str] = set()
         for stored in read(folder):
             findings = list(_findings(stored.variant, task, judge, taken, library))
@@ -108,7 +108,7 @@ def check_frozen(
         If a variant breaks a rule of invariance that is not soft.
     """
     doubts: dict[str, tuple[Finding, ...]] = {}
-    judge = Judge(task.prompt)
+    judge = Judge(task.prompt, library)
     taken: dict[float, set[str]] = defaultdict(set)
     for variant in variants:
         findings = tuple(_findings(variant, task, judge, taken[variant.distance], library))
@@ -131,7 +131,9 @@ def _findings(
     measured = compare(task.prompt, variant.text).distance
     if abs(measured - variant.measured_distance) > _ROUNDING:
         yield Finding(
-            "measured", f"distance {measured:.3f} is on record as {variant.measured_distance:.3f}"
+            "measured",
+            f"the text has distance {measured:.6g}, and the file says "
+            f"{variant.measured_distance:.6g}; correct measured_distance",
         )
     waived = _waived(variant, library)
     if "copy" not in waived and normalised(variant.text) in taken and "duplicate" not in waived:

@@ -90,7 +90,10 @@ class Coherence:
         return frozenset().union(*(self.clashes.get(fact, _NO_FACTS) for fact in facts))
 
     def clash(self, facts: frozenset[str], others: frozenset[str]) -> bool:
-        """Return whether a phrase that asserts `facts` contradicts `others`."""
+        """Return whether a phrase that asserts `facts` contradicts `others`.
+
+        Both are sets of names of facts. `others` are the facts known so far.
+        """
         return not self.opponents(others).isdisjoint(facts)
 
     def unmet(self, before: frozenset[str]) -> frozenset[str]:
@@ -111,7 +114,11 @@ class Coherence:
         )
 
     def stems(self, snippet: str, repeatable: frozenset[str]) -> frozenset[str]:
-        """Return the stems of the words that a writer would not repeat in the same message."""
+        """Return the stems of the words that a writer would not repeat in the same message.
+
+        `snippet` is a phrase of the library, with its alternatives. `repeatable` are the words that
+        a writer may repeat.
+        """
         if snippet not in self._stems:
             words = {
                 word for text in expansions(snippet) for word in _WEIGHTY.findall(text.lower())

@@ -63,7 +63,10 @@ class Edit(Protocol):
     """A function that changes a masked paragraph. The share of changed words is in (0, 1]."""
 
     def __call__(self, text: str, share: float, rng: Random) -> str:
-        """Return the changed text."""
+        """Return the changed text.
+
+        `share` is the share of places to change, in [0, 1]. All random decisions come from `rng`.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,5 +161,8 @@ def case(text: str, share: float, rng: Random) -> str:
 
 
 def whitespace(text: str, share: float, rng: Random) -> str:
-    """Double blanks between words and after sentences."""
+    """Double blanks between words and after sentences.
+
+    Each blank is doubled with probability `share`, in [0, 1].
+    """
     return re.sub(r"(?<=[\w,.;])( )(?=\S)", lambda _: "  " if rng.random() < share else " ", text)

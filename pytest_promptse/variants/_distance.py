@@ -64,13 +64,19 @@ def changed(original: Sequence[str], variant: Sequence[str]) -> int:
 
 
 def added_words(original: str, variant: str) -> int:
-    """Return the number of words of `variant` that the original lacks."""
+    """Return the number of words of `variant` that the original lacks.
+
+    Words are counted as often as they occur; their order does not matter.
+    """
     was, now = _original_words(original), words(variant)
     return len(now) - sum((Counter(was) & Counter(now)).values())
 
 
 def compare(original: str, variant: str) -> Change:
-    """Return the difference between two texts."""
+    """Return the difference between two texts.
+
+    The texts are compared by words. Indentation and other blanks do not matter.
+    """
     return compare_words(_original_words(original), words(variant))
 
 
@@ -102,7 +108,10 @@ def _original_words(text: str) -> tuple[str, ...]:
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence (Hyyrö's bit-parallel method, 2004)."""
+    """Return the length of the longest common subsequence (Hyyrö's bit-parallel method, 2004).
+
+    The method takes one operation on integers of `a`'s length for each word of `b`.
+    """
     where: dict[str, int] = {}
     for position, word in enumerate(a):
         where[word] = where.get(word, 0) | (1 << position)

@@ -345,7 +345,11 @@ def _stub(prompt: str, tree: ast.Module, entry_point: str) -> Document:
 
 
 def _stub_spans(prompt: str, docstring: Docstring | None) -> Iterator[Span]:
-    """Yield the code around the docstring, and the spans of the text between its quotes."""
+    """Yield the code around the docstring, and the spans of the text between its quotes.
+
+    `docstring` has the range of the text in `prompt`, or is None. The spans cover the whole prompt,
+    as character offsets.
+    """
     if docstring is None:
         yield Span("code", 0, len(prompt))
         return
@@ -510,7 +514,11 @@ def _is_formula(line: str) -> bool:
 
 
 def _closed(prompt: str, lines: list[_Line]) -> list[_Line]:
-    """Mark the end of an e-mail: a phrase such as *Thanks,* with at most two short lines."""
+    """Mark the end of an e-mail: a phrase such as *Thanks,* with at most two short lines.
+
+    `lines` are the classified lines of `prompt`. They are returned unchanged if there is no such
+    phrase near the end.
+    """
     filled = [number for number, line in enumerate(lines) if line.kind != "blank"]
     for place in reversed(filled[1:][-3:]):
         line = lines[place]

@@ -65,7 +65,10 @@ class EntailmentJudge:
         return f"{derive_seed(self._system, self._request, *decoding):08x}"
 
     def prompts(self, original: str, text: str) -> tuple[Prompt, Prompt]:
-        """Return the questions whether `original` entails `text`, and `text` entails `original`."""
+        """Return the questions whether `original` entails `text`, and `text` entails `original`.
+
+        `text` is the variant. Both questions must be confirmed for the same meaning.
+        """
         return self._question(original, text), self._question(text, original)
 
     def _question(self, premise: str, hypothesis: str) -> Prompt:

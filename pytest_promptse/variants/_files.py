@@ -42,7 +42,10 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Original:
-    """The contents of ``original.json``: the task of the variants in the same folder."""
+    """The contents of ``original.json``: the task of the variants in the same folder.
+
+    ``entry_point`` is the name of the function, and ``prompt`` the original text.
+    """
 
     task_id: str
     entry_point: str

@@ -118,7 +118,7 @@ def generate(
     source = _source_label(rewriter)
     draws = rewriter.has_persona or source != label(rewriter)
     wanted = requests_for(task, selection, source=source, draws=draws)
-    judge = None if rewriter.name in REWRITERS else Judge(task.prompt)
+    judge = None if rewriter.name in REWRITERS else Judge(task.prompt, selection.library)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
     snippets: dict[str, tuple[str, ...]] = {}
@@ -254,7 +254,10 @@ def variant_of(
 
 
 class Measured(TypedDict):
-    """The measured fields of a variant."""
+    """The measured fields of a variant.
+
+    They are the figures of `_distance.Change`, by the names that a variant file uses.
+    """
 
     measured_distance: float
     added_share: float
@@ -332,7 +335,24 @@ def _first_valid(
     *,
     also: Callable[[str], Iterable[Finding]],
 ) -> Draft:
-    """Return the first candidate without findings."""
+    """Return the first candidate without findings.
+
+    Parameters
+    ----------
+    judge
+        Checks that the meaning is unchanged; None skips this check.
+    taken
+        Keys of variants that exist already, as `_key` returns them.
+    rejected
+        Number of rejected candidates by rule; updated by this call.
+    also
+        Returns further objections to a text.
+
+    Raises
+    ------
+    VariantError
+        If the rewriter has no more candidates, or after the largest number of tries.
+    """
     here: Counter[str] = Counter()
     candidates = rewriter.candidates(request)
     findings: tuple[Finding, ...] = ()

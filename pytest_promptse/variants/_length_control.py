@@ -114,7 +114,11 @@ def _matched(
 def _candidates(
     task: Task, variant: Variant, rewriter: RulesRewriter, target: int
 ) -> Iterator[Draft]:
-    """Yield neutral drafts. Those that repeat the decisions of ``rules`` come first."""
+    """Yield neutral drafts. Those that repeat the decisions of ``rules`` come first.
+
+    `variant` is the variant to match, and `target` its number of words. The number of drafts is
+    limited.
+    """
     library = rewriter.library
     is_by_rules = variant.rewriter.partition("/")[0] == rewriter.stands_for
     standing_in: Iterator[Draft] = iter(())

@@ -27,7 +27,10 @@ _T = TypeVar("_T")
 
 
 def quadrant(valence: float, arousal: float) -> str:
-    """Return the quadrant of the circumplex model, for example ``positive-active``."""
+    """Return the quadrant of the circumplex model, for example ``positive-active``.
+
+    Both coordinates are in [-1, 1]; 0 counts as positive and as active.
+    """
     sign = "positive" if valence >= 0 else "negative"
     return f"{sign}-{'active' if arousal >= 0 else 'calm'}"
 
@@ -54,7 +57,11 @@ class Emotion:
 
 @dataclass(frozen=True, kw_only=True)
 class Trait:
-    """One value of one dimension of a persona, such as ``pragmatic`` of ``technical``."""
+    """One value of one dimension of a persona, such as ``pragmatic`` of ``technical``.
+
+    ``slug`` is the name in ids and options, and ``vocabulary`` describes the words of such a
+    writer.
+    """
 
     slug: str
     dimension: str
@@ -141,7 +148,10 @@ class Feeling:
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """A form of a request for code: a pattern with a group ``verb`` at the start of a sentence."""
+    """A form of a request for code: a pattern with a group ``verb`` at the start of a sentence.
+
+    ``kind`` names the form in ``requests.yaml``.
+    """
 
     kind: str
     find: re.Pattern[str]
@@ -198,7 +208,11 @@ class Manner:
     language: Language
 
     def fits(self, *, operation: str, emotion: str, role: str, collaboration: str) -> bool:
-        """Return whether the manner has phrases for a variant."""
+        """Return whether the manner has phrases for a variant.
+
+        `operation` is that of the level, `emotion` the name of the emotion, and `role` and
+        `collaboration` are traits of the persona. All of them must have phrases.
+        """
         language = self.language
         return (
             operation in self.operations
@@ -239,6 +253,14 @@ class Language:
         own = self._own_snippets
         others = (part for manner in self.manners for part in manner.language.snippets)
         return (*own, *dict.fromkeys(part for part in others if part not in set(own)))
+
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        """The patterns that join the clauses of a persona, including those of manners."""
+        feelings = [*self.feelings.values(), *self.controls.values()]
+        own = [joint for feeling in feelings for joint in feeling.style.joints]
+        others = (joint for manner in self.manners for joint in manner.language.joints)
+        return tuple(dict.fromkeys([*own, *others]))
 
     @property
     def _own_snippets(self) -> tuple[str, ...]:
@@ -340,7 +362,17 @@ class Library:
     def language(self, code: str, *, task: str) -> Language:
         """Return the phrases of a language.
 
-        Raise VariantError with the remedy if there are none.
+        Parameters
+        ----------
+        code
+            The ISO code of the language, such as ``en``.
+        task
+            The id of the task, for the error message.
+
+        Raises
+        ------
+        VariantError
+            If the library has no phrases in the language.
         """
         if code not in self.languages:
             known = " and ".join(NAMES.get(name, name) for name in self.languages)
@@ -396,7 +428,11 @@ _INSTRUCTION = ("system", "request", "again", "entailment_system", "entailment")
 
 @dataclass(frozen=True)
 class _MannerDraft:
-    """A manner with the values of its entry."""
+    """A manner with the values of its entry.
+
+    ``share`` in [0, 1] is the share of variants that use the manner. ``feelings`` has phrases by
+    emotion and kind; ``roles`` and ``collaboration`` have phrases by trait.
+    """
 
     share: float
     operations: frozenset[str]
@@ -412,7 +448,11 @@ class _MannerDraft:
 
 @dataclass
 class _Draft:
-    """A language while its files are read. The shipped files are read first."""
+    """A language while its files are read. The shipped files are read first.
+
+    Each field has the entries of one file by name. A later file replaces or extends the entries of
+    an earlier one.
+    """
 
     code: str
     marks: dict[str, Any] = field(default_factory=dict)
@@ -490,7 +530,11 @@ def _digest(folder: Path) -> str:
 
 
 def _check_names(folder: Path, *, own: bool) -> None:
-    """Raise an error for files in a user's folder that have no known name."""
+    """Raise an error for files in a user's folder that have no known name.
+
+    `own` is True if `folder` belongs to the user; other folders are not checked. VariantError names
+    the file and the closest known name.
+    """
     if not own:
         return
     for path in sorted(folder.rglob("*.y*ml")):
@@ -502,7 +546,11 @@ def _check_names(folder: Path, *, own: bool) -> None:
 
 
 def _entries(path: Path, known: Sequence[str] | None = None) -> Iterator[tuple[str, YamlNode]]:
-    """Yield the entries of a file by name. A missing file has none."""
+    """Yield the entries of a file by name. A missing file has none.
+
+    `known` are the names that the file may have, or None for any. Another name is an error with
+    file and line.
+    """
     if path.is_file():
         yield from _open(path).fields(path.name, known).items()
 
@@ -610,7 +658,11 @@ def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
 
 
 def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
-    """Read a ``language.yaml``. One in a user's folder may have only some of the fields."""
+    """Read a ``language.yaml``. One in a user's folder may have only some of the fields.
+
+    `name` is that of the file, for error messages. The values are added to `draft`. The first file
+    must have all required fields.
+    """
     needed = ("blank", "stop", "words_each", "forbidden")
     optional = ("repeatable", "facts", "prompts", *_PAIRS)
     fields = (
@@ -647,7 +699,10 @@ _PAIRS = ("clashes", "apart", "needs")
 
 
 def _any_of(entry: YamlNode, fact: str, before: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern that matches if any pattern of `entry` or `before` does."""
+    """Return a pattern that matches if any pattern of `entry` or `before` does.
+
+    `fact` names the patterns in error messages. Upper and lower case are equal.
+    """
     new = [_pattern(place).pattern for place in entry.items(f"the patterns of {fact!r}")]
     return re.compile("|".join(f"(?:{each})" for each in (*before, *new)), re.IGNORECASE)
 
@@ -661,7 +716,10 @@ def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[YamlNode, str, str]]
 
 
 def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
-    """Return the facts of a language. `writers` are the facts that emotions and traits assert."""
+    """Return the facts of a language. `writers` are the facts that emotions and traits assert.
+
+    An unknown fact in a pair is an error with file and line.
+    """
     known = {*draft.facts, *draft.prompts, *draft.manners, *writers, *FACTS_OF_PROMPTS, *KINDS}
 
     def mapped(section: str, *, both_ways: bool) -> dict[str, frozenset[str]]:
@@ -749,7 +807,10 @@ def _manner_draft(name: str, entry: YamlNode, lint: Lint | None) -> _MannerDraft
 
 
 def _manner(name: str, draft: _MannerDraft, plain: Language) -> Manner:
-    """Return a manner. Its sentences have the style of the emotion, except for the joints."""
+    """Return a manner. Its sentences have the style of the emotion, except for the joints.
+
+    `plain` is the language without a manner. Emotions without phrases in `draft` are left out.
+    """
     feelings = {
         emotion: replace(
             known, **phrases, scenes=(), style=replace(known.style, joints=draft.joints)

@@ -46,6 +46,8 @@ class LlmRewriter:
         The model as ``BACKEND:NAME``.
     identity
         The values that identify the model in the store.
+    library
+        As the parameter.
     """
 
     has_persona = True
@@ -54,7 +56,7 @@ class LlmRewriter:
         self.name = f"llm:{backend.spec}"
         self.spec = backend.spec
         self.identity = dict(backend.identity)
-        self._library = library
+        self.library = library
 
     @property
     def label(self) -> str:
@@ -64,14 +66,14 @@ class LlmRewriter:
     @property
     def version(self) -> str:
         """Eight hex digits of a hash of the instruction, the model and the decoding."""
-        parts = (*self._library.instruction.values(), str(sorted(self.identity.items())))
+        parts = (*self.library.instruction.values(), str(sorted(self.identity.items())))
         decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
-        return f"{derive_seed(*parts, *decoding, self._library.digest):08x}"
+        return f"{derive_seed(*parts, *decoding, self.library.digest):08x}"
 
     @property
     def instruction(self) -> str:
         """The instruction in the library, with the names of its parts as placeholders."""
-        return "\n\n".join(self._library.instruction[part] for part in ("system", "request"))
+        return "\n\n".join(self.library.instruction[part] for part in ("system", "request"))
 
     def prompt(
         self, request: RewriteRequest, rejected: Sequence[tuple[str, Sequence[Finding]]]
@@ -94,9 +96,9 @@ class LlmRewriter:
         if rejected:
             last, findings = rejected[-1]
             reasons = "\n".join(f"- {finding.detail}" for finding in findings)
-            again = self._library.instruction["again"]
+            again = self.library.instruction["again"]
             text += "\n\n" + _filled(again, {"candidate": last, "reasons": reasons})
-        return Prompt(user=text, system=self._library.instruction["system"])
+        return Prompt(user=text, system=self.library.instruction["system"])
 
     def read(self, answer: str, original: str) -> str:
         """Return the text in the model's answer.
@@ -118,13 +120,13 @@ class LlmRewriter:
                 f"{self.name}: a model writes variants with an emotion and a persona; the request "
                 f"for task {request.task.id!r} lacks one of them"
             )
-        level = self._library.level(request.distance)
+        level = self.library.level(request.distance)
         persona = "\n".join(
             f"  {trait.name}: {trait.description} {trait.vocabulary}"
             for trait in personality.traits
         )
         return _filled(
-            self._library.instruction["request"],
+            self.library.instruction["request"],
             {
                 "description": emotion.description,
                 "language": emotion.language,

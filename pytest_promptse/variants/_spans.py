@@ -58,7 +58,10 @@ class ProtectedSpan:
 
 @dataclass(frozen=True)
 class Masked:
-    """Prose in which a private-use character replaces each span, so that rewriters keep it."""
+    """Prose in which a private-use character replaces each span, so that rewriters keep it.
+
+    ``spans`` are in the order of their characters in ``text``.
+    """
 
     text: str
     spans: tuple[ProtectedSpan, ...]

@@ -119,7 +119,11 @@ def _regions(body: str) -> list[tuple[int, int]]:
 
 
 def _end(body: str, start: int, end: int) -> int:
-    """Return where the sentences of a part end, before a label such as "Answer:"."""
+    """Return where the sentences of a part end, before a label such as "Answer:".
+
+    `start` and `end` limit the part in `body`, as character offsets; the result is an offset in
+    `body`, too. A code fence that the part leaves open is not included.
+    """
     part = body[start:end]
     if len(_FENCE.findall(part)) % 2:
         part = _OPEN_FENCE.sub("", part)

@@ -73,7 +73,10 @@ class Variant:
 
 
 def original(task_id: str, prompt: str) -> Variant:
-    """Return the original prompt of a task as a variant at distance 0."""
+    """Return the original prompt of a task as a variant at distance 0.
+
+    `prompt` is the whole text; its hash identifies the original.
+    """
     return Variant(
         task_id=task_id, text=prompt, distance=0.0, index=0, rewriter="", original=text_hash(prompt)
     )

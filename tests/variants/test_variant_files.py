@@ -10,6 +10,7 @@ import pytest
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._audit import audit
+from pytest_promptse.variants._distance import compare
 from pytest_promptse.variants._files import folder_of, load_frozen, write
 from pytest_promptse.variants._generate import Selection, generate, rewriter_named
 from pytest_promptse.variants._library import Library
@@ -109,6 +110,18 @@ def test_an_audit_finds_what_was_edited_by_hand(tmp_path, variants):
     path.write_text(path.read_text().replace("total(cart)", "total(basket)", 1))
     (problem,) = problems(tmp_path)
     assert "total(cart)" in problem
+
+
+def test_an_audit_accepts_the_librarys_sentences_in_files_by_hand(tmp_path):
+    task = Task(id="ticket", prompt="Write `total(cart)`. It returns the sum of all the prices.")
+    talk = "I've run the support desk for years."
+    text = f"{talk} {task.prompt}"
+    made = generate(task, Selection(per_distance=1)).variants[0]
+    by_hand = replace(
+        made, text=text, rewriter="hand", measured_distance=compare(task.prompt, text).distance
+    )
+    write(tmp_path, task, [by_hand])
+    assert problems(tmp_path) == []
 
 
 def test_an_audit_takes_a_file_by_another_tool_with_the_least_a_line_needs(tmp_path):

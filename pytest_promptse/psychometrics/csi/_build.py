@@ -128,7 +128,10 @@ def build_words(
 
 
 def render_words(words: Sequence[BuiltWord], about: Mapping[str, Any]) -> str:
-    """Return a list as JSON Lines: its description, then one word per line."""
+    """Return a list as JSON Lines: its description, then one word per line.
+
+    `about` describes the list: its source, its licence and how it was made. It must fit JSON.
+    """
     lines = [json.dumps({"about": dict(about)}, ensure_ascii=False, sort_keys=True)]
     lines += [
         json.dumps(

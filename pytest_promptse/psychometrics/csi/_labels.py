@@ -151,7 +151,10 @@ def _starts_with(body: str, word: str) -> bool:
 
 
 def _subject(body: str, anchors: tuple[str, str]) -> str:
-    """Return the subject of a line: the text beside the anchor word or the separator."""
+    """Return the subject of a line: the text beside the anchor word or the separator.
+
+    `anchors` are the positive and the negative word. Upper and lower case are equal.
+    """
     subject = body
     folded = body.casefold()
     places = [folded.rfind(anchor.casefold()) for anchor in anchors]

@@ -127,7 +127,10 @@ def make_batches(
 
 
 def batch_prompt(words: Sequence[str], *, language: Language, anchors: Anchors) -> str:
-    """Return the prompt that lists `words`, with its instructions in `language`."""
+    """Return the prompt that lists `words`, with its instructions in `language`.
+
+    The words are numbered from 1.
+    """
     numbered = "\n".join(f"{number}. {word}" for number, word in enumerate(words, start=1))
     return _INSTRUCTIONS[language].format(
         count=len(words), positive=anchors.positive, negative=anchors.negative, words=numbered

@@ -204,7 +204,12 @@ def _code(label: str, path: Path, line: int) -> int:
 def _reread(
     folder: Path, words: tuple[str, ...], runs: int, language: str
 ) -> tuple[NDArray[np.int8] | None, Mapping[str, int]]:
-    """Label the raw responses of an experiment's folder by the rules of this package."""
+    """Label the raw responses of an experiment's folder by the rules of this package.
+
+    `words` are the list of the experiment, and `runs` the number of its runs. The result is the
+    labels, shape (runs, words), and the number of faults by kind. The labels are None if a file is
+    missing.
+    """
     prompts = sorted((folder / "prompts").glob("*-shuffle*.txt"))
     responses = sorted((folder / "responses").glob("*-shuffle*.txt"))
     if len(prompts) != runs or len(responses) != runs:

@@ -159,7 +159,11 @@ def top_words(codes: NDArray[np.int8], words: Sequence[str], n: int) -> dict[str
 def _shares(
     codes: NDArray[np.int8], weights: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the shares of words for each row of `weights`, of shape (resamples, words)."""
+    """Return the shares of words for each row of `weights`, of shape (resamples, words).
+
+    `codes`, shape (runs, words), are 1, 0, -1 or ``MISSING``. Each result has shape (resamples,),
+    with values in [0, 1], NaN without any weight.
+    """
     total = weights.sum(axis=1)
     with np.errstate(invalid="ignore"):
         optimism = weights @ (codes == 1).all(axis=0) / total
@@ -179,7 +183,11 @@ def _shares(
 def _label_shares(
     codes: NDArray[np.int8], weights: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the shares of labels for `weights` of shape (resamples, runs, words)."""
+    """Return the shares of labels for `weights` of shape (resamples, runs, words).
+
+    `codes`, shape (runs, words), are 1, 0, -1 or ``MISSING``. Each result has shape (resamples,),
+    with values in [0, 1], NaN if nothing was labelled.
+    """
     given = codes != MISSING
     n_given = np.einsum("brw,rw->b", weights, given)
     n_neutral = np.einsum("brw,rw->b", weights, codes == 0)
@@ -191,7 +199,11 @@ def _label_shares(
 
 
 def _kappa(codes: NDArray[np.int8], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Cohen's kappa (1960) for each row of `weights`; NaN if both runs use one label."""
+    """Return Cohen's kappa (1960) for each row of `weights`; NaN if both runs use one label.
+
+    `codes` has shape (runs, words), and `weights` shape (resamples, words). The result, shape
+    (resamples,), is the mean over all pairs of runs.
+    """
     runs = len(codes)
     pairs = [(i, j) for i in range(runs) for j in range(i + 1, runs)]
     if not pairs:

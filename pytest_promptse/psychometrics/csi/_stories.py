@@ -141,7 +141,10 @@ def story_prompt(seeds: StorySeeds, language: Language) -> str:
 
 
 def rater_prompt(story: str, language: Language) -> str:
-    """Return the prompt for a rater model to judge `story`."""
+    """Return the prompt for a rater model to judge `story`.
+
+    It requests a rating of how tragic the story is, from 1 to 10.
+    """
     return _RATER[language].format(story=story.strip())
 
 

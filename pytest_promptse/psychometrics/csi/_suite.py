@@ -321,7 +321,10 @@ class CsiSuite(Measurement):
     def decide(
         self, gate: PsychometricGate, result: CsiRecord
     ) -> tuple[Gate, tuple[float | None, float | None]]:
-        """Return the decision of a gate."""
+        """Return the decision of a gate.
+
+        The bounds are (lower, upper), None if not set.
+        """
         bound, direction = self._bounds[gate.name]
         estimate: ScoreRecord = getattr(result, gate.name)
         decided = judge_gate(
@@ -479,7 +482,10 @@ def plan_csi(
 
 
 def _drawn(word_list: WordList, settings: CsiSettings) -> tuple[str, ...]:
-    """Return a seeded sample of the list in its order, from which the whole list is estimated."""
+    """Return a seeded sample of the list in its order, from which the whole list is estimated.
+
+    SettingsError is raised if the settings request more words than the list has.
+    """
     n = len(word_list.words)
     if isinstance(settings.words, str):
         return word_list.words

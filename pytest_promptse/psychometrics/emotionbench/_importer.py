@@ -105,7 +105,10 @@ def read_scales(path: Path) -> dict[str, Scale]:
 
 
 def render_scales(scales: Mapping[str, Scale], *, about: Mapping[str, Any]) -> str:
-    """Return `scales` as JSON text in the layout of ``questionnaires.json``."""
+    """Return `scales` as JSON text in the layout of ``questionnaires.json``.
+
+    `about` describes the source and must fit JSON.
+    """
     compute = {ours: theirs for theirs, ours in _COMPUTE.items()}
     rows = [
         {

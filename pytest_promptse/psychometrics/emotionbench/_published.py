@@ -57,7 +57,12 @@ class Responses:
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdAnswers:
-    """The answers of human subjects by factor, as pairs of totals before and after."""
+    """The answers of human subjects by factor, as pairs of totals before and after.
+
+    ``before`` and ``after`` map kind of affect and factor to one total per subject, in the same
+    order. ``source`` names the file, and ``malformed`` is the number of subjects that were left
+    out.
+    """
 
     source: str
     before: Mapping[str, Mapping[str, tuple[float, ...]]]

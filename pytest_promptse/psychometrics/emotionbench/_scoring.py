@@ -292,7 +292,11 @@ def _rows(
     by_factor: Mapping[str, Sequence[_Observed]],
     row: Callable[[str, Sequence[_Observed]], AffectChange],
 ) -> tuple[AffectChange, ...]:
-    """Return a row for each factor, for each emotion and for all, in published order."""
+    """Return a row for each factor, for each emotion and for all, in published order.
+
+    `by_factor` has the observations of each factor. `row` computes a row from its name and its
+    observations.
+    """
     rows: list[AffectChange] = []
     for emotion in EMOTIONS:
         factors = [name for name in _in_order(by_factor) if name.rpartition("-")[0] == emotion]

@@ -104,7 +104,10 @@ def read_situations(path: Path) -> SituationSet:
 
 
 def render_situations(situations: SituationSet, *, about: Mapping[str, Any]) -> str:
-    """Return `situations` as JSON text in the layout of this project."""
+    """Return `situations` as JSON text in the layout of this project.
+
+    `about` describes the source and must fit JSON.
+    """
     factors: dict[str, list[dict[str, str]]] = {}
     for situation in situations.situations:
         entry = {"text": situation.text}
@@ -119,12 +122,13 @@ def read_published_situations(path: Path) -> SituationSet:
     """Return the situations in a file as the authors of EmotionBench published them.
 
     ``situations.json`` has emotions, each with factors, each with scenarios. ``situations.csv`` has
-    a column for each factor, with the header ``Emotion-N`` and the factor's name in its first row.
+    a column for each factor: row 1 has ``Emotion-N`` (N from 0), row 2 the name of the factor, and
+    the other rows its situations. A name that ends in ``.csv`` is read as CSV, any other as JSON.
 
     Raises
     ------
     SettingsError
-        If the file has another layout.
+        If the file cannot be read, has another layout, no situation or an unknown factor.
     """
     columns = _csv_columns(path) if path.suffix == ".csv" else _json_columns(path)
     situations: list[Situation] = []

@@ -115,7 +115,11 @@ class EmotionBenchSettings(IntervalGateSettings, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class _Measure:
-    """One measure: a scale, its order of items, and the situation before it, if any."""
+    """One measure: a scale, its order of items, and the situation before it, if any.
+
+    ``order`` has item numbers of the scale. ``factor`` and ``situation`` are None for a measure
+    without a situation. ``is_counterpart`` is True if the situation is the neutral counterpart.
+    """
 
     scale: str
     order: tuple[int, ...]
@@ -320,7 +324,10 @@ class EmotionBenchSuite(Measurement):
     def decide(
         self, gate: PsychometricGate, result: EmotionBenchRecord
     ) -> tuple[Gate, tuple[float | None, float | None]]:
-        """Return the decision of a gate."""
+        """Return the decision of a gate.
+
+        The bounds are (lower, upper), None if not set.
+        """
         kind = self.settings.gate
         if gate.name == "refusals":
             share = result.n_refused / result.n_responses if result.n_responses else None
@@ -355,7 +362,19 @@ def _response_gate(
     unit: Literal["points", "human_sd"],
     kind: Literal["point", "confident"],
 ) -> Gate:
-    """Decide whether affect changes in the expected direction, neither too little nor too much."""
+    """Decide whether affect changes in the expected direction, neither too little nor too much.
+
+    Parameters
+    ----------
+    change
+        The measured change, or None if nothing could be scored.
+    bounds
+        Smallest and largest change in the expected direction, None if not set.
+    unit
+        The unit of `bounds`: points of the scale, or standard deviations of human subjects.
+    kind
+        Whether the value or its interval must be within the bounds.
+    """
     sign = -1.0 if gate.name == "positive-affect" else 1.0
     name = gate.name if gate.scope is None else f"{gate.scope} {gate.name}"
     low, high = bounds
@@ -390,7 +409,11 @@ def _response_gate(
 
 
 def _finding(value: float, low: float | None, *, is_significant: bool) -> str:
-    """Return a word for a response outside its bounds, from its value in that direction."""
+    """Return a word for a response outside its bounds, from its value in that direction.
+
+    `low` is the lower bound, or None. `is_significant` is True if the response differs from 0
+    significantly.
+    """
     if value < 0 and (low is None or is_significant):
         return "wrong direction"
     return "no response" if low is not None and value < low else "response too strong"

@@ -130,7 +130,10 @@ def affect_scale(perspective: Perspective) -> Scale:
 
 
 def affect_prompt(message: str, perspective: Perspective, order: Sequence[int]) -> str:
-    """Return the prompt that shows `message` and requests ratings of affect."""
+    """Return the prompt that shows `message` and requests ratings of affect.
+
+    `perspective` is whose affect is rated, and `order` has the item numbers of the scale.
+    """
     ask = _ASK_OWN if perspective == "own" else _ASK_WRITER
     quoted = f"{ask}\n\n<message>\n{message}\n</message>"
     return scale_prompt(affect_scale(perspective), order, situation=quoted)

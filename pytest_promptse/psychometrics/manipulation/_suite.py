@@ -71,11 +71,12 @@ class ManipulationSettings(SuiteSettings, frozen=True, kw_only=True):
     Parameters
     ----------
     prompts
-        ``own``, or neutral messages of developers. It must be possible to reword each of them.
+        Prompts without emotion, to be reworded; ``own`` stands for the four of this project. A
+        prompt that cannot be reworded is an error.
     emotions
         The emotions of variants. The default is all of the library.
     distances
-        The distances of the variants.
+        Nominal distances of the variants, each in [0.05, 0.5]. The default is 0.1, 0.2 and 0.3.
     min_recognised
         The minimum share of emotions whose label must be recognised above chance. The other gate is
         ``min_coverage``: the share of responses that can be read in full.
@@ -104,7 +105,11 @@ class _Message:
 
 @dataclass(frozen=True, kw_only=True)
 class _Question:
-    """One prompt: a message and a question about it."""
+    """One prompt: a message and a question about it.
+
+    ``perspective`` is that of a rating of affect, and None if the question is about the label.
+    ``order`` has item numbers; it is empty for the label.
+    """
 
     message: _Message
     perspective: Perspective | None
@@ -324,7 +329,10 @@ class ManipulationSuite(Measurement):
     def decide(
         self, gate: PsychometricGate, result: ManipulationRecord
     ) -> tuple[Gate, tuple[float | None, float | None]]:
-        """Return the decision of a gate."""
+        """Return the decision of a gate.
+
+        The bounds are (lower, upper), None if not set.
+        """
         if gate.name == "recognised":
             emotions = [each for each in result.recognition if each.label != NEUTRAL]
             value = (

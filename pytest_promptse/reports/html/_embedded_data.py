@@ -39,14 +39,21 @@ _THINNED = (
 
 
 class EmbeddedData(NamedTuple):
-    """Gzipped JSON in Base64, and a sentence about what was left out."""
+    """Gzipped JSON in Base64, and a sentence about what was left out.
+
+    ``note`` is None if nothing was left out.
+    """
 
     data: str
     note: str | None
 
 
 def embed(record: Record, *, limit: int = LIMIT_BYTES) -> EmbeddedData:
-    """Compress the variants of `record` into at most `limit` bytes, if possible."""
+    """Compress the variants of `record` into at most `limit` bytes, if possible.
+
+    Fewer details are embedded, step by step, until the data fits. The last step is used even if it
+    does not fit.
+    """
     differences = [
         zlib.compress(json.dumps(_differences(task)).encode(), level=1) for task in record.tasks
     ]
@@ -58,7 +65,11 @@ def embed(record: Record, *, limit: int = LIMIT_BYTES) -> EmbeddedData:
 
 
 def _compressed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level: int) -> bytes:
-    """Compress the tasks one by one, since all of them together may be large."""
+    """Compress the tasks one by one, since all of them together may be large.
+
+    `differences` has, for each task, the differences of its texts as JSON compressed by zlib. A
+    higher `level` leaves out more details (see ``_THINNED``). The result is gzipped JSON.
+    """
     output = BytesIO()
     with gzip.GzipFile(fileobj=output, mode="wb", mtime=0) as file:
         file.write(b"[")

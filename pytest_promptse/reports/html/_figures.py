@@ -27,7 +27,11 @@ class Drawing(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """One panel per suite, of ``n`` suites. All vertical axes begin at ``floor``."""
+    """One panel per suite, of ``n`` suites. All vertical axes begin at ``floor``.
+
+    ``floor`` is an elasticity in [0, 1]. ``panels`` may have fewer than ``n`` items, those with the
+    lowest AUC-E.
+    """
 
     panels: list[Drawing]
     n: int
@@ -35,7 +39,10 @@ class Curves(NamedTuple):
 
 
 class SubgroupFigures(NamedTuple):
-    """Figures of the subgroups of one model."""
+    """Figures of the subgroups of one model.
+
+    ``label`` names the model. ``note`` explains what is not shown, or is None.
+    """
 
     label: str
     drawings: list[Drawing]
@@ -43,7 +50,11 @@ class SubgroupFigures(NamedTuple):
 
 
 def curves(record: Record, series: Sequence[Series]) -> Curves:
-    """Draw elasticity by distance for each suite, a line for each of `series`."""
+    """Draw elasticity by distance for each suite, a line for each of `series`.
+
+    The colour of a line follows its position in `series`. If there are too many suites, those with
+    the lowest AUC-E are drawn.
+    """
     suites: dict[str, list[tuple[int, SuiteRecord]]] = {}
     for suite in record.suites:
         if any(value is not None for value in suite.elasticity.values()):

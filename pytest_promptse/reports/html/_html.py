@@ -64,7 +64,11 @@ def write(record: Record, path: Path) -> None:
 
 
 def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
-    """Return the page of a record, with at most `limit` bytes of embedded data."""
+    """Return the page of a record, with at most `limit` bytes of embedded data.
+
+    All text of the record is escaped first. The page is one file without external resources.
+    `limit` applies to the compressed data of variants, not to the page.
+    """
     from pytest_promptse.reports.html import _figures, _psychometrics  # noqa: PLC0415 - the extra
 
     record = escaped(record)

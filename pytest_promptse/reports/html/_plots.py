@@ -84,7 +84,10 @@ def series_colour(number: int) -> str:
 
 
 def heat_colour(number: int, *, text: bool = False) -> str:
-    """Return the colour of a step of the heat map, in [0, 8], or of text on it."""
+    """Return the colour of a step of the heat map, in [0, 8], or of text on it.
+
+    Step 4 is the neutral middle. The result is a colour in CSS notation.
+    """
     return (_ON_HEAT if text else _HEAT)[number]
 
 
@@ -157,7 +160,22 @@ def heat_map(
     name: str,
     title: str,
 ) -> str:
-    """Draw changes by row and column, each with its number and ``*`` if it is significant."""
+    """Draw changes by row and column, each with its number and ``*`` if it is significant.
+
+    Parameters
+    ----------
+    cells
+        Change by (row, column). A pair without an entry is left blank.
+    rows, columns
+        Labels in the order of display.
+    name, title
+        Prefix of the ids in the SVG, unique in the page, and the text for screen readers.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
     left = 12 + LETTER * max((len(row) for row in rows), default=0)
     wide = max(48.0, 8 + LETTER * max((len(column) for column in columns), default=0))
     width, height = max(340, round(left + wide * len(columns))), 34 + 27 * len(rows)
@@ -199,7 +217,12 @@ def _tile(axes: Axes, x: int, y: int, cell: Cell) -> None:
 def plane(
     emotions: Mapping[str, EmotionRecord], changes: Mapping[str, Cell], *, name: str, title: str
 ) -> str:
-    """Draw the emotions by valence and arousal, coloured by the mean change."""
+    """Draw the emotions by valence and arousal, coloured by the mean change.
+
+    `emotions` has positions by name, and `changes` the mean change of each emotion to draw. `name`
+    is the prefix of ids in the SVG, and `title` its text for screen readers. The result is an SVG
+    element.
+    """
     with drawn(340, 330, name=name, title=title) as (figure, axes, out):
         axes.axhline(0, color=LINE, linewidth=1, zorder=1)
         axes.axvline(0, color=LINE, linewidth=1, zorder=1)
@@ -218,7 +241,11 @@ def plane(
 
 
 def _dots(axes: Axes, emotions: Mapping[str, EmotionRecord], changes: Mapping[str, Cell]) -> None:
-    """Draw each emotion, with its label at a free position beside the dot."""
+    """Draw each emotion, with its label at a free position beside the dot.
+
+    `changes` selects the emotions, and `emotions` must contain each of them. Positions are tried in
+    a fixed order.
+    """
     at = {name: (emotions[name].valence, emotions[name].arousal) for name in changes}
     pixels = {name: axes.transData.transform(place) for name, place in at.items()}
     right = axes.bbox.x1
@@ -266,7 +293,11 @@ def _overlap(a: _Box, b: _Box) -> bool:
 def drawn(
     width: int, height: int, *, name: str, title: str
 ) -> Iterator[tuple[Figure, Axes, list[str]]]:
-    """Yield a figure of `width` x `height` pixels. The list contains its SVG afterwards."""
+    """Yield a figure of `width` x `height` pixels. The list contains its SVG afterwards.
+
+    `name` is the prefix of ids in the SVG, unique in the page. `title` is its text for screen
+    readers.
+    """
     out: list[str] = []
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
@@ -280,7 +311,11 @@ def drawn(
 
 
 def _inline(drawing: bytes, *, name: str, title: str) -> str:
-    """Return the SVG without prolog, metadata and global style, in the colours of the page."""
+    """Return the SVG without prolog, metadata and global style, in the colours of the page.
+
+    `drawing` is the SVG file that Matplotlib wrote. `name` is put before each id, so that drawings
+    of one page do not share ids. `title` becomes the text for screen readers.
+    """
     ET.register_namespace("", _SVG)
     root = ET.fromstring(drawing)  # noqa: S314 - Matplotlib's own, which declares no entities
     for parent in list(root.iter()):

@@ -14,7 +14,11 @@ _LEAST_LABELLED = 0.09
 
 
 class Shares(NamedTuple):
-    """Optimism, neutrality and pessimism of one administration, which add up to 1."""
+    """Optimism, neutrality and pessimism of one administration, which add up to 1.
+
+    ``label`` names the administration. ``positive`` is optimism and ``negative`` is pessimism; all
+    shares are in [0, 1].
+    """
 
     label: str
     positive: float
@@ -23,7 +27,11 @@ class Shares(NamedTuple):
 
 
 class PlottedShift(NamedTuple):
-    """A change with its interval, and the change of human subjects. None if not available."""
+    """A change with its interval, and the change of human subjects. None if not available.
+
+    ``delta`` and ``human`` are changes in points of the scale, and ``ci95`` is the 95 % interval of
+    ``delta``.
+    """
 
     label: str
     delta: float | None
@@ -32,7 +40,11 @@ class PlottedShift(NamedTuple):
 
 
 def shares(rows: Sequence[Shares], *, name: str, title: str) -> str:
-    """Draw the shares of each administration as one bar of length 1."""
+    """Draw the shares of each administration as one bar of length 1.
+
+    `name` is the prefix of ids in the SVG, and `title` its text for screen readers. The result is
+    an SVG element.
+    """
     left = 16 + LETTER * max((len(row.label) for row in rows), default=0)
     width, height = round(left + 420), 46 + 34 * len(rows)
     with drawn(width, height, name=name, title=title) as (figure, axes, out):
@@ -74,7 +86,11 @@ def shares(rows: Sequence[Shares], *, name: str, title: str) -> str:
 
 
 def shifts(rows: Sequence[PlottedShift], *, name: str, title: str) -> str:
-    """Draw changes as dots with intervals, and human norms as hollow diamonds."""
+    """Draw changes as dots with intervals, and human norms as hollow diamonds.
+
+    `name` is the prefix of ids in the SVG, and `title` its text for screen readers. The result is
+    an SVG element. A row without a change shows only the norm.
+    """
     left = 16 + LETTER * max((len(row.label) for row in rows), default=0)
     width, height = round(left + 300), 40 + 24 * len(rows)
     with drawn(width, height, name=name, title=title) as (figure, axes, out):

@@ -172,7 +172,11 @@ def _origin(baseline: BaselineRecord) -> str:
 def _remarks(
     comparisons: Sequence[ComparisonRecord], verbosity: int
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the remarks that several suites share, with their names, and those of each suite."""
+    """Return the remarks that several suites share, with their names, and those of each suite.
+
+    `verbosity` is that of pytest; a higher one gives longer remarks. The second list has one list
+    of remarks per comparison.
+    """
     remarks = [list(_remarks_on(comparison, verbosity)) for comparison in comparisons]
     about: dict[str, list[str]] = {}
     for comparison, lines in zip(comparisons, remarks, strict=True):

@@ -93,7 +93,10 @@ def _wrapped(text: Text, *, console: Console, whole: bool) -> list[Text]:
 
 
 def _failure(variant: VariantRecord, width: int) -> Iterator[Text]:
-    """Show one failure with the most frequent cause."""
+    """Show one failure with the most frequent cause.
+
+    The line has at most `width` columns. Nothing is yielded if no sample of the variant failed.
+    """
     if not variant.causes:
         return
     cause = max(variant.causes, key=lambda name: (variant.causes[name], name))

@@ -63,7 +63,10 @@ def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
 
 
 def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
-    """Yield a table of the secondary metrics of `suites` of one model."""
+    """Yield a table of the secondary metrics of `suites` of one model.
+
+    `width` is that of the terminal in columns; long names of suites are shortened to fit.
+    """
     sizes = sorted({suite.robustness.s for suite in suites if suite.robustness})
     s = f"{sizes[0]}" if len(sizes) == 1 else ""
     titles = ["excess", "p", f"RP{s}", f"RD{s}", f"RR{s}", "ECE", "over", "under"]
@@ -91,7 +94,11 @@ def further(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
 
 
 def one_line(suite: SuiteRecord, *, width: int, name_model: bool) -> Text:
-    """Return name, main metrics and verdict of a suite in one line."""
+    """Return name, main metrics and verdict of a suite in one line.
+
+    The line has at most `width` columns. `name_model` adds the model and template to the name of
+    the suite.
+    """
     word = verdict_word(suite)
     figures = f" pass@1 {short(suite.pass_at_1)}  AUC-E {exact(suite.auc_e)}  "
     name = f"{suite.id} {Series(suite.model, suite.template).label}" if name_model else suite.id

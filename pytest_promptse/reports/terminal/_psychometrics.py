@@ -42,7 +42,11 @@ _CELL_WIDTH = 25
 
 
 def psychometric_lines(record: Record, *, verbosity: int) -> Iterator[Iterable[Text]]:
-    """Yield the lines of each psychometric suite. ``-v`` adds factors and words."""
+    """Yield the lines of each psychometric suite. ``-v`` adds factors and words.
+
+    `verbosity` is that of pytest: -1 with ``-q``, 1 with ``-v``. Nothing is yielded if the run has
+    no psychometric suite.
+    """
     if isinstance(record.psychometrics, msgspec.UnsetType):
         return
     verbose = verbosity > 0

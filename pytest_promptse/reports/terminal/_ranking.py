@@ -31,7 +31,11 @@ _Cells: TypeAlias = "Sequence[tuple[str, str]]"
 
 
 def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
-    """Yield the metrics of each template, its differences from the best, and significance."""
+    """Yield the metrics of each template, its differences from the best, and significance.
+
+    `width` is that of the terminal in columns. A narrow terminal gets a shorter form of the
+    intervals.
+    """
     over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
     yield Text("templates", "bold").append(f", over {over}", "not bold dim")
     rows = [_figures(one) for one in ranking.templates]

@@ -81,7 +81,11 @@ def _brief(record: Record, width: int) -> Iterator[Text]:
 
 
 def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text]]:
-    """Yield the lines of each section, grouped by model."""
+    """Yield the lines of each section, grouped by model.
+
+    `out` is used for its width and for wrapping. `verbose` also shows each template of a model
+    alone.
+    """
     by_model: dict[str, list[Series]] = {}
     for series in series_of(record):
         by_model.setdefault(series.model, []).append(series)
@@ -96,7 +100,11 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
 def _templates(
     record: Record, several: Sequence[Series], out: Console, *, verbose: bool
 ) -> Iterator[Iterable[Text]]:
-    """Show the templates of a model side by side. ``-v`` also shows each of them alone."""
+    """Show the templates of a model side by side. ``-v`` also shows each of them alone.
+
+    `several` are the series of one model, one per template. `out` is used for its width and for
+    wrapping. Without any result of the model, nothing is compared.
+    """
     suites = [suite for suite in record.suites if (suite.model, suite.template) in several]
     if all(suite.pass_at_1 is None for suite in suites):
         if not verbose:
@@ -158,7 +166,10 @@ def _each(
 
 
 def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:
-    """Explain the marks, then show each warning once with its suites."""
+    """Explain the marks, then show each warning once with its suites.
+
+    `width` is that of the terminal in columns; a narrow one shortens ``inconclusive`` to ``open``.
+    """
     if any(suite.verdict == "inconclusive" for suite in suites) and width < WIDE:
         yield Text("open: inconclusive, since the interval contains the threshold", "dim")
     yield from (Text(line, "dim") for line in _legend(suites))

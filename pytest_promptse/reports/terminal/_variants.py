@@ -25,7 +25,10 @@ _WIDTHS = (6, 7, 8)
 
 
 def variant_lines(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
-    """Show pass rate, score, change and causes of failure of each variant, by task."""
+    """Show pass rate, score, change and causes of failure of each variant, by task.
+
+    `width` is that of the terminal in columns; long names are shortened to fit.
+    """
     room = min(_MOST_NAME, max(20, width - sum(_WIDTHS) - 16))
     head = [("pass", "dim"), ("score", "dim"), ("delta ", "dim")]
     yield Text(shortened("variants", room), "bold").append_text(columns(head, _WIDTHS))

@@ -70,7 +70,11 @@ def _read(channel: int, size: int) -> bytes:
 
 
 def send(channel: int, message: bytes) -> None:
-    """Send one message."""
+    """Send one message.
+
+    `channel` is a file descriptor. The message has its length before it, as four bytes in network
+    order.
+    """
     data = len(message).to_bytes(4, "big") + message
     sent = os.write(channel, data)
     while sent < len(data):
@@ -144,7 +148,12 @@ class Guest:
         send(self.channel, encode(parts, self.objects.send_value))
 
     def ask_check(self, number: int, operation: str, args: Any, kwargs: Any) -> Any:
-        """Send the checker a request to use one of its own objects."""
+        """Send the checker a request to use one of its own objects.
+
+        `number` identifies the object, and `operation` names what to do with it, such as ``get`` or
+        ``call``. The result is that of the operation; its exception is raised here. The same
+        container is returned again if it has not changed.
+        """
         self.answer("callback", number, operation, args, kwargs)
         found = self.serve()
         if operation == "get" and isinstance(found, list | dict | set | bytearray | deque):
@@ -166,7 +175,11 @@ class Guest:
                 self.serve()
 
     def share(self, name: str, value: Any) -> Any:
-        """Send a container that is an attribute together with its number, unless it is large."""
+        """Send a container that is an attribute together with its number, unless it is large.
+
+        `name` is that of the attribute. The check can then return its changes to the same
+        container. Other values are returned unchanged.
+        """
         if (type(value) not in _SHARED and not is_array(value)) or name.startswith("__"):
             return value
         if len(value) > MAX_SHARED_ITEMS or len(self.shared) >= MAX_SHARED:
@@ -302,7 +315,11 @@ class Guest:
         return None
 
     def script(self, source: str, arguments: list[str]) -> Any:
-        """Run the program as ``python program.py`` would, and end with its exit status."""
+        """Run the program as ``python program.py`` would, and end with its exit status.
+
+        `arguments` are those after the file name. If `source` cannot be compiled, the result is the
+        answer that says so.
+        """
         code = self.compile(source)
         if isinstance(code, tuple):
             return code
@@ -356,7 +373,11 @@ class Guest:
             return self.module.__dict__[name]
 
     def next(self, iterator: Iterator[Any], count: int) -> tuple[list[Any], bool, Any]:
-        """Return up to `count` items, whether the iterator is exhausted, and what it returned."""
+        """Return up to `count` items, whether the iterator is exhausted, and what it returned.
+
+        An exception after the first item is raised by the next call, so that no item is lost. The
+        third result is None while the iterator is not exhausted.
+        """
         error = self.postponed.pop(id(iterator), None)
         if error is not None:
             raise error
@@ -506,7 +527,11 @@ def _binds(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 
 def run_script(code: types.CodeType, module: types.ModuleType) -> None:
-    """Run `code` as the main program, including threads and exit functions, and end the process."""
+    """Run `code` as the main program, including threads and exit functions, and end the process.
+
+    `module` is ``__main__``. The exit status is that of the interpreter: 1 after an exception,
+    which is printed.
+    """
     status = 0
     _open_device_names()
     try:

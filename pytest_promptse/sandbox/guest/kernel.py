@@ -75,7 +75,10 @@ def fork(namespaces: int) -> int:
 
 
 def mount_tmpfs(path: bytes, options: bytes) -> None:
-    """Mount an empty file system at `path`."""
+    """Mount an empty file system at `path`.
+
+    `options` are those of tmpfs, such as ``b"size=64m"``. OSError is raised if the kernel refuses.
+    """
     _check(_mount(b"tmpfs", path, b"tmpfs", _MS_NOSUID_NODEV, options), "mount")
 
 

@@ -8,7 +8,11 @@ from typing import Any
 
 
 def merge(ours: Any, theirs: Any) -> Any:  # noqa: C901 - one branch for each kind of container
-    """Return `ours`, made equal to `theirs` in place if possible, else `theirs`."""
+    """Return `ours`, made equal to `theirs` in place if possible, else `theirs`.
+
+    Both are lists, dicts, sets, deques or bytearrays of the same type, else nothing is changed.
+    Items are merged in the same way, so that references to them stay valid.
+    """
     if isinstance(ours, list) and isinstance(theirs, list):
         kept = [merge(*pair) for pair in zip(ours, theirs, strict=False)]
         ours[:] = kept + theirs[len(kept) :]

@@ -204,7 +204,11 @@ class Objects:
         return Built(wire.CLASS, (number, *describe(cls), bases))
 
     def exception(self, error: BaseException, depth: int = 0) -> Built:
-        """Return the parts of an exception: class, arguments, message, attributes, causes."""
+        """Return the parts of an exception: class, arguments, message, attributes, causes.
+
+        `depth` is the number of exceptions whose cause or context `error` is; there is a limit. An
+        exception of the program also gets a number.
+        """
         cls = type(error)
         name = standard.name_of(cls)
         of_check = self.proxy_numbers.get(id(cls))

@@ -20,7 +20,10 @@ Ask = Callable[..., Any]
 
 
 class _ProxyClass(type):
-    """The metaclass of proxies for classes of the check."""
+    """The metaclass of proxies for classes of the check.
+
+    ``_proxy_number`` identifies the class, and ``_proxy_ask`` sends a request to the check.
+    """
 
     _proxy_number: int
     _proxy_ask: Ask

@@ -167,7 +167,10 @@ _ALIASES = {"_io.StringIO": "io.StringIO", "_io.BytesIO": "io.BytesIO"}
 
 
 def standard_parts(value: Any, *, to_program: bool = False) -> tuple[Any, ...] | None:
-    """Return the type name and parts of `value`, or None if it is not sent by value."""
+    """Return the type name and parts of `value`, or None if it is not sent by value.
+
+    Objects of a few further types are sent by value only `to_program`.
+    """
     cls = type(value)
     name = f"{cls.__module__}.{cls.__qualname__}"
     name = _ALIASES.get(name, name)
@@ -293,5 +296,9 @@ def loaded(full_name: str) -> Any:
 
 
 def find(module: str, name: str) -> Any:
-    """Return an object of a module, which is imported if necessary, or None if there is none."""
+    """Return an object of a module, which is imported if necessary, or None if there is none.
+
+    `module` and `name` are those of a type that messages may contain. ImportError is raised if
+    there is no such module.
+    """
     return getattr(importlib.import_module(module), name, None)

@@ -85,7 +85,10 @@ class TooLargeError(WireError):
 
 
 class Built(NamedTuple):
-    """One operation and its parts, for a value that is neither an atom nor a container."""
+    """One operation and its parts, for a value that is neither an atom nor a container.
+
+    ``operation`` is one of the constants of this module, such as ``REFERENCE``.
+    """
 
     operation: int
     parts: tuple[Any, ...]

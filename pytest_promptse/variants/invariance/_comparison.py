@@ -20,7 +20,7 @@ from pytest_promptse.variants.invariance._talk import (
 from pytest_promptse.variants.invariance._vocabulary import VocabularyEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_promptse.variants.invariance._reading import Sentence, Token
     from pytest_promptse.variants.invariance._vocabulary import Vocabulary
@@ -47,7 +47,10 @@ _AUXILIARIES = frozenset(
 
 
 def line_findings(original: Sequence[str], variant: Sequence[str]) -> Iterator[Finding]:
-    """Yield the lines of code that were lost, added or moved."""
+    """Yield the lines of code that were lost, added or moved.
+
+    Both texts are given as lines of code. A moved line is reported as missing and as added.
+    """
     matcher = SequenceMatcher(None, original, variant, autojunk=False)
     for kind, start, end, begin, stop in matcher.get_opcodes():
         if kind != "equal":
@@ -61,8 +64,6 @@ def content_findings(
     original: Sequence[Sentence],
     variant: Sequence[Sentence],
     vocabulary: Vocabulary,
-    *,
-    known: Callable[[str], bool],
 ) -> Iterator[Finding]:
     """Yield the differences between the requests in the sentences of `original` and `variant`.
 
@@ -75,19 +76,19 @@ def content_findings(
         The sentences of both texts.
     vocabulary
         The lists of their language.
-    known
-        Returns True for a sentence that is known to be unrelated to the task.
     """
     yield from _item_order(original, variant)
     was, now = _different(original, variant)
-    now = [sentence for sentence in now if not known(sentence.text)]
     yield from _Comparison(original, was, now, vocabulary).findings()
 
 
 def _different(
     original: Sequence[Sentence], variant: Sequence[Sentence]
 ) -> tuple[list[Sentence], list[Sentence]]:
-    """Return the sentences of each text that the other one does not have."""
+    """Return the sentences of each text that the other one does not have.
+
+    Sentences are compared without numbers and punctuation, and counted as often as they occur.
+    """
     common = Counter(s.bare for s in original) & Counter(s.bare for s in variant)
 
     def rest(sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -104,7 +105,11 @@ def _different(
 
 
 def _item_order(original: Sequence[Sentence], variant: Sequence[Sentence]) -> Iterator[Finding]:
-    """Yield numbered items whose order changed."""
+    """Yield numbered items whose order changed.
+
+    There is at most one finding: the first item that comes before its predecessor. Items that only
+    one text has are ignored.
+    """
     places = {sentence.bare: place for place, sentence in enumerate(variant)}
     last = -1
     for sentence in original:
@@ -275,7 +280,11 @@ class _Comparison:
     def _without_joint(
         self, lost: list[Token], added: list[Token]
     ) -> tuple[list[Token], list[Token]]:
-        """Remove phrases that mean the same only together: "not touch" and "leave alone"."""
+        """Remove phrases that mean the same only together: "not touch" and "leave alone".
+
+        `lost` are the unpaired tokens of the original, and `added` those of the variant. Both are
+        returned without the phrases.
+        """
         for one, other in self._vocabulary.joint:
             for mine, theirs in ((one, other), (other, one)):
                 if mine <= self._stems(lost) and theirs <= self._stems(added):
@@ -286,7 +295,11 @@ class _Comparison:
     def _without_prefixed(
         self, lost: list[Token], added: list[Token], now: Sequence[Token]
     ) -> tuple[list[Token], list[Token]]:
-        """Take out a word with a negative prefix and its negation, as "unknown" and "not known"."""
+        """Take out a word with a negative prefix and its negation, as "unknown" and "not known".
+
+        `lost` are the unpaired tokens of the original, `added` those of the variant, and `now` all
+        tokens of the variant. The two lists are changed and returned.
+        """
         for tokens, others, text in ((lost, added, now), (added, lost, self._original)):
             for token in [t for t in tokens if t.kind == "word"]:
                 word = token.text.lower()
@@ -304,7 +317,11 @@ class _Comparison:
     def _word_by_word(
         self, lost: list[Token], added: list[Token]
     ) -> tuple[list[Token], list[Token]]:
-        """Pair the words of phrases that have no partner with those of the other text."""
+        """Pair the words of phrases that have no partner with those of the other text.
+
+        `lost` are the unpaired tokens of the original, and `added` those of the variant. The result
+        has the words that still have no partner.
+        """
         parts, others = self._single(lost), self._single(added)
         for test in (same, alike):
             for mine in list(parts):
@@ -421,7 +438,11 @@ class _Comparison:
         }
 
     def _light_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
-        """Return each "return" or "find" whose object has a partner, as in "find the maximum"."""
+        """Return each "return" or "find" whose object has a partner, as in "find the maximum".
+
+        `tokens` are those of one text, and `pairs` maps its tokens to their partners in the other
+        text.
+        """
         entry = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("return"))
         groups = entry.groups if entry else set()
         return {
@@ -462,7 +483,11 @@ def _is_signature(sentence: Sentence) -> bool:
 def _exchanged(
     was: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token], unpaired: set[Token]
 ) -> set[Token]:
-    """Return unpaired plain words that follow the same word, one in place of the other."""
+    """Return unpaired plain words that follow the same word, one in place of the other.
+
+    `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was` to their
+    partners, and `unpaired` has the tokens of both without one.
+    """
 
     def followers(tokens: Sequence[Token]) -> dict[Token, Token]:
         return {
@@ -481,7 +506,10 @@ def _exchanged(
 
 
 def _obliges(tokens: Sequence[Token], unpaired: Sequence[Token]) -> bool:
-    """Return whether a text has an obligation that the other lacks, as in "you must write"."""
+    """Return whether a text has an obligation that the other lacks, as in "you must write".
+
+    `tokens` are those of the text, and `unpaired` those without a partner in the other text.
+    """
     requests = {word for token in tokens if token.request for word in token.text.lower().split()}
     return any(t.rule == "obligation" for t in unpaired) or not _DUTIES.isdisjoint(requests)
 
@@ -530,7 +558,10 @@ def _alternatives(tokens: Sequence[Token]) -> set[Token]:
 
 
 def _subjects(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
-    """Return the nouns that became the subject of a clause without one, as in "if it is empty"."""
+    """Return the nouns that became the subject of a clause without one, as in "if it is empty".
+
+    `added` are the unpaired tokens of the variant, and `now` all of its tokens.
+    """
     content = list(filter(counts, now))
     unpaired = set(added)
     return {

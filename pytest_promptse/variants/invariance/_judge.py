@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 from pytest_promptse.variants.invariance._comparison import content_findings, line_findings
 from pytest_promptse.variants.invariance._finding import Finding
 from pytest_promptse.variants.invariance._interface import interface_findings
+from pytest_promptse.variants.invariance._library_talk import library_talk
 from pytest_promptse.variants.invariance._reading import read
 from pytest_promptse.variants.invariance._vocabulary import language_of, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+
+    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants.invariance._library_talk import LibraryTalk
+    from pytest_promptse.variants.invariance._reading import Reading
 
 __all__ = ["Judge", "normalised"]
 
@@ -30,20 +35,17 @@ class Judge:
     ----------
     prompt
         The original prompt, of any kind.
-    known
-        Sentences that are known to be unrelated to the task. A variant may contain them.
+    library
+        The library of phrases. A variant may contain its sentences in the prompt's language.
 
     Notes
     -----
     ``docs/explanation/judge.md`` describes the rules and their error rates.
     """
 
-    def __init__(self, prompt: str, *, known: Collection[str] = ()) -> None:
+    def __init__(self, prompt: str, library: Library) -> None:
         self._prompt = prompt
-        self._known = frozenset(map(normalised, known))
-        self._language = language_of(prompt)
-        self._vocabulary = vocabulary(self._language)
-        self._reading = read(prompt, self._vocabulary)
+        self._talk = library_talk(prompt, library)
 
     def findings(
         self, text: str, *, others: Collection[str] = (), waived: Collection[str] = ()
@@ -61,7 +63,7 @@ class Judge:
         """
         found = (
             *self._duplicate(text, others),
-            *_differences(self._prompt, text, self._language, self._known),
+            *_differences(self._prompt, text, self._talk),
         )
         return tuple(finding for finding in found if finding.rule not in waived)
 
@@ -73,25 +75,21 @@ class Judge:
 
 
 @lru_cache(maxsize=256)
-def _differences(
-    prompt: str, text: str, language: str, known: frozenset[str]
-) -> tuple[Finding, ...]:
+def _differences(prompt: str, text: str, talk: LibraryTalk) -> tuple[Finding, ...]:
+    language = language_of(prompt)
     words = vocabulary(language)
-    original, variant = read(prompt, words), read(text, words)
+    original, variant = read(prompt, words), read(text, words, talk=talk, original=prompt)
     found: list[Finding] = []
-    if language_of(text) != language:
+    if language_of(text) != language and _prose_language(variant) != _prose_language(original):
         found.append(Finding("language", "the variant is in another language"))
     if original.stub is not None:
         found.extend(interface_findings(original.stub, variant.stub))
         if variant.stub is None:
             return tuple(found)
     found.extend(line_findings(original.lines, variant.lines))
-    found.extend(
-        content_findings(
-            original.sentences,
-            variant.sentences,
-            words,
-            known=lambda sentence: normalised(sentence) in known,
-        )
-    )
+    found.extend(content_findings(original.sentences, variant.sentences, words))
     return tuple(dict.fromkeys(found))
+
+
+def _prose_language(reading: Reading) -> str:
+    return language_of(" ".join(sentence.text for sentence in reading.sentences))

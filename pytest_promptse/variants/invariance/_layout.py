@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.tasks._task import parse_stub
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Layout", "Paragraph", "lay_out"]
 
@@ -74,14 +74,23 @@ class Layout:
     paragraphs: tuple[Paragraph, ...]
 
 
-def lay_out(text: str) -> Layout:
-    """Divide `text` into code and prose, without list markers, quotation signs and rules."""
+def lay_out(text: str, *, is_talk: Callable[[str], bool] = lambda _: False) -> Layout:
+    """Divide `text` into code and prose, without list markers, quotation signs and rules.
+
+    Parameters
+    ----------
+    text
+        A prompt.
+    is_talk
+        Returns True for a line that is prose even if it looks like code, such as "for context, I'm
+        new here. The text is this:". It is not asked about lines in fences and examples.
+    """
     stub = parse_stub(text)
     blocks = [text] if stub is None else list(_prose_of(text, stub))
     lines: list[str] = []
     paragraphs: list[Paragraph] = []
     for block in blocks:
-        reader = _Reader()
+        reader = _Reader(is_talk)
         for line in block.splitlines():
             reader.read(_QUOTE.sub("", line, count=1))
         reader.finish_paragraph()
@@ -91,7 +100,11 @@ def lay_out(text: str) -> Layout:
 
 
 def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
-    """Yield the docstrings and blocks of comments of a stub, in order."""
+    """Yield the docstrings and blocks of comments of a stub, in order.
+
+    `stub` is the parsed `text`. Each result is one docstring, or one block of consecutive comment
+    lines.
+    """
     found: list[tuple[int, str]] = []
     for node in ast.walk(stub):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -116,7 +129,8 @@ def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
 class _Reader:
     """Classifies the lines of a text."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_talk: Callable[[str], bool]) -> None:
+        self._is_talk = is_talk
         self.lines: list[str] = []
         self.paragraphs: list[Paragraph] = []
         self._gathered: list[str] = []
@@ -166,7 +180,8 @@ class _Reader:
         self._in_example = self._in_example or line.lstrip().startswith(">>>")
         if self._in_example or _INDENTED_CODE.match(line):
             return True
-        return bool(_CODE_LINE.match(line)) and not _ITEM_OF_WORDS.match(line)
+        looks_like_code = _CODE_LINE.match(line) and not _ITEM_OF_WORDS.match(line)
+        return bool(looks_like_code) and not self._is_talk(line.strip())
 
     def _starts_anew(self, bare: str) -> bool:
         last = self._gathered[-1]

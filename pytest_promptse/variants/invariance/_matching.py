@@ -63,7 +63,11 @@ class _Matcher:
         self._taken: set[Token] = set()
 
     def pair_in_order(self, mine: Sequence[Token], theirs: Sequence[Token], test: _Test) -> None:
-        """Pair a longest common subsequence of the tokens with content."""
+        """Pair a longest common subsequence of the tokens with content.
+
+        `mine` and `theirs` are tokens of original and variant; paired ones are skipped. `test`
+        returns whether two tokens may be paired.
+        """
         for a, b in _common(self._free(mine), self._free(theirs), test):
             self._add(a, b)
 
@@ -93,7 +97,11 @@ class _Matcher:
 
 
 def _partner(tokens: Sequence[Token], variant: Sequence[list[Token]]) -> list[Token]:
-    """Return the sentence of `variant` that shares most with `tokens`, or an empty list."""
+    """Return the sentence of `variant` that shares most with `tokens`, or an empty list.
+
+    `tokens` are a sentence of the original. An equivalent token counts half as much as an equal
+    one.
+    """
     keys = frozenset(key for token in tokens if counts(token) for key in token.keys)
     groups = frozenset(group for token in tokens if counts(token) for group in token.groups)
 
@@ -110,7 +118,11 @@ def _partner(tokens: Sequence[Token], variant: Sequence[list[Token]]) -> list[To
 def _common(
     mine: Sequence[Token], theirs: Sequence[Token], test: _Test
 ) -> list[tuple[Token, Token]]:
-    """Return a longest common subsequence as pairs."""
+    """Return a longest common subsequence as pairs.
+
+    `test` returns whether two tokens are equal. Each pair has a token of `mine` and one of
+    `theirs`.
+    """
     rows, columns = len(mine), len(theirs)
     table = [[0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_promptse.variants.invariance._layout import lay_out
+from pytest_promptse.variants.invariance._layout import Layout, lay_out
 from pytest_promptse.variants.invariance._vocabulary import (
     CJK,
     Vocabulary,
@@ -19,6 +19,8 @@ from pytest_promptse.variants.invariance._vocabulary import (
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator, Sequence
+
+    from pytest_promptse.variants.invariance._library_talk import LibraryTalk
 
 __all__ = ["Reading", "Sentence", "Token", "read"]
 
@@ -217,13 +219,29 @@ class _Raw:
 
 
 @lru_cache(maxsize=256)
-def read(text: str, vocabulary: Vocabulary) -> Reading:
+def read(
+    text: str,
+    vocabulary: Vocabulary,
+    *,
+    talk: LibraryTalk | None = None,
+    original: str = "",
+) -> Reading:
     """Parse a prompt into lines that are compared exactly and sentences of tokens.
 
-    `vocabulary` has the word lists of one language. Recent results are cached.
+    Recent results are cached.
+
+    Parameters
+    ----------
+    text
+        The prompt.
+    vocabulary
+        The word lists of one language.
+    talk
+        The sentences of the library to remove, or None to keep them.
+    original
+        A prompt whose own sentences are not removed, even if the library has them.
     """
-    text = unicodedata.normalize("NFC", text).translate(_QUOTES)
-    layout = lay_out(text)
+    layout = lay_out(_plain(text)) if talk is None else _without(text, talk, original)
     builder = _Builder(vocabulary)
     sentences = [
         sentence
@@ -231,6 +249,20 @@ def read(text: str, vocabulary: Vocabulary) -> Reading:
         for sentence in builder.sentences(paragraph.text, paragraph.number)
     ]
     return Reading(stub=layout.stub, lines=layout.lines, sentences=tuple(sentences))
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", text).translate(_QUOTES)
+
+
+def _without(text: str, talk: LibraryTalk, original: str) -> Layout:
+    """Return the layout of `text` without the sentences of the library that `original` lacks."""
+    own = lay_out(_plain(original))
+    prose = [*own.lines, *(paragraph.text for paragraph in own.paragraphs)]
+    keep = frozenset[tuple[str, ...]]().union(*map(talk.found, prose))
+    layout = lay_out(_plain(text), is_talk=lambda line: not talk.without(line, keep))
+    paragraphs = (replace(p, text=talk.without(p.text, keep)) for p in layout.paragraphs)
+    return replace(layout, paragraphs=tuple(p for p in paragraphs if p.text))
 
 
 def _is_number(part: _Raw) -> bool:
@@ -411,7 +443,11 @@ class _Builder:
         return bool(after) and after[0].text.lower() in self._vocabulary.first_person
 
     def _counted(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> bool:
-        """Return whether the "one" at `place` is a number, as in "one decimal"."""
+        """Return whether the "one" at `place` is a number, as in "one decimal".
+
+        `raw` are the tokens of the sentence, and `stems` the stems of their words. `place` is an
+        index of both.
+        """
         if place and raw[place - 1].text.lower() in _NOT_COUNTED:
             return False
         following = stems[place + 1 : place + 2]

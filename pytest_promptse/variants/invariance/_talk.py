@@ -54,7 +54,10 @@ def is_own_talk(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocab
 
 
 def is_address(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
-    """Return whether a clause is only a greeting or thanks, perhaps with the names of people."""
+    """Return whether a clause is only a greeting or thanks, perhaps with the names of people.
+
+    `words` are those of the clause in lower case, and `tokens` the same clause as tokens.
+    """
     start, end = _without_talk(words, vocabulary.talk)
     return start == end or (end - start < len(words) and are_names(tokens, words[start:end]))
 
@@ -94,7 +97,10 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
 
 
 def are_names(tokens: Sequence[Token], words: Sequence[str]) -> bool:
-    """Return whether `words`, a part of the words of `tokens`, can be names of people."""
+    """Return whether `words`, a part of the words of `tokens`, can be names of people.
+
+    They are in lower case. Names are few words that have a capital letter in `tokens`.
+    """
     capital = {
         token.text.lower() for token in tokens if token.kind == "word" and token.text[0].isupper()
     }
@@ -120,7 +126,11 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
 
 
 def _without_talk(words: Sequence[str], talk: Collection[tuple[str, ...]]) -> tuple[int, int]:
-    """Return the range of words that remains without phrases of talk at both ends."""
+    """Return the range of words that remains without phrases of talk at both ends.
+
+    `talk` has the phrases as tuples of words. The range is (start, end), with `end` exclusive; it
+    is empty if nothing remains.
+    """
     longest = max(map(len, talk), default=0)
 
     def covered(start: int, end: int, *, from_end: bool) -> int:

@@ -197,7 +197,11 @@ class Vocabulary:
     verbs: frozenset[str]
 
     def longest_match(self, stems: Sequence[str], start: int) -> tuple[int, VocabularyEntry | None]:
-        """Return the length in words of the longest known phrase at `start`, and its entry."""
+        """Return the length in words of the longest known phrase at `start`, and its entry.
+
+        `stems` are the stems of a text, and `start` is an index. The result is (1, None) without a
+        known phrase.
+        """
         for length in range(min(self.longest, len(stems) - start), 0, -1):
             entry = self.phrases.get(tuple(stems[start : start + length]))
             if entry is not None:

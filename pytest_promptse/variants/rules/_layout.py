@@ -22,7 +22,10 @@ _ONE_PARAGRAPH: frozenset[Kind] = frozenset({"specification", "context"})
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
-    """Return `text` with `edits` applied, which must not overlap."""
+    """Return `text` with `edits` applied, which must not overlap.
+
+    An edit is (start, end, new text), with character offsets in `text`.
+    """
     pieces, last = [], 0
     for start, end, new in sorted(edits):
         pieces += [text[last:start], new]
@@ -48,7 +51,11 @@ def blocks(document: Document) -> tuple[Block, ...]:
 
 
 def set_apart(document: Document, block: Block) -> str:
-    """Return the prompt from its head on as `block`, in complete lines."""
+    """Return the prompt from its head on as `block`, in complete lines.
+
+    `block` is ``paste`` (unchanged), ``rule`` (between two lines ``---``), ``quote`` (as a
+    quotation), or a list with one item per sentence.
+    """
     text = document.text[document.head :]
     if block == "paste":
         return text
@@ -62,7 +69,11 @@ def set_apart(document: Document, block: Block) -> str:
 
 
 def around(document: Document, block: Block, before: Sequence[str], after: Sequence[str]) -> str:
-    """Return the prompt as `block` between paragraphs before and after it."""
+    """Return the prompt as `block` between paragraphs before and after it.
+
+    `before` and `after` are paragraphs. `block` is one of the forms that `set_apart` knows. The
+    text before the prompt's head, such as a greeting, stays first.
+    """
     newline = _newline(document)
     gap = newline * 2
     whole = set_apart(document, block)
@@ -112,7 +123,11 @@ def beside(
 
 
 def commented(document: Document, above: Sequence[str]) -> str:
-    """Return a stub with paragraphs as comments above it."""
+    """Return a stub with paragraphs as comments above it.
+
+    `above` has one paragraph per item. Lines are wrapped and begin with the comment sign of the
+    stub's language.
+    """
     newline = _newline(document)
     lines = [line for part in above for line in _wrapped(part, _COMMENT_WIDTH - 3)]
     comment = "".join(f"{document.comment} {line}{newline}" for line in lines)
@@ -126,7 +141,10 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _merged(edits: list[Edit], place: int, opening: str) -> list[Edit]:
-    """Put `opening` before an edit that starts at the same place."""
+    """Put `opening` before an edit that starts at the same place.
+
+    `place` is a character offset. Without such an edit, `opening` becomes an edit of its own.
+    """
     for number, (start, end, new) in enumerate(edits):
         if start == place:
             return [*edits[:number], (start, end, opening + new), *edits[number + 1 :]]
@@ -146,7 +164,10 @@ def _ending(document: Document) -> str:
 
 
 def _indented(document: Document, paragraphs: Sequence[str]) -> list[str]:
-    """Return paragraphs with the indentation of a prompt whose further lines are all indented."""
+    """Return paragraphs with the indentation of a prompt whose further lines are all indented.
+
+    The indentation is the smallest one of the lines after the first.
+    """
     lines = [line for line in document.text.splitlines()[1:] if line.strip()]
     indent = min((len(line) - len(line.lstrip(" ")) for line in lines), default=0)
     return [" " * indent + paragraph for paragraph in paragraphs]

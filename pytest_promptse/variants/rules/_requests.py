@@ -81,7 +81,11 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
 
 
 def put(document: Document, act: RequestAct, form: Form, *, lower: bool) -> list[Edit]:
-    """Return the edits that put `act` into `form`."""
+    """Return the edits that put `act` into `form`.
+
+    `act` is the request as found in `document`. `lower` makes the new text begin in lower case.
+    Edits are (start, end, new text), with character offsets.
+    """
     said = form.say.replace("{verb}", act.verb)
     if lower:
         said = _PRONOUN.sub("i", said[0].lower() + said[1:])

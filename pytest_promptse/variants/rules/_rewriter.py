@@ -142,7 +142,11 @@ class RulesRewriter:
     def _standing_in(
         self, request: RewriteRequest, source: _Source, seed: int, ease: int
     ) -> Iterator[Draft]:
-        """Yield neutral drafts with the decisions of the draft by ``rules``, if it is valid."""
+        """Yield neutral drafts with the decisions of the draft by ``rules``, if it is valid.
+
+        `seed` is that of the draft. `ease` is the number of rules of style that the draft may
+        break.
+        """
         if self._composer(request, source, seed, "", seed).draft(ease=ease) is None:
             return
         for other in range(_STANDING_IN):
@@ -239,7 +243,10 @@ class RulesRewriter:
 
 
 def _writes_capitals(source: _Source, *, passes_on: bool) -> bool:
-    """Return whether the writer's sentences are inside a message that has capitals."""
+    """Return whether the writer's sentences are inside a message that has capitals.
+
+    `passes_on` is True if the writer passes on the message of somebody else.
+    """
     frame, text = source.setting.frame, source.document.text
     return not passes_on and (
         frame == "mail" or (frame == "chat" and re.search(r"\bI\b", text) is not None)
@@ -334,7 +341,12 @@ class _Message:
 
 
 class _Introduction(NamedTuple):
-    """The writer's sentences before the prompt, by their purpose."""
+    """The writer's sentences before the prompt, by their purpose.
+
+    ``opening`` has the first words, ``persona`` the sentences about the role, and ``feel`` those of
+    emotion. ``own`` has a separate request, and ``intro`` the sentence that announces the pasted
+    text. ``role_first`` puts the persona before the emotion.
+    """
 
     role_first: bool
     opening: list[Said]
@@ -522,7 +534,11 @@ class _Composer:
     def _long_enough(
         self, introduction: _Introduction, request: Sequence[Said], *, feelings: int
     ) -> _Introduction:
-        """Return `introduction` with `feelings` or more sentences of emotion, if it is short."""
+        """Return `introduction` with `feelings` or more sentences of emotion, if it is short.
+
+        `request` has the sentences of the request, which count towards the length. The fewest words
+        are those of the level.
+        """
         feel = list(introduction.feel)
         fewest = self._words(self.level.fewest)
         while (
@@ -604,7 +620,8 @@ class _Composer:
     ) -> _Message:
         """Return a chat message with a feeling behind its greeting, and the rest after it.
 
-        Everything is behind the greeting if no text may follow the message.
+        Everything is behind the greeting if no text may follow the message. `closing` are last words
+        at the end. `edits`, `operations` and `form` are those of the request in the message.
         """
         before, after = introduction.before, list[Said]()
         if self._follows_message:
@@ -652,7 +669,12 @@ class _Composer:
         operations: Sequence[str],
         form: Sequence[Said] = (),
     ) -> _Message:
-        """Return the prompt with a paragraph before it and one after it, inside its own frame."""
+        """Return the prompt with a paragraph before it and one after it, inside its own frame.
+
+        `edits` are the changes inside the prompt, as (start, end, new text). `operations` are the
+        names of all operations of the message, for its record. `form` has the sentences that
+        `edits` insert.
+        """
         document, writer = self.source.document, self.writer
         first, last = writer.join(before), writer.join(after)
         inline = None

@@ -91,14 +91,20 @@ class SentenceGenerator:
         return self._felt(self._draw(most, cue=self.feeling.cues))
 
     def feel(self, most: int, *, said: Sequence[Said] = (), scene: bool = True) -> Said:
-        """Return a sentence of emotion that fits after `said`. With `scene` it may set a scene."""
+        """Return a sentence of emotion that fits after `said`. With `scene` it may set a scene.
+
+        `most` is the largest number of words.
+        """
         scenes = self.feeling.scenes if scene else ()
         return self._felt(
             self._draw(most, said=said, sentence=self.feeling.sentences, scene=scenes)
         )
 
     def closing(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
-        """Return last words that fit after `said`, or nothing if none fit."""
+        """Return last words that fit after `said`, or nothing if none fit.
+
+        `most` is the largest number of words.
+        """
         drawn = self._fitting(most, said=said, closing=self.feeling.closings)
         return [self._felt(drawn)] if drawn else []
 
@@ -204,7 +210,11 @@ class SentenceGenerator:
     def _said(
         self, text: str, drawn: _Drawn, *, cues: dict[str, str], styled: bool = False
     ) -> Said:
-        """Return `text` as a sentence of the writer, or neutral sentences of its length."""
+        """Return `text` as a sentence of the writer, or neutral sentences of its length.
+
+        `drawn` is the snippet that the text was made from, and `cues` has its cues by dimension.
+        `styled` gives the sentence the style of the emotion.
+        """
         return Said(
             text=self._matched(text) if self.neutral else self._styled(text) if styled else text,
             plain=text,
@@ -235,7 +245,10 @@ class SentenceGenerator:
         return text.removesuffix(" -")
 
     def accepts(self, facts: frozenset[str], said: Sequence[Said] = ()) -> bool:
-        """Return whether a text that asserts `facts` contradicts no known fact."""
+        """Return whether a text that asserts `facts` contradicts no known fact.
+
+        Known facts are those of the prompt, of the persona and of the sentences `said` before.
+        """
         return not self.language.coherence.clash(facts, self._known(said))
 
     def _known(self, said: Sequence[Said]) -> frozenset[str]:
@@ -249,7 +262,11 @@ class SentenceGenerator:
         any_opening: bool = False,
         **kinds: Sequence[str],
     ) -> _Drawn:
-        """Return one of the snippets that fits after `said`, or any snippet if none fits."""
+        """Return one of the snippets that fits after `said`, or any snippet if none fits.
+
+        `kinds` has the snippets to choose from by kind, such as ``sentence`` or ``role``. `most` is
+        the largest number of words. `any_opening` also allows an opening that was used before.
+        """
         fitting = self._fitting(most, said=said, any_opening=any_opening, **kinds)
         return fitting or self.draws.choice(_pool(self.language, **_frozen(kinds)))
 
@@ -319,7 +336,11 @@ class SentenceGenerator:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A snippet with its number of words, and the facts of its words and its kind."""
+    """A snippet with its number of words, and the facts of its words and its kind.
+
+    ``stems`` are those of the words that a message does not repeat. ``openings`` are its first
+    words, which two sentences in sequence do not share.
+    """
 
     snippet: str
     length: int
@@ -360,7 +381,11 @@ def role_of(personality: Personality) -> str:
 
 
 def _limit(lengths: Sequence[int], most: int) -> int:
-    """Return `most`, or more if too few of the sorted `lengths` are at most that."""
+    """Return `most`, or more if too few of the sorted `lengths` are at most that.
+
+    The limit is raised so that there remain enough snippets to choose from. All numbers are in
+    words.
+    """
     return max(most, lengths[min(len(lengths) - 1, _FEWEST_TO_CHOOSE)])
 
 
@@ -383,7 +408,10 @@ def count(snippet: str) -> int:
 
 
 def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random) -> str:
-    """Return different `sentences` with `target` words in total, or as close as possible."""
+    """Return different `sentences` with `target` words in total, or as close as possible.
+
+    `blank` is the text between sentences, and `rng` the source of random choices.
+    """
     by_length: dict[int, list[str]] = {}
     for sentence in sentences:
         by_length.setdefault(count(sentence), []).append(sentence)

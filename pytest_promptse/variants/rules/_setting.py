@@ -96,7 +96,11 @@ class Setting:
 
 
 def read_setting(document: Document, language: Language) -> Setting:
-    """Return the setting of a prompt in `language`."""
+    """Return the setting of a prompt in `language`.
+
+    The setting has the frame of the message, such as ``mail``, and the facts that its sentences
+    assert.
+    """
     sentences = [document.content(span) for span in document.sentences]
     asserted = language.coherence.facts_of_prompt([*sentences, *_first_line(document)])
     if "traceback" in document.kinds:

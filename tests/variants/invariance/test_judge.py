@@ -6,11 +6,16 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import variant_prompts
 import yaml
 from judged_texts import cases
 
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._generate import Selection, generate
+from pytest_promptse.variants._library import Library
 from pytest_promptse.variants.invariance._judge import Judge, normalised
 
+LIBRARY = Library.load()
 HARD = ("free",)
 """Retellings of a whole specification. Many of them are rejected, as the documentation says."""
 SETS = sorted(Path(__file__).parent.glob("*_set.yaml"))
@@ -24,7 +29,7 @@ def rate(path: Path, *, change: bool) -> dict[str, list[bool]]:
     found: dict[str, list[bool]] = defaultdict(list)
     for case in cases(path):
         if case.change == change:
-            found[case.kind].append(bool(Judge(case.prompt).findings(case.text)) == change)
+            found[case.kind].append(bool(Judge(case.prompt, LIBRARY).findings(case.text)) == change)
     return found
 
 
@@ -88,7 +93,7 @@ assert mask("1234 5678 9012") == "**** **** 9012"
 )
 def test_a_change_is_found_and_its_rule_named(old, new, rule):
     assert TASK.count(old) >= 1
-    findings = Judge(TASK).findings(TASK.replace(old, new, 1))
+    findings = Judge(TASK, LIBRARY).findings(TASK.replace(old, new, 1))
     assert rule in {finding.rule for finding in findings}
 
 
@@ -106,20 +111,20 @@ def test_a_change_is_found_and_its_rule_named(old, new, rule):
 )
 def test_a_harmless_edit_is_accepted(old, new):
     assert TASK.count(old) == 1
-    assert Judge(TASK).findings(TASK.replace(old, new)) == ()
+    assert Judge(TASK, LIBRARY).findings(TASK.replace(old, new)) == ()
 
 
 def test_a_quoted_specification_within_talk_is_accepted():
     quoted = "".join(f"> {line}\n" for line in TASK.splitlines())
     text = f"Hi, me again, and I am still not awake.\n\n{quoted}\nThat is all of it. Thank you!\n"
-    assert Judge(TASK).findings(text) == ()
+    assert Judge(TASK, LIBRARY).findings(text) == ()
 
 
 @pytest.mark.parametrize("layout", ["{0}\n\n{1}", "{1}\n\n{0}", "{0} {1}"])
 def test_sentences_beside_the_task_are_distinguished(layout):
     """Requirements in any style are found, and statements about the writer are accepted."""
     data = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
-    judge = Judge(data["prompt"])
+    judge = Judge(data["prompt"], LIBRARY)
 
     def clean(sentence):
         return not judge.findings(layout.format(sentence, data["prompt"]))
@@ -130,17 +135,67 @@ def test_sentences_beside_the_task_are_distinguished(layout):
     assert len(talk) <= (1 - ACCEPTED) * len(data["talk"]), talk
 
 
-def test_known_sentences_may_stand_in_a_variant():
-    sentence = "The function is next on my list."
-    text = f"{sentence}\n\n{TASK}"
-    assert Judge(TASK).findings(text)
-    assert Judge(TASK, known=[sentence]).findings(text) == ()
+def test_variants_by_rules_are_accepted_as_if_people_had_written_them():
+    accepted = []
+    for task in variant_prompts.tasks()[1::6]:
+        judge = Judge(task.prompt, LIBRARY)
+        made = generate(task, Selection(per_distance=3)).variants
+        accepted += [not judge.findings(variant.text) for variant in made]
+    assert len(accepted) > 300
+    assert sum(accepted) >= 0.99 * len(accepted)
+
+
+def test_an_edit_of_the_specification_is_found_in_every_variant_by_rules():
+    task = Task(id="t", prompt=TASK)
+    judge = Judge(TASK, LIBRARY)
+    for variant in generate(task, Selection(per_distance=8)).variants:
+        assert judge.findings(variant.text) == ()
+        assert variant.text.count("groups") == TASK.count("groups")
+        assert judge.findings(variant.text.replace("groups", "pairs"))
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        "The support desk is on fire, what a day.",
+        "the support desk is on fire - what a day",
+        "For context, the support desk is on fire, what a day...",
+    ],
+)
+def test_sentences_of_a_teams_library_may_stand_in_a_variant_in_any_style(tmp_path, talk):
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / "requests.yaml").write_text(
+        'asks: ["The support desk is on fire, what a day."]\n'
+    )
+    text = f"{talk}\n\n{TASK}"
+    assert Judge(TASK, LIBRARY).findings(text)
+    assert Judge(TASK, Library.load(tmp_path)).findings(text) == ()
+
+
+def test_a_requirement_beside_a_sentence_of_the_library_is_found():
+    [talk, *_] = (snippet for snippet in LIBRARY.languages["en"].snippets if len(snippet) > 30)
+    judge = Judge(TASK, LIBRARY)
+    assert judge.findings(f"{talk}\n\n{TASK}") == ()
+    for added in ("Round all results.", "Skip the largest group."):
+        assert judge.findings(f"{talk} {added}\n\n{TASK}")
+        assert judge.findings(f"{talk.rstrip('.')}, {added}\n\n{TASK}")
+
+
+def test_a_sentence_of_the_library_inside_code_is_found():
+    prompt = "Fix this program:\n\n```\nprint(1)\n```"
+    text = prompt.replace("print(1)", "print(1)\nThank you very much.")
+    assert [finding.rule for finding in Judge(prompt, LIBRARY).findings(text)] == ["verbatim"]
+
+
+def test_a_sentence_of_the_original_stays_even_if_the_library_has_it():
+    prompt = "Here is the full request: return the largest of the numbers."
+    assert Judge(prompt, LIBRARY).findings(f"Thank you. {prompt}") == ()
 
 
 def test_the_original_and_other_variants_are_duplicates():
     reworded = TASK.replace("Write a function", "Implement a function")
     shouted = reworded.replace("the groups.", "the groups!")
-    judge = Judge(TASK)
+    judge = Judge(TASK, LIBRARY)
     assert [f.rule for f in judge.findings(TASK + "\n")] == ["duplicate"]
     assert [f.rule for f in judge.findings(shouted, others={normalised(reworded)})] == ["duplicate"]
     assert judge.findings(TASK, waived={"duplicate"}) == ()
@@ -178,15 +233,15 @@ def scaled(values: List[float], factor: float = 2.5, *, clip: bool = True) -> Li
 )
 def test_a_changed_stub_is_found_and_the_rule_named(old, new, rule):
     assert STUB.count(old) >= 1
-    findings = Judge(STUB).findings(STUB.replace(old, new, 1))
+    findings = Judge(STUB, LIBRARY).findings(STUB.replace(old, new, 1))
     assert rule in {finding.rule for finding in findings}
 
 
 def test_a_stub_takes_comments_above_and_sentences_in_its_docstring():
     comment = f"# It's late and my eyes keep closing.\n{STUB}"
     docstring = STUB.replace('"""Return', '"""I look after this service.\n\n    Return')
-    assert Judge(STUB).findings(comment) == ()
-    assert Judge(STUB).findings(docstring) == ()
+    assert Judge(STUB, LIBRARY).findings(comment) == ()
+    assert Judge(STUB, LIBRARY).findings(docstring) == ()
 
 
 @pytest.mark.parametrize(
@@ -202,9 +257,9 @@ def test_a_stub_takes_comments_above_and_sentences_in_its_docstring():
     ],
 )
 def test_no_prompt_is_refused(prompt):
-    assert [finding.rule for finding in Judge(prompt).findings(prompt)] == ["duplicate"]
+    assert [finding.rule for finding in Judge(prompt, LIBRARY).findings(prompt)] == ["duplicate"]
     greeted = f"{prompt}\n" if prompt.startswith("def") else f"Hello!\n\n{prompt}"
-    assert Judge(prompt).findings(greeted, waived={"duplicate"}) == ()
+    assert Judge(prompt, LIBRARY).findings(greeted, waived={"duplicate"}) == ()
 
 
 @pytest.mark.parametrize(
@@ -263,11 +318,11 @@ def test_no_prompt_is_refused(prompt):
     ],
 )
 def test_another_grammar_is_accepted_and_the_change_beside_it_found(prompt, same, other):
-    assert Judge(prompt).findings(same) == ()
-    assert Judge(prompt).findings(other)
+    assert Judge(prompt, LIBRARY).findings(same) == ()
+    assert Judge(prompt, LIBRARY).findings(other)
 
 
 def test_a_translation_is_another_language():
     german = "Schreibe eine Funktion, die das Quadrat von x zurückgibt und nicht mehr."
     english = "Write a function that returns the square of x and nothing more."
-    assert "language" in {finding.rule for finding in Judge(english).findings(german)}
+    assert "language" in {finding.rule for finding in Judge(english, LIBRARY).findings(german)}

@@ -271,7 +271,7 @@ class TestTheClosedListOfReplacements:
         for task in TASKS:
             if task.id.startswith("chinese"):
                 continue
-            judge = Judge(task.prompt)
+            judge = Judge(task.prompt, Library.load())
             for text in request_forms(task).values():
                 if text != task.prompt:
                     assert judge.findings(text, waived={"duplicate"}) == (), text

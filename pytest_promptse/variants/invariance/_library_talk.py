@@ -1,0 +1,137 @@
+"""Recognise the template library's own sentences, which are no part of any task."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import chain, product
+from typing import TYPE_CHECKING
+
+from pytest_promptse.variants._document import read_document
+from pytest_promptse.variants._language import main_language
+from pytest_promptse.variants.invariance._vocabulary import CJK
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from pytest_promptse.variants._library import Language, Library
+
+__all__ = ["LibraryTalk", "library_talk"]
+
+_ALTERNATIVES = re.compile(r"\{([^{}]*\|[^{}]*)\}")
+_PLACE = re.compile(r"\{\d\^?\}")
+_MARKS = r"\s.,;:!?\u2026()\-\u2013\u2014\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f\uff08\uff09"
+_WORD = re.compile(rf"[{CJK}]|(?:(?![{CJK}])[\w'\u2019])+|[^\w'\u2019{_MARKS}]+")
+_BREAK = re.compile(r"[.,;:!?\u2026\u2013\u2014\u3002\uff0c\uff1b\uff1a\uff01\uff1f]|\s-\s|\s-$")
+_END = re.compile(r"[.!?\u2026](?=\s|$)|[\u3002\uff01\uff1f]")
+_TAG = re.compile(r"(?:<\|\w+\|>\s*(?:system|user|assistant)?|</?[a-z][^<>]*>|\[/?[A-Z]+\])\s*")
+
+_Words = tuple[str, ...]
+
+
+class LibraryTalk:
+    """Removes the sentences of a library from a paragraph.
+
+    Case and punctuation do not count, since rules write them in the style of an emotion.
+
+    Parameters
+    ----------
+    snippets
+        The sentences and clauses. ``{this|that}`` has alternatives.
+    joints
+        The patterns that join two clauses, such as ``{0}, and {1}``.
+    """
+
+    def __init__(self, snippets: Iterable[str], joints: Iterable[str]) -> None:
+        texts = chain.from_iterable(map(_resolved, snippets))
+        self._snippets = frozenset(map(_words, texts)) - {()}
+        parts = chain.from_iterable(map(_PLACE.split, joints))
+        self._joints = frozenset(map(_words, parts)) - {()}
+        self._longest = max(map(len, self._snippets), default=0)
+        self._longest_joint = max(map(len, self._joints), default=0)
+
+    def without(self, paragraph: str, keep: Collection[_Words] = ()) -> str:
+        """Return `paragraph` without the sentences of the library.
+
+        A sentence is removed at the start of the paragraph, after the end of another sentence or
+        after a tag, up to a mark. The remaining text is unchanged.
+
+        Parameters
+        ----------
+        paragraph
+            Prose on one line.
+        keep
+            Sentences to keep, from `found`: those of the original.
+        """
+        pieces, last = [], 0
+        for start, end, words in self._runs(paragraph):
+            if words not in keep:
+                pieces.append(paragraph[last:start])
+                last = end
+        return "".join([*pieces, paragraph[last:]])
+
+    def found(self, paragraph: str) -> frozenset[_Words]:
+        """Return the words of the library's sentences in `paragraph`."""
+        return frozenset(words for _, _, words in self._runs(paragraph))
+
+    def _runs(self, paragraph: str) -> Iterator[tuple[int, int, _Words]]:
+        """Yield start, end and words of every sentence of the library, with its joints."""
+        matches = list(_WORD.finditer(paragraph))
+        words = [_folded(match[0]) for match in matches]
+        starts = [match.start() for match in matches] + [len(paragraph)]
+        gaps = [paragraph[match.end() : starts[n + 1]] for n, match in enumerate(matches)]
+        beginnings = {match.end() for match in _TAG.finditer(paragraph)}
+        place = 0
+        begins = True
+        while place < len(words):
+            begins = begins or starts[place] in beginnings
+            length = self._length(words, gaps, place) if begins else 0
+            if length:
+                end = place + length
+                yield starts[place], starts[end], tuple(words[place:end])
+                place = end
+                continue
+            begins = _END.search(gaps[place]) is not None
+            place += 1
+
+    def _length(self, words: Sequence[str], gaps: Sequence[str], place: int) -> int:
+        """Return the number of words of the sentence at `place`; 0 if the library has none."""
+        for joint in range(min(self._longest_joint, len(words) - place), -1, -1):
+            if joint and tuple(words[place : place + joint]) not in self._joints:
+                continue
+            start = place + joint
+            for length in range(min(self._longest, len(words) - start), 0, -1):
+                end = start + length
+                is_whole = end == len(words) or _BREAK.search(gaps[end - 1])
+                if is_whole and tuple(words[start:end]) in self._snippets:
+                    return joint + length
+        return 0
+
+
+@lru_cache(maxsize=256)
+def library_talk(prompt: str, library: Library) -> LibraryTalk:
+    """Return the sentences that `library` has in the language of `prompt`."""
+    document = read_document(prompt)
+    code = main_language(document.content(span) for span in document.sentences)
+    language = library.languages.get(code)
+    return LibraryTalk((), ()) if language is None else _talk_of(language)
+
+
+@lru_cache(maxsize=16)
+def _talk_of(language: Language) -> LibraryTalk:
+    return LibraryTalk(language.snippets, language.joints)
+
+
+def _folded(word: str) -> str:
+    return word.casefold().replace("\u2019", "'")
+
+
+def _words(text: str) -> _Words:
+    return tuple(map(_folded, _WORD.findall(text)))
+
+
+def _resolved(snippet: str) -> Iterator[str]:
+    """Yield every text of a snippet, one for each combination of its alternatives."""
+    parts = _ALTERNATIVES.split(snippet)
+    choices = [part.split("|") if number % 2 else [part] for number, part in enumerate(parts)]
+    return map("".join, product(*choices))
