@@ -358,7 +358,11 @@ class _Introduction(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _Composer:
-    """Compose one message. All random decisions come from the writer's draws."""
+    """Compose one message. All random decisions come from the writer's draws.
+
+    ``feelings`` is the number of sentences of emotion to write, and ``manner`` the name of the
+    manner, or empty.
+    """
 
     source: _Source
     writer: SentenceGenerator
@@ -501,6 +505,9 @@ class _Composer:
         """Return the writer's introduction: who they are, why they write, how they feel.
 
         Most introductions begin with who the writer is, unless the message has begun before.
+
+        `feel_words` and `persona_words` are the largest numbers of words of the emotion and of the
+        persona. `said` are the sentences before.
         """
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         role_first = draws.random() < 0.75 and frame != "chat"  # noqa: PLR2004
