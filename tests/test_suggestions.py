@@ -8,8 +8,8 @@ from pytest_promptse._suggestions import nearest
 @pytest.mark.parametrize(
     ("word", "suggestion"),
     [
-        ("confidnt", "; did you mean 'confident'?"),
-        ("pont", "; did you mean 'point'?"),
+        ("confidnt", " (did you mean 'confident'?)"),
+        ("pont", " (did you mean 'point'?)"),
         ("zzz", ""),
         ("", ""),
     ],

@@ -289,11 +289,16 @@ def _make(chosen: argparse.Namespace) -> int:
             write(template_folder(chosen.into, one.around.id), one.task, made.variants)
         rejected.update(made.rejected)
         count += len(made.variants)
-    around = f" and {n_templates} templates around them" if n_templates else ""
-    sys.stdout.write(f"{count} variants of {n_tasks} tasks{around} in {chosen.into}\n")
+    around = f" and {_number(n_templates, 'template')} around them" if n_templates else ""
+    made_of = f"{_number(count, 'variant')} of {_number(n_tasks, 'task')}{around}"
+    sys.stdout.write(f"{made_of} in {chosen.into}\n")
     if rejected:
         sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected)}\n")
     return 0
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _counts(rejected: Mapping[str, int]) -> str:

@@ -92,8 +92,8 @@ class Baselines:
         if not is_path(name_or_path):
             hint = nearest(name_or_path, (found.stem for found in self._folder.glob(f"*{SUFFIX}")))
         return (
-            f"there is no baseline {name_or_path!r} yet ({path}); "
-            f"make it with: {baseline_command(name_or_path)}{hint}"
+            f"there is no baseline {name_or_path!r}{hint} yet ({path}); "
+            f"make it with: {baseline_command(name_or_path)}"
         )
 
 

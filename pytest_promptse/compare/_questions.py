@@ -270,7 +270,7 @@ def _unknown(factor: str, leaderboard: Sequence[LeaderboardRow]) -> Iterator[str
             f"the {factor} of {', '.join(unknown)} is not in its name; give --{factor} {example}"
         )
     if len(known) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
-        yield f"an effect of {factor} needs models of two {_plural(factor)}, there is {len(known)}"
+        yield f"an effect of {factor} needs models of two {_plural(factor)}; found {len(known)}"
 
 
 def _plural(factor: str) -> str:

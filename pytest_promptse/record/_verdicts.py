@@ -171,7 +171,6 @@ def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str
     if suite.n_missing:
         verb = "variant was" if suite.n_missing == 1 else "variants were"
         yield f"{suite.n_missing} {verb} not measured."
-    if suite.n_tasks == 1:
-        yield "One task says nothing about other tasks."
-    elif suite.ci95 is not None and suite.ci95[1] - suite.ci95[0] > _WIDE:
+    # The line below the figures says what the interval of a single task covers.
+    if suite.n_tasks > 1 and suite.ci95 is not None and suite.ci95[1] - suite.ci95[0] > _WIDE:
         yield f"{suite.n_tasks} tasks are too few to say how much other tasks would lose."

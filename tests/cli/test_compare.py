@@ -59,9 +59,7 @@ def test_sizes_and_families_may_be_given(capsys):
     assert main(["compare", "a.json", "b.json", *more]) == 0
     out = capsys.readouterr().out
     assert ["family", "llama", "all", "6"] in [line.split()[:4] for line in out.splitlines()]
-    assert "an effect of size needs models of two groups of size, there is 1" in " ".join(
-        out.split()
-    )
+    assert "an effect of size needs models of two groups of size; found 1" in " ".join(out.split())
 
 
 def test_every_table_is_a_csv_file_with_figures_in_full(records):

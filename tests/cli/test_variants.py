@@ -55,7 +55,7 @@ def test_an_unknown_template_is_refused_with_the_nearest_name():
 def test_variants_are_made_audited_and_found_broken_after_an_edit(tmp_path, prompt, capsys):
     into = tmp_path / "frozen"
     assert promptse("variants", "freeze", prompt, str(into), "--per-distance", "2") == 0
-    assert "6 variants of 1 tasks" in capsys.readouterr().out
+    assert "6 variants of 1 task " in capsys.readouterr().out
     assert promptse("variants", "audit", str(into)) == 0
     path = next(into.rglob("d0.2.jsonl"))
     path.write_text(path.read_text().replace("the cart", "the trolley"))
@@ -131,7 +131,7 @@ def test_a_model_writes_variants_through_the_store(tmp_path, prompt, capsys, mon
         assert promptse(*arguments) == 0
         shown = capsys.readouterr().out
         assert "1 of 2 texts accepted" in shown
-        assert "1 variants of 1 tasks in frozen" in shown
+        assert "1 variant of 1 task in frozen" in shown
         sent = len(server.requests)
         assert promptse(*arguments) == 0
         assert len(server.requests) == sent
@@ -161,7 +161,7 @@ def test_a_run_takes_the_frozen_variants_of_templates_as_it_would_make_them(
     templates = load_templates([pattern], tmp_path)
     views = [view for view in map(View.of, templates) if view is not None]
     assert views
-    expected = f"{3 * (1 + len(views))} variants of 1 tasks and {len(views)} templates around them"
+    expected = f"{3 * (1 + len(views))} variants of 1 task and {len(views)} template"
     assert expected in capsys.readouterr().out
     assert promptse("variants", "audit", "frozen") == 0
 

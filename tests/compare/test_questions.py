@@ -88,7 +88,7 @@ def test_rq2_says_which_sizes_and_families_are_missing_and_takes_them():
     runs = [make_run("alpha", {"one": falling(1, 0.5, 0)}), make_run("beta", {"one": flat(1.0)})]
     missing = study_of(runs).moderation.missing
     assert "the size of alpha, beta is not in its name; give --size MODEL=7" in missing
-    assert "an effect of family needs models of two families, there is 0" in missing
+    assert "an effect of family needs models of two families; found 0" in missing
     known = study_of(
         runs, sizes={"alpha": 1.0, "beta": 70.0}, families={"alpha": "a", "beta": "b"}
     ).moderation

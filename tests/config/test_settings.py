@@ -62,7 +62,7 @@ def test_a_floor_may_be_given_in_python_too():
         ("distances", "0.3,0.1", "is not sorted; give 0.1,0.3"),
         ("distances", "0.1,0.1", "is unusable: the same distance twice; give each once"),
         ("distances", "0,0.1", "the original is always measured"),
-        ("preset", "papers", "is not one of smoke, ci, paper; did you mean 'paper'?"),
+        ("preset", "papers", "is not one of smoke, ci, paper (did you mean 'paper'?)"),
         ("weighting", "means", "did you mean 'mean'?"),
         ("memory", "5MB", "is under 64 MiB"),
         ("memory", "much", "is not a size; give for example 512MiB"),
@@ -104,7 +104,7 @@ def test_gates_use_the_interval_by_default():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"samples": "atuo"}, "is not a number, nor auto; did you mean 'auto'?"),
+        ({"samples": "atuo"}, "is not a number, nor auto (did you mean 'auto'?)"),
         ({"samples": "auto:0"}, "is not a whole number of at least 1"),
         ({"samples": "auto", "gate": "point"}, "--promptse-gate: a point gate"),
         ({"samples": "auto", "min_pass_rate": "0.5"}, "--promptse-min-pass-rate: a minimum for"),
@@ -118,7 +118,7 @@ def test_automatic_samples_are_refused_where_they_cannot_work(values, message):
 
 
 def test_an_unknown_name_brings_the_nearest_right_one():
-    with pytest.raises(SettingsError, match="'min_auce' is no setting; did you mean 'min_auc_e'"):
+    with pytest.raises(SettingsError, match=r"'min_auce' is no setting \(did you mean 'min_auc_e'"):
         check_names(["min_auce"], marker=True, where="test_a.py::test_b")
 
 

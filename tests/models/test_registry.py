@@ -32,7 +32,7 @@ def test_a_spec_is_backend_and_name(spec, parts):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("opnai:gpt", r"no backend 'opnai'; did you mean 'openai'\?.*tiny, openai, vllm"),
+        ("opnai:gpt", r"no backend 'opnai' \(did you mean 'openai'\?\).*tiny, openai, vllm"),
         ("gpt-4.1-mini", r"give BACKEND:NAME"),
         ("", r"no backend ''"),
         ("openai", r"add the name: openai:MODEL"),

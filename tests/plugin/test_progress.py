@@ -1,4 +1,4 @@
-"""Progress among pytest's own output, with a model that takes its time."""
+"""Progress among pytest's own output, with a model that answers after progress was shown."""
 
 from __future__ import annotations
 
@@ -16,11 +16,21 @@ if TYPE_CHECKING:
 
 SLOW = """
 import asyncio
-import pytest_promptse.plugin._progress_line
+from pathlib import Path
+import pytest_promptse.plugin._progress_line as progress_line
 from pytest_promptse.models._reference import ReferenceBackend
 
 # Nobody waits ten seconds in a test.
-pytest_promptse.plugin._progress_line.LOG_SECONDS = 0.4
+progress_line.LOG_SECONDS = 0.1
+SHOWN = Path(__file__).with_name("shown.txt")
+show = progress_line.ProgressLine.show
+
+def show_and_count(self, line):
+    show(self, line)
+    with SHOWN.open("a") as file:
+        file.write(".")
+
+progress_line.ProgressLine.show = show_and_count
 
 class Slow(ReferenceBackend):
     spec = "slow:m"
@@ -31,7 +41,9 @@ class Slow(ReferenceBackend):
         return {"backend": "reference", "model": "slow"}
 
     async def complete(self, ask):
-        await asyncio.sleep(0.4)
+        # Answers only after two lines were shown, however long that takes.
+        while not (SHOWN.exists() and SHOWN.stat().st_size >= 2):
+            await asyncio.sleep(0.05)
         return await super().complete(ask)
 
 def pytest_promptse_backend(name):

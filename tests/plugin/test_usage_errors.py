@@ -54,7 +54,7 @@ def test_a_wrong_option(marked, run, arguments, message):
 def test_an_unknown_ini_key(marked, run, pytester):
     marked(PROMPT)
     pytester.makeini("[pytest]\npromptse_sample = 3\n")
-    error_of(run(*MODEL), "'promptse_sample' is no setting; did you mean 'promptse_samples'?")
+    error_of(run(*MODEL), "'promptse_sample' is no setting (did you mean 'promptse_samples'?)")
 
 
 def test_an_ini_value_is_named_with_its_file(marked, run, pytester):
@@ -72,7 +72,7 @@ WRONG_MODULES = [
     (marked_module(""), "::test_double: the promptse mark has no prompt"),
     (
         marked_module(f"{PROMPT}, min_auce=0.5"),
-        "'min_auce' is no setting; did you mean 'min_auc_e'?",
+        "'min_auce' is no setting (did you mean 'min_auc_e'?)",
     ),
     (marked_module(f"{PROMPT}, min_auc_e=2"), "promptse mark, min_auc_e: 2 is not in [0, 1]"),
     (marked_module(f"{PROMPT}, store='x'"), "'store' concerns the whole run"),

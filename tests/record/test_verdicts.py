@@ -20,8 +20,7 @@ def described(tasks, **changed):
 def test_a_loss_is_given_as_a_share_of_what_the_originals_solve():
     said = described([falling(1.0, 0.5, 0.0)], verdict="fail", p_adjusted=0.01)
     assert said == (
-        "test_a fails: the model loses 50% of what it solves when the request is reworded. "
-        "One task says nothing about other tasks."
+        "test_a fails: the model loses 50% of what it solves when the request is reworded."
     )
 
 

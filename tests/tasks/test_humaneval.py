@@ -125,7 +125,7 @@ def test_a_choice_that_cannot_be_made_is_refused(arguments, message):
         ("[1]\n", "a JSON list"),
         (
             {key: LINE[key] for key in LINE if key != "test"} | {"tests": ""},
-            "no 'test'; did you mean 'tests'",
+            r"no 'test' \(did you mean 'tests'",
         ),
         (LINE | {"entry_point": 3}, "'entry_point' must be text, not int"),
         (LINE | {"task_id": ""}, "non-empty id"),

@@ -159,7 +159,7 @@ def test_values_survive_being_written_as_quoted_yaml(value):
         ("promptse: true\ntasks: []\n", 1, "format True is not known"),
         ("promptse: 1\n", 1, "needs 'tasks'"),
         ("promptse: 1\ntasks: []\n", 2, "a list of at least one"),
-        ("promptse: 1\ntask: []\n", 2, "no key 'task'; did you mean 'tasks'"),
+        ("promptse: 1\ntask: []\n", 2, r"no key 'task' \(did you mean 'tasks'"),
         ("promptse: 1\ntasks: []\ntasks: []\n", 3, "'tasks' is given twice"),
         ("promptse: 1\nsettings: 3\ntasks: []\n", 2, "settings must be a mapping"),
         ("promptse: 1\n1: 2\n", 2, "the key 1 of a suite file must be text"),
@@ -172,7 +172,7 @@ def test_values_survive_being_written_as_quoted_yaml(value):
         (task("id: f\nprompt: Write `f(x)`.\n"), 3, "either 'examples' or 'check'"),
         (task("id: f\nprompt: Write `f(x)`.\ncheck: a\nexamples: []\n"), 3, "not both"),
         (task("id: f\nprompt: Write `f(x)`.\nexamples: []\n"), 5, "at least one"),
-        (task("id: f\npromt: Write `f(x)`.\n"), 4, "no key 'promt'; did you mean 'prompt'"),
+        (task("id: f\npromt: Write `f(x)`.\n"), 4, r"no key 'promt' \(did you mean 'prompt'"),
         (task("id: f\nprompt: a\nprompt: b\n"), 5, "'prompt' is given twice"),
         (
             task("id: f\nprompt: Write `f(x)`.\nzebra: 1\n"),

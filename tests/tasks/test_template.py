@@ -128,7 +128,11 @@ HEADER = "---\nvariables:\n  items: [1, 2]\n---\n"
         ("{{ task.prompt | random }}", 1, "No filter named 'random'"),
         ("{{ task.prompt }}\n{% include 'other' %}", 2, "stands alone"),
         ("{% extends 'base' %}{{ task.prompt }}", 1, "stands alone"),
-        ("{% block usr %}{{ task.prompt }}{% endblock %}", 1, "no part 'usr'; did you mean 'user'"),
+        (
+            "{% block usr %}{{ task.prompt }}{% endblock %}",
+            1,
+            r"no part 'usr' \(did you mean 'user'",
+        ),
         ("{% block system %}{{ task.prompt }}{% endblock %}", 1, "has no user block"),
         (BLOCKS + "\n\nThanks!\n", 9, "text outside the blocks"),
         (BLOCKS + "\n{{ task.prompt }}\n", 8, "text outside the blocks"),

@@ -156,7 +156,7 @@ def test_any_distance_means_a_level(distance):
         ({"distances": (0.7,)}, "distance 0.7"),
         ({"distances": ()}, "no distances"),
         ({"per_distance": 0}, "at least 1"),
-        ({"emotions": ["tird"]}, "'tird'; did you mean 'tired'"),
+        ({"emotions": ["tird"]}, r"'tird' \(did you mean 'tired'"),
         ({"emotions": []}, "no emotions"),
         ({"personalities": ["expert.senior"]}, "technical.experience.collaboration"),
         ({"personalities": ["expert.senor.plan"]}, "did you mean 'senior'"),
