@@ -371,7 +371,11 @@ class _Introduction(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _Composer:
-    """Compose one message. All random decisions come from the writer's draws."""
+    """Compose one message. All random decisions come from the writer's draws.
+
+    ``feelings`` is the number of sentences of emotion to write, and ``manner`` the name of the
+    manner, or empty.
+    """
 
     source: _Source
     writer: SentenceGenerator
@@ -510,6 +514,9 @@ class _Composer:
 
         Most introductions begin with who the writer is, unless the message has begun before. Then a
         short feeling is first.
+
+        `feel_words` and `persona_words` are the largest numbers of words of the emotion and of the
+        persona. `said` are the sentences before.
         """
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         is_chat = frame == "chat"

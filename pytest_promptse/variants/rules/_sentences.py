@@ -185,6 +185,8 @@ class SentenceGenerator:
         """Return a separate request, such as *Can you take this one*.
 
         The result is empty if the prompt has a request already.
+
+        `most` is the largest number of words.
         """
         return self._shared(self._fitting(most, said=said, ask=self.language.requests.asks))
 
@@ -192,6 +194,8 @@ class SentenceGenerator:
         """Return a sentence that introduces the pasted text, or its sentences as `bullets`.
 
         The result is empty if no sentence fits.
+
+        `most` is the largest number of words.
         """
         requests = self.language.requests
         intros = requests.bullet_intros if bullets else requests.intros
@@ -282,6 +286,9 @@ class SentenceGenerator:
 
         It contradicts no known fact. If there is none, the opening may be that of another sentence,
         then a content word may be repeated, and then it may be longer.
+
+        `any_opening` also allows the opening of another sentence. The result is None if every
+        snippet contradicts a fact or was used.
         """
         coherence = self.language.coherence
         known = self._known(said)
