@@ -36,7 +36,10 @@ def add_score_parser(
 
 
 def write_scores(rows: Sequence[dict[str, Any]], texts: Iterable[str], *, as_json: bool) -> None:
-    """Write `rows` as JSON, or else `texts`, which show the same results."""
+    """Write `rows` as JSON, or else `texts`, which show the same results.
+
+    `as_json` selects JSON. Standard output is used.
+    """
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     else:

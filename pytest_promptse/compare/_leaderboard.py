@@ -295,7 +295,10 @@ def _means(curves: Sequence[Curve], distances: Sequence[float]) -> Curve:
 
 
 def _wilcoxon(gaps: Floats) -> float | None:
-    """Return Wilcoxon's signed-rank p-value: 1 if no task changed, None for a single task."""
+    """Return Wilcoxon's signed-rank p-value: 1 if no task changed, None for a single task.
+
+    `gaps`, shape (n,), are the differences of tasks between two entries.
+    """
     rounded = np.round(gaps, 9)
     if rounded.size < 2:  # noqa: PLR2004 - one task has no distribution
         return None

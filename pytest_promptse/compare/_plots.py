@@ -220,7 +220,10 @@ def lines(
 
 
 def _end(axes: Axes, series: Sequence[PlotSeries]) -> None:
-    """Write the number of each line at the right edge, near its end and without overlaps."""
+    """Write the number of each line at the right edge, near its end and without overlaps.
+
+    `axes` must have its final limits. The end of a line is its last point.
+    """
     ends = [(axes.transData.transform(line.points[-1])[1], line.number) for line in series]
     low = -_NUMBER
     x = axes.bbox.x1 + 4

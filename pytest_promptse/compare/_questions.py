@@ -92,7 +92,10 @@ class Moderation:
 
 @dataclass(frozen=True, kw_only=True)
 class Approximation:
-    """The agreement of light with full over n ``units``: entries, or tasks of one entry."""
+    """The agreement of light with full over n ``units``: entries, or tasks of one entry.
+
+    ``agreement`` compares the two figures, and ``correlations`` has their coefficients.
+    """
 
     units: str
     agreement: Agreement

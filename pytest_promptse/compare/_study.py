@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """Several entries over their common subset: the leaderboard and the results of RQ1 to RQ4."""
+    """Several entries over their common subset: the leaderboard and the results of RQ1 to RQ4.
+
+    ``cut`` is None if there are no quadrants. ``changes`` compares tasks with the first entry.
+    """
 
     subset: CommonSubset
     leaderboard: tuple[LeaderboardRow, ...]

@@ -494,6 +494,8 @@ def _with_following_actions(
     """Return a layer.
 
     If it has only definitions, add the actions of the next layer with actions.
+
+    `number` is the index of the layer.
     """
     own = layers[number]
     if any(part.kind == "action" and (part.calls or part.is_main_guard) for part in own):

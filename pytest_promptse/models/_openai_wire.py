@@ -73,6 +73,8 @@ class Api(Protocol):
         """Return the parameters of the request, grouped by decoding field.
 
         The group ``prompt`` is always sent. The caller adds the token limit.
+
+        `n` is the number of completions, and `seed` that of the request.
         """
 
     def read(self, body: bytes) -> Reply:
@@ -297,7 +299,8 @@ class ResponsesApi:
     ) -> dict[str, dict[str, Any]]:
         """Return the parameters by decoding field.
 
-        Each value has the fields of the request's body, so that a refused field can be omitted.
+        Each value has the fields of the request's body, so that a refused field can be omitted. `n`
+        and `seed` are ignored, because the API has no such fields.
         """
         return {
             "prompt": {"input": _messages(prompt), "store": False},

@@ -219,7 +219,10 @@ class _Needs:
                 pending += self.parts[number].binds
 
     def _consider(self, number: int) -> None:
-        """Add a statement that may change something needed, unless it is a demonstration."""
+        """Add a statement that may change something needed, unless it is a demonstration.
+
+        `number` is the index of the statement.
+        """
         part = self.parts[number]
         if part.kind == "import" or part.shows or part.is_main_guard:
             return

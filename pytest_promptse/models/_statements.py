@@ -422,7 +422,10 @@ def _parameters(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _note(node: ast.AST, scope: _Scope) -> None:
-    """Add what `node` does to `scope`, without its children."""
+    """Add what `node` does to `scope`, without its children.
+
+    `scope` collects names that are bound, read or changed.
+    """
     if isinstance(node, ast.Name):
         (scope.reads if isinstance(node.ctx, ast.Load) else scope.binds).add(node.id)
     elif isinstance(node, ast.Attribute | ast.Subscript):

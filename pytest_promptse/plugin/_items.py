@@ -88,7 +88,10 @@ class IdParts(NamedTuple):
         )
 
     def id_of(self, suite: Suite, subject: Subject) -> str:
-        """Return the id of the item of a variant, gate or comparison of `suite`."""
+        """Return the id of the item of a variant, gate or comparison of `suite`.
+
+        The parts are joined by ``-``.
+        """
         if isinstance(subject, PlannedVariant):
             task, name = (subject.task if self.task else None), subject.outline.id
         else:

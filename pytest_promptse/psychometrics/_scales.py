@@ -245,6 +245,8 @@ def _bare_numbers(
     """Return the numbers of a response that contains only numbers, one for each item.
 
     Lines such as ``1. 4`` have the item's number, so they are not bare numbers.
+
+    The result is None for another response, or if `n_items` is 1.
     """
     if any(character.isalpha() for character in text):
         return None

@@ -133,6 +133,8 @@ class _Side:
         """Return the scored tasks. A task without a scored original is left out.
 
         In the tasks of `by_place`, variants are identified by distance and index.
+
+        With `light` the scores are pass rates, else SoftExec.
         """
         tasks = []
         for task in self.tasks.values():

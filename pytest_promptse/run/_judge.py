@@ -205,6 +205,8 @@ class CompletionJudge:
         """Run the check once.
 
         Return its verdict, and whether load on the machine may explain it.
+
+        `alone` runs the program without other programs beside it.
         """
         with self._sandbox().load(
             program, entry_point=task.entry_point, limits=check.limits, alone=alone

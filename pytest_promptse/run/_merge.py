@@ -277,7 +277,10 @@ def _require_same_models(ours: Record, theirs: Record, *, name: str, first: str)
 
 
 def _joined(ours: Record, theirs: Record) -> Record:
-    """Return the head of the merged record: first start, last end and the usage of both records."""
+    """Return the head of the merged record: first start, last end and the usage of both records.
+
+    A model's capabilities are taken from the record that has them.
+    """
     models = [
         other if model.capabilities is None else model
         for model, other in zip(ours.models, theirs.models, strict=True)

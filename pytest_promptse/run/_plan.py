@@ -445,7 +445,10 @@ def plan_suite(
 
 
 def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> None:
-    """Raise VariantError if a control variant has the id of a variant, as frozen ones may."""
+    """Raise VariantError if a control variant has the id of a variant, as frozen ones may.
+
+    `suite_id` is for the message, which names the remedy.
+    """
     known = {planned.key for planned in variants if not planned.control}
     for planned in variants:
         if planned.control and planned.key in known:

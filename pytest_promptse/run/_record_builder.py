@@ -280,6 +280,8 @@ def _suites(
     """Return suites, tasks and subgroups of the record; `quadrants` has that of each emotion.
 
     Only one task is in memory at a time, so memory does not grow with the number of tasks.
+
+    With `all_draws` the tasks contain all samples. `suite_id` selects one suite; None selects all.
     """
     gates: dict[SuiteKey, list[GateRow]] = defaultdict(list)
     for gate in run_log.rows(GateRow):

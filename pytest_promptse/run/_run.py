@@ -664,14 +664,20 @@ class PromptseRun:
         self.sampler.request(jobs)
 
     def _request_round(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
-        """Request the variants of the next round, and the selected controls beside them."""
+        """Request the variants of the next round, and the selected controls beside them.
+
+        A control variant belongs to the round of its variant.
+        """
         rounds = {suite.round_of(planned) for planned in variants}
         controls = self._selected_controls.get(suite.key, ())
         beside = [planned for planned in controls if suite.round_of(planned) in rounds]
         self._request(suite, [*variants, *beside])
 
     def _tick(self, show: Callable[[], object]) -> None:
-        """Show the progress and, at intervals, process the texts that have arrived."""
+        """Show the progress and, at intervals, process the texts that have arrived.
+
+        `show` is called each time.
+        """
         show()
         began = time.monotonic()
         if not self._waiting or began < self._checked + _CHECK_SECONDS:
@@ -687,6 +693,8 @@ class PromptseRun:
 
     def _with_text(self, planned: PlannedVariant, tick: Callable[[], object]) -> PlannedVariant:
         """Wait for the texts of a variant and return the variant with its texts.
+
+        `tick` is called while it waits.
 
         Raises
         ------

@@ -183,7 +183,10 @@ class Sampler:
     def completions(
         self, job: Job, n: int | None = None, *, tick: Callable[[], object] = lambda: None
     ) -> tuple[Completion, ...]:
-        """Wait as `wait` does, then return the samples. Parameters and errors are the same."""
+        """Wait as `wait` does, then return the samples. Parameters and errors are the same.
+
+        `n` is the number of samples, by default that of `job`. `tick` is called while it waits.
+        """
         self.wait(job, n, tick=tick)
         return self._store.completions(job.key, job.n if n is None else n, since=job.since)
 

@@ -339,7 +339,11 @@ class Candidate:
     # -- requests -------------------------------------------------------------------------------
 
     def ask(self, verb: str, *operands: Any) -> Any:
-        """Send a request to the program and return its result."""
+        """Send a request to the program and return its result.
+
+        `verb` names the request, such as ``get``, and `operands` are its values. Objects are
+        handles, and other values are copied. Exceptions of the program are raised here.
+        """
         stops = verb in ("next", "step")
         with self._lock:
             execution = self._need_execution()

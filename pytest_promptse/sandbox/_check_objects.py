@@ -196,6 +196,10 @@ class CheckObjects:
     def use(self, number: Any, operation: Any, args: Any, kwargs: Any) -> Any:
         """Perform a request of the program on an object of the check.
 
+        `number` is that of the object. `operation` is ``call``, ``get``, ``set``, ``merge``,
+        ``__next__``, ``__await__`` or a special method; `args` and `kwargs` are its arguments. None
+        of them is trusted. Exceptions of the object are raised as they are.
+
         Raises
         ------
         WireError

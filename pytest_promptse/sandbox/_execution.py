@@ -295,7 +295,10 @@ class Execution:
                 return None
 
     def _wait(self, seconds: float) -> list[tuple[int, int]]:
-        """Wait for events. A flooding stream has one only when its pause is over."""
+        """Wait for events. A flooding stream has one only when its pause is over.
+
+        `seconds` is the longest wait. The result is a list of descriptors with their events.
+        """
         if self._paused:
             pause = self._resume_at - time.monotonic()
             if pause <= 0:

@@ -49,7 +49,10 @@ class ProgramOperations(Protocol):
     requests: int
 
     def ask(self, verb: str, *operands: Any) -> Any:
-        """Send a request to the program and return its result."""
+        """Send a request to the program and return its result.
+
+        `verb` names the request, such as ``get``, and `operands` are its values.
+        """
 
     def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an object of the program.
@@ -894,6 +897,9 @@ _TEXT = (str, str, str, (str, type(None)), str, str, str, (str, type(None)))
 
 def make_class(owner: ProgramOperations, number: int, parts: list[Any]) -> HandleType:
     """Return the local class for a class of the program, given its description.
+
+    `number` identifies the class at `owner`. `parts` are its names, its documentation, the names of
+    its methods and fields, and its bases.
 
     Raises
     ------

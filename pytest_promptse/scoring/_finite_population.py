@@ -84,6 +84,9 @@ def _elasticities(tasks: Sequence[TaskScore], distances: Sequence[float], *, lig
     """Return the mean elasticity over tasks by variant, shape (D, k), for the k variants of all.
 
     Tasks without an original are left out, as in every figure.
+
+    D is the number of `distances`. The result is in [0, 1]. With `light` the scores are pass rates,
+    else SoftExec. If tasks differ in their number of variants, only the first k are used.
     """
 
     def value(prompt: PromptScore) -> float:

@@ -140,7 +140,10 @@ def kolmogorov_smirnov(groups: Mapping[str, Floats]) -> list[Pairwise]:
 
 
 def adjusted(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values by the method of Benjamini and Hochberg."""
+    """Adjust p-values by the method of Benjamini and Hochberg.
+
+    The order is kept.
+    """
     return [float(q) for q in stats.false_discovery_control(p_values)] if len(p_values) else []
 
 

@@ -141,6 +141,8 @@ def single_task_length_control(
     """Return `found`, of a suite of one task, with intervals for another run of its prompts.
 
     The samples of each prompt are resampled, as in `_single_task`.
+
+    `resamples` is the number of draws.
     """
     draws = {d: _left_draws(task, d, plan, resamples) for d in found.levels}
     levels = {

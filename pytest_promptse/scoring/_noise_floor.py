@@ -245,6 +245,9 @@ def _masked_softexec(z: Floats, passed: Bools, chosen: Bools) -> Floats:
     Two matrix products replace one softmax per subset and take a fraction of its time. If the
     largest term of a subset vanishes beside the row's largest, a further round scales to that
     subset. Subsets that contain only ``-inf`` are weighted equally.
+
+    `z`, shape (K, n), has logarithms of weights, and `passed`, shape (K, n), whether the sample
+    passed. `chosen`, shape (R, n), has the samples of each subset.
     """
     member = chosen.astype(np.float64)
     result = member @ passed.T.astype(np.float64) / member.sum(axis=1, keepdims=True)

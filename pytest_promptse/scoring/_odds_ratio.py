@@ -321,6 +321,9 @@ def _newton_step(
 
     The Hessian has the shape of an arrow: variants within tasks within fixed effects and emotions.
     Variants are eliminated first, then the two effects of each task.
+
+    `spreads`, shape (4,), are the standard deviations of task u, sensitivity s, variant w and
+    emotion e, in logits.
     """
     rate = expit(_logits(counts, spreads, effects))
     residual = counts.passes - counts.samples * rate

@@ -132,6 +132,9 @@ def _unit_p_value(outcome: Floats, plain: Floats, further: Floats, units: Sequen
     By the theorem of Frisch, Waugh and Lovell, the gain of any assignment follows from the units'
     indicators G with the controls projected out. With A = G'G, b = G'y and the terms V of the
     units, the gain is proportional to b'V (V'AV)^-1 V'b.
+
+    `outcome` has shape (n,), `plain` shape (n, controls) and `further` shape (n, terms). `units`
+    has the name of each observation's unit; the further terms are equal within a unit.
     """
     names, index = np.unique(np.asarray(units), return_inverse=True)
     basis = np.linalg.qr(plain)[0]

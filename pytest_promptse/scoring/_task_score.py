@@ -106,7 +106,10 @@ def loss(scores: Floats) -> Floats:
 
 
 def light_loss(scores: Floats) -> Floats:
-    """Return 1 - E of the light metric for pass rates of shape (R, 1 + K), original first."""
+    """Return 1 - E of the light metric for pass rates of shape (R, 1 + K), original first.
+
+    The result has shape (R,).
+    """
     return np.asarray(np.abs(scores[:, 0] - scores[:, 1:].mean(axis=1)))
 
 

@@ -410,7 +410,10 @@ def _key_parts(key: SuiteKey) -> tuple[str, ...]:
 
 
 def _prefix(key: SuiteKey, *parts: str) -> str:
-    """Return the common prefix of the names of the variants of a suite, or of one of its tasks."""
+    """Return the common prefix of the names of the variants of a suite, or of one of its tasks.
+
+    `parts` is empty, or has the id of the task.
+    """
     return _SEPARATOR.join((*_key_parts(key), *parts, ""))
 
 

@@ -489,7 +489,10 @@ class Store:
         return int(n)
 
     def add_usage(self, run: str, usage: Usage) -> None:
-        """Add `usage` to the usage of a run."""
+        """Add `usage` to the usage of a run.
+
+        `run` is the id of the run.
+        """
         with self.database.write() as connection:
             _touch(connection, run)
             connection.execute(

@@ -47,7 +47,10 @@ _SHORTEST = 3
 
 @dataclass(frozen=True, kw_only=True)
 class OriginalControl:
-    """The A/A condition: the original itself, to be sampled again with other seeds."""
+    """The A/A condition: the original itself, to be sampled again with other seeds.
+
+    ``version`` changes with the texts. ``waives`` are the rules of invariance that do not apply.
+    """
 
     name: str = "original"
     version: str = "1"
@@ -107,6 +110,8 @@ def typos(text: str, share: float, rng: Random) -> str:
     """Add typos: exchange, drop or double letters, or replace one by a neighbour on the keyboard.
 
     Words of an instruction are kept, and so are words of fewer than three letters.
+
+    `share` is about the share of words that are changed, in (0, 1].
     """
 
     def mistyped(match: re.Match[str]) -> str:
@@ -148,6 +153,8 @@ def case(text: str, share: float, rng: Random) -> str:
     """Change the case of the first letter of words.
 
     Words in capitals only are skipped, since readers take them for names.
+
+    Each word is changed with probability `share`, in [0, 1].
     """
 
     def recased(match: re.Match[str]) -> str:

@@ -106,7 +106,11 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """A circumstance of a task that shifts the weights of emotion and persona."""
+    """A circumstance of a task that shifts the weights of emotion and persona.
+
+    The circumstance is present to the degree ``base`` plus ``step`` for each of ``signals`` found
+    in the task, at most 1. This degree times ``tilt`` is added to the weight of the emotion.
+    """
 
     name: str
     description: str

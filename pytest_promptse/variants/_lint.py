@@ -33,7 +33,10 @@ class Tag:
 
 @dataclass(frozen=True)
 class Lint:
-    """Checks the phrases of one language against the tags of its ``language.yaml``."""
+    """Checks the phrases of one language against the tags of its ``language.yaml``.
+
+    Each of ``tags`` is a group of forbidden phrases.
+    """
 
     tags: tuple[Tag, ...]
 

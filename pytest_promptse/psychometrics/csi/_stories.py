@@ -172,6 +172,9 @@ def validity(stories: Sequence[RatedStory], *, n_unrated: int = 0) -> Validity:
     The paper plots this relation (section 4.3, figure 4) and reports a correlation above 0.85. Over
     group means it is close to 1 for nearly any model, so the correlation over stories is returned
     too.
+
+    `n_unrated` is the number of stories without a rating, which is only reported. A correlation is
+    None if there are too few values or all are equal.
     """
     shares = np.array([story.negative_share for story in stories])
     ratings = np.array([story.tragedy for story in stories], dtype=float)

@@ -462,6 +462,9 @@ def plan_csi(
 ) -> CsiSuite:
     """Return the inventory for one model.
 
+    `identity` and `rater_identity` identify the completions of the two models. `folder` is where
+    relative paths of the settings begin, and `line` is the line of the suite in its file.
+
     Raises
     ------
     SettingsError

@@ -430,6 +430,8 @@ def plan_emotionbench(
 ) -> EmotionBenchSuite:
     """Return EmotionBench for one model.
 
+    `identity` identifies the model's completions. `line` is the line of the suite in its file.
+
     Raises
     ------
     SettingsError

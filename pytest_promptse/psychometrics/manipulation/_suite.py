@@ -361,6 +361,8 @@ def plan_manipulation(
 ) -> ManipulationSuite:
     """Return the check for one model.
 
+    `identity` identifies the model's completions. `line` is the line of the suite in its file.
+
     Raises
     ------
     SettingsError

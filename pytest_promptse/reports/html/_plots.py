@@ -79,7 +79,10 @@ class Cell(NamedTuple):
 
 
 def series_colour(number: int) -> str:
-    """Return the colour of a series, in [0, ∞)."""
+    """Return the colour of a series, in [0, ∞).
+
+    `number` counts the series from 0.
+    """
     return _SERIES[number % SERIES]
 
 

@@ -43,6 +43,8 @@ def overview(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
     """Yield a table of the metrics of `suites` of one model, with as many columns as fit.
 
     With several templates, each line names its template.
+
+    `width` is that of the terminal in columns.
     """
     wide = width >= WIDE
     distances = sorted({d for suite in suites for d in suite.elasticity}, key=float)

@@ -335,6 +335,9 @@ class Guest:
         """Call the entry point (None) or an object.
 
         Report arguments that change if `track` is True.
+
+        `args` and `kwargs` come from the check. A result that is one of the arguments is reported
+        as its index, so that the check gets its own object.
         """
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
         before = _snapshot((args, kwargs)) if track else b""

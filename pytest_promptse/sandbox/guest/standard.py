@@ -190,6 +190,9 @@ def build_standard(
 
     Streams also come from the program, as arguments that it has changed.
 
+    `parts` are the type name and what the type is built from. With `in_program` or `from_program`
+    some further types are allowed, which are sent in one direction only.
+
     Raises
     ------
     WireError

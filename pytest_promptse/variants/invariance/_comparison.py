@@ -452,7 +452,10 @@ class _Comparison:
         }
 
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
-        """Return whether `token` may be added or lost. `others` are the tokens that also were."""
+        """Return whether `token` may be added or lost. `others` are the tokens that also were.
+
+        Core words of one side only, and soft words that carry no rule, are tolerated.
+        """
         if token.core:
             return not any(other.core for other in others)
         stems = self._stems([token])

@@ -95,7 +95,11 @@ class LibraryTalk:
             place += 1
 
     def _length(self, words: Sequence[str], gaps: Sequence[str], place: int) -> int:
-        """Return the number of words of the sentence at `place`; 0 if the library has none."""
+        """Return the number of words of the sentence at `place`; 0 if the library has none.
+
+        `words` are those of the paragraph, `gaps` the text after each word, and `place` is an index
+        of both. A joint before the sentence is counted.
+        """
         for joint in range(min(self._longest_joint, len(words) - place), -1, -1):
             if joint and tuple(words[place : place + joint]) not in self._joints:
                 continue
@@ -110,7 +114,10 @@ class LibraryTalk:
 
 @lru_cache(maxsize=256)
 def library_talk(prompt: str, library: Library) -> LibraryTalk:
-    """Return the sentences that `library` has in the language of `prompt`."""
+    """Return the sentences that `library` has in the language of `prompt`.
+
+    The result is empty if the library does not have the language.
+    """
     document = read_document(prompt)
     code = main_language(document.content(span) for span in document.sentences)
     language = library.languages.get(code)
