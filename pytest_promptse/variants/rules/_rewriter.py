@@ -627,8 +627,8 @@ class _Composer:
     ) -> _Message:
         """Return a chat message with a feeling behind its greeting, and the rest after it.
 
-        Everything is behind the greeting if no text may follow the message. `closing` are last
-        words at the end. `edits`, `operations` and `form` are those of the request in the message.
+        Everything is behind the greeting if no text may follow the message. `closing` is last
+        words. `edits`, `operations` and `form` are those of the request in the message.
         """
         before, after = introduction.before, list[Said]()
         if self._follows_message:
