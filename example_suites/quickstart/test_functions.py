@@ -48,7 +48,7 @@ def test_clamp(candidate):
 def mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 """,
-    min_auc_e=0.85,
+    min_auc_e=0.8,
 )
 def test_mean(candidate):
     assert candidate([0.1, 0.2, 0.3]) == pytest.approx(0.2)
@@ -96,7 +96,7 @@ def second_largest(numbers: list[int]) -> int:
     ranked = sorted(set(numbers), reverse=True)
     return ranked[1] if len(ranked) > 1 else None
 """,
-    min_auc_e=0.85,
+    min_auc_e=0.8,
 )
 def test_second_largest(candidate):
     assert candidate([1, 5, 3]) == 3
