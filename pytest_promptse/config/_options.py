@@ -117,8 +117,8 @@ OPTIONS: Mapping[str, Option] = {
             "model",
             _option_types.texts,
             (),
-            "model to test: tiny, openai:NAME, vllm:NAME, ct2:PATH, reference or "
-            "replay:FILE.jsonl; repeatable",
+            "model to test: tiny, openai:NAME, litellm:PROVIDER/MODEL, vllm:NAME, ct2:PATH, "
+            "reference or replay:FILE.jsonl; repeatable",
             metavar="BACKEND:NAME",
             repeatable=True,
         ),
@@ -355,8 +355,8 @@ OPTIONS: Mapping[str, Option] = {
             "max_loss",
             _option_types.between(0, 1),
             None,
-            "one-sided loss (what variants score below the original, beyond sampling noise) above "
-            "which a suite fails",
+            "maximum one-sided loss of a suite (what variants score below the original, beyond "
+            "sampling noise)",
             metavar="X",
             marker=True,
         ),
@@ -364,8 +364,8 @@ OPTIONS: Mapping[str, Option] = {
             "max_squared_sensitivity",
             _option_types.between(0, 1),
             None,
-            "unbiased squared sensitivity above which a suite fails; comparable between numbers "
-            "of samples",
+            "maximum unbiased squared sensitivity of a suite; comparable between numbers of "
+            "samples",
             metavar="X",
             marker=True,
         ),
@@ -373,7 +373,7 @@ OPTIONS: Mapping[str, Option] = {
             "min_robust_pass",
             _option_types.between(0, 1),
             None,
-            "robust pass@1 (the worst case over 5 variants) under which a suite fails",
+            "minimum robust pass@1 of a suite (the worst case over 5 variants)",
             metavar="X",
             marker=True,
         ),
@@ -381,7 +381,7 @@ OPTIONS: Mapping[str, Option] = {
             "max_shortfall",
             _option_types.between(0, 1),
             None,
-            "mean loss of the worst tenth of the tasks above which a suite fails",
+            "maximum mean loss of the worst tenth of the tasks of a suite",
             metavar="X",
             marker=True,
         ),
@@ -389,7 +389,7 @@ OPTIONS: Mapping[str, Option] = {
             "max_flips",
             _option_types.between(0, 1),
             None,
-            "share of tasks whose majority verdict changes above which a suite fails",
+            "maximum share of tasks of a suite whose majority verdict changes",
             metavar="X",
             marker=True,
         ),
@@ -397,7 +397,7 @@ OPTIONS: Mapping[str, Option] = {
             "min_odds_ratio",
             _option_types.above(0),
             None,
-            "odds ratio (variants against originals, by a mixed model) under which a suite fails",
+            "minimum odds ratio of a suite (variants against originals, by a mixed model)",
             metavar="X",
             marker=True,
         ),
@@ -529,7 +529,8 @@ OPTIONS: Mapping[str, Option] = {
             _option_types.margins,
             (),
             "loss against the baseline that fails the run, such as auc_e:0.02 or auc_e:5%%; "
-            "figures: auc_e, elasticity (every distance), pass_at_1, excess; repeatable",
+            "figures: auc_e, elasticity (every distance), pass_at_1, excess, squared_sensitivity; "
+            "repeatable",
             metavar="FIGURE:LOSS",
             repeatable=True,
         ),
@@ -567,7 +568,7 @@ OPTIONS: Mapping[str, Option] = {
             "retries",
             _option_types.whole(0),
             5,
-            "how often a request is sent again after an error that may pass",
+            "maximum number of times that a request is sent again after a temporary error",
             metavar="N",
         ),
         _option(

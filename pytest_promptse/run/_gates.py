@@ -307,7 +307,7 @@ def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "li
         return "promptse"
     if chosen == "promptse":
         raise NotScoredError(
-            f"mode promptse needs log-probabilities, and {missing.model} gave none for "
+            f"mode promptse needs log-probabilities, but {missing.model} returned none for "
             f"{missing.task} {missing.variant}; give --promptse-mode light"
         )
     return "light"

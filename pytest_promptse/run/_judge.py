@@ -186,7 +186,7 @@ class CompletionJudge:
                 raise NotScoredError(
                     f"task {task.id!r}: its own reference fails its check ({verdict.cause}: "
                     f"{verdict.detail.strip().splitlines()[0] if verdict.detail else 'no detail'})"
-                    "; mend the check or the reference"
+                    "; correct the check or the reference"
                 )
             self._reference_limits[key, task.id] = fit(
                 check.limits, reference_seconds=verdict.seconds

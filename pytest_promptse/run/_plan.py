@@ -453,8 +453,8 @@ def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> Non
     for planned in variants:
         if planned.control and planned.key in known:
             raise VariantError(
-                f"{suite_id}: task {planned.task.id!r} has a variant {planned.outline.id}, which "
-                "is what a control variant is called; give control none, since the variants have "
+                f"{suite_id}: task {planned.task.id!r} has a variant {planned.outline.id}, and "
+                "its control variant has the same name; give control none, since the variants have "
                 "no emotion or persona"
             )
 

@@ -516,8 +516,8 @@ def _floor_warning(suite: SuiteRow) -> Iterator[str]:
     if 0.0 < floor <= fails_above:
         yield (
             f"min_pass_rate {floor:g} can fail no variant: with {n} samples each and "
-            f"{suite.n_variants} prompts judged together, even 0 passes fail only a floor above "
-            f"{fails_above:.2f}; take more samples, or gate = point"
+            f"{suite.n_variants} prompts tested together, a variant with 0 passes fails only if "
+            f"min_pass_rate is above {fails_above:.2f}; take more samples, or gate = point"
         )
 
 

@@ -226,8 +226,8 @@ class VariantMaker:
         if settings.control != "none" and settings.rewriter in _WITHOUT_EMOTION:
             raise VariantError(
                 f"control {settings.control}: variants by {settings.rewriter!r} have no emotion or "
-                "persona to tell from their length; take rewriter rules or llm:BACKEND:NAME, or "
-                "give control none"
+                "persona whose effect a control could separate from that of length; take rewriter "
+                "rules or llm:BACKEND:NAME, or give control none"
             )
         rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
         return self._plan(rewriter, task, settings)
@@ -262,8 +262,8 @@ class VariantMaker:
             view = View.of(template)
             if view is None and settings.perturb == "template":
                 raise VariantError(
-                    f"{template.path}: there is no sentence in this template to reword; have the "
-                    "task reworded (perturb 'task' or 'both'), or say something around it"
+                    f"{template.path}: there is no sentence in this template to reword; reword the "
+                    "task (perturb 'task' or 'both'), or add a sentence to the template"
                 )
         if view is None:
             controls = self._controls(task, variants, settings)

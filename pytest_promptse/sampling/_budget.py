@@ -120,8 +120,8 @@ class Account:
         total = sum(self._open.values(), start=self._spent + worst)
         if limits.max_requests is not None and total.requests > limits.max_requests:
             return (
-                f"max_requests={limits.max_requests}: {self._spent.requests} are sent and the next "
-                "would exceed it; raise --promptse-max-requests"
+                f"max_requests={limits.max_requests}: {self._spent.requests} were sent, and the "
+                "next one would exceed the limit; raise --promptse-max-requests"
             )
         cost, spent = limits.cost(total), limits.cost(self._spent)
         if limits.max_cost is not None and cost is not None and cost > limits.max_cost:

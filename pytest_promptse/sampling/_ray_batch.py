@@ -324,8 +324,8 @@ def _state(results: Any) -> tuple[dict[str, int], str]:
         state: tuple[dict[str, int], str] = ray.get(results.state.remote())
     except ray.exceptions.RayError as error:
         raise ModelError(
-            f"batch run: the writer of the results is gone ({_last_line(error)}); run the command "
-            "again to continue"
+            f"batch run: the process that writes the results has ended ({_last_line(error)}); "
+            "run the command again to continue"
         ) from None
     return state
 

@@ -58,9 +58,19 @@ _GREETING = re.compile(
 )
 _GREETING_IN_LINE = re.compile(
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|morning|hallo|moin)\b"
-    r"(?:[ ][\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S",
+    r"(?:[ ]@?[\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S",
     re.IGNORECASE,
 )
+_MENTION = re.compile(
+    r"(?:@(?:here|channel|all|everyone)\b[,:]?\s+|@[\w.-]+[,:]?[ ]+)+(?=\S)", re.IGNORECASE
+)
+_MENTION_OF_ALL = re.compile(r"@(?:here|channel|all|everyone)\b", re.IGNORECASE)
+_MAIL_HEADER = re.compile(
+    r"[*\s]*(?:from|to|cc|bcc|subject|date|sent|von|an|betreff|datum|gesendet)[*\s]*:",
+    re.IGNORECASE,
+)
+_FEWEST_HEADERS = 2
+_EMOJI = re.compile(r"(?<!\S):[\w+-]+:$")
 _GREETING_WORD = re.compile(r"(?:hi|hey|hello|hiya|yo|sup)\b(?!-)", re.IGNORECASE)
 _ROLE = re.compile(r"(?:you are|you're|act as)\b(?! given)|(?:你是|您是)", re.IGNORECASE)
 _CLOSING = re.compile(
@@ -264,10 +274,24 @@ class Document:
 
     @cached_property
     def salutation(self) -> int | None:
-        """Return the offset after a greeting such as *hey!*, or None without one."""
+        """Return the offset after a greeting such as *hey!* or *@here*, or None without one."""
+        if self.body > self.head:
+            return None
         start = len(self.text) - len(self.text[self.head :].lstrip())
+        line = self.text[start:].partition("\n")[0]
+        mention = _MENTION.match(self.text, start)
+        if mention and (_MENTION_OF_ALL.match(line) or not _is_code_line(line)):
+            start = mention.end()
         found = _GREETING_IN_LINE.match(self.text, start)
-        return found.end() - 1 if found and self.body == self.head else None
+        if found:
+            return found.end() - 1
+        return mention.end() if mention and start == mention.end() else None
+
+    @cached_property
+    def has_mail_headers(self) -> bool:
+        """True if the prompt begins with header lines of an e-mail, such as *From:* and *To:*."""
+        lines = self.text[self.head :].strip().splitlines()[:_FEWEST_HEADERS]
+        return len(lines) == _FEWEST_HEADERS and all(map(_MAIL_HEADER.match, lines))
 
     def content(self, span: Span) -> str:
         """Return the text of `span` without the blanks around it."""
@@ -590,8 +614,9 @@ def _tail(prompt: str, lines: Sequence[_Line]) -> int | None:
     closed_fence = sum(1 for line in lines if line.kind == "fence" and _is_rule(prompt, line)) % 2
     if last.kind == "fence" and (closed_fence or not _is_rule(prompt, last)):
         return None
-    if last.kind in _OPEN_ENDS or text.endswith(
-        (":", "\uff1a", ",", "\uff0c", "\\", "→", "->", "=>")
+    if last.kind in _OPEN_ENDS or (
+        text.endswith((":", "\uff1a", ",", "\uff0c", "\\", "→", "->", "=>"))
+        and not _EMOJI.search(text)
     ):
         return None
     if last.kind == "tag" and not text.startswith("</") and "</" not in text:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from record_builders import falling, make_record, make_suite, make_task
+from rich.cells import cell_len
 
 from pytest_promptse.record._verdicts import verdicts_in_words
-from pytest_promptse.reports._formatting import exact, short
+from pytest_promptse.reports._formatting import exact, short, shortened
 from pytest_promptse.reports.terminal._overview import overview
 
 
@@ -38,3 +41,8 @@ def test_suites_of_one_name_in_two_folders_are_distinguished():
     for folder in ("api", "web"):
         assert f"{folder}/test_a.py::test_a " in rows
         assert f"{folder}/test_a.py::test_a fails" in said
+
+
+@given(st.text(alphabet="ab漢字é", max_size=12), st.integers(1, 12))
+def test_names_with_wide_characters_take_exactly_the_width_of_their_column(name, width):
+    assert cell_len(shortened(name, width)) == width

@@ -405,7 +405,7 @@ def test_no_request_beyond_max_requests_is_sent(sample, backend, job):
     # The number of missing samples is counted when the error is raised, while responses may still
     # arrive.
     said = re.compile(
-        r"max_requests=20: 20 are sent and the next would exceed it; raise "
+        r"max_requests=20: 20 were sent, and the next one would exceed the limit; raise "
         r"--promptse-max-requests; (\d+) samples are missing, the others are stored"
     )
     counts = [int(said.fullmatch(message)[1]) for message in failed]

@@ -50,7 +50,7 @@ STANDS_FOR = "stands-for:"
 """Prefix of the operation that names the emotion and persona behind a neutral variant."""
 
 _CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
-_INTRODUCED, _BRIEF_INTRO_WORDS = 6, 4
+_INTRODUCED, _BRIEF_INTRO_WORDS, _GREETED_FEEL_WORDS = 6, 4, 6
 _LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
 
 
@@ -229,6 +229,7 @@ class RulesRewriter:
             given=given,
             neutral=neutral,
             raised=feeling.style.lower and _writes_capitals(source, passes_on=passes_on),
+            lowered=_writes_no_capitals(source),
             draws=Random(seed),  # noqa: S311 - no secret
             marks=Random(derive_seed(marks, "marks")),  # noqa: S311 - no secret
         )
@@ -249,6 +250,18 @@ def _writes_capitals(source: _Source, *, passes_on: bool) -> bool:
     frame, text = source.setting.frame, source.document.text
     return not passes_on and (
         frame == "mail" or (frame == "chat" and re.search(r"\bI\b", text) is not None)
+    )
+
+
+def _writes_no_capitals(source: _Source) -> bool:
+    """Return whether the prompt is a chat message that begins without capitals and has *i*."""
+    document = source.document
+    if source.setting.frame != "chat" or document.salutation is None:
+        return False
+    return (
+        document.text[document.salutation].islower()
+        and not document.text[document.head :].lstrip()[0].isupper()
+        and re.search(r"\bI\b", document.text) is None
     )
 
 
@@ -431,13 +444,6 @@ class _Composer:
         edits, request = self._put(form)
         operations = ["cue", *([f"request:{form.kind}"] if form else [])]
         said = self._few_words(request)
-        left = self._budget - _cost([*request, *said])
-        wanted = draws.random() < 0.1 and left >= self._words(7)  # noqa: PLR2004
-        if wanted and setting.frame in ("prose", "stub") and self.manner != "terse":
-            role = writer.role(left, said=[*request, *said])
-            if role is not None:
-                said.append(role)
-                operations.append("persona")
         place = "comment" if setting.frame == "stub" else "before"
         before, after = said, list[Said]()
         if self._ends_message:
@@ -464,9 +470,9 @@ class _Composer:
 
     def _style(self) -> _Message:
         writer, draws, setting = self.writer, self.writer.draws, self.source.setting
-        is_mail = setting.frame == "mail"
+        passes_on = setting.is_passed_on_at("style")
         form = None
-        if not is_mail and draws.random() < 0.7:  # noqa: PLR2004
+        if not passes_on and draws.random() < 0.7:  # noqa: PLR2004
             form = self._form(light=False)
         edits, request = self._put(form)
         operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
@@ -479,14 +485,16 @@ class _Composer:
             introduction = introduction._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
             operations += ["request:own"] if introduction.own else []
             said += introduction.own
-        if is_mail or (setting.frame == "tagged" and form is None):
-            words = self._words(_INTRO_WORDS if is_mail else _BRIEF_INTRO_WORDS)
+        if passes_on or (setting.frame == "tagged" and form is None):
+            words = self._words(_INTRO_WORDS if passes_on else _BRIEF_INTRO_WORDS)
             introduction = introduction._replace(
                 intro=writer.intro(words, bullets=False, said=said)
             )
             said += introduction.intro
         introduction = self._long_enough(introduction, request, feelings=1)
-        if is_mail:
+        if self._is_greeted:
+            return self._chatted(introduction, [], edits, operations, form=request)
+        if passes_on:
             known = setting.blocks(self.source.document)
             block = draws.choice(known) if known else None
             return self._around(block, introduction.before, [], [*operations, f"block:{block}"])
@@ -504,13 +512,17 @@ class _Composer:
     ) -> _Introduction:
         """Return the writer's introduction: who they are, why they write, how they feel.
 
-        Most introductions begin with who the writer is, unless the message has begun before.
+        Most introductions begin with who the writer is, unless the message has begun before. Then a
+        short feeling is first.
 
         `feel_words` and `persona_words` are the largest numbers of words of the emotion and of the
         persona. `said` are the sentences before.
         """
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
-        role_first = draws.random() < 0.75 and frame != "chat"  # noqa: PLR2004
+        is_chat = frame == "chat"
+        if is_chat:
+            feel_words = _GREETED_FEEL_WORDS
+        role_first = draws.random() < 0.75 and not is_chat  # noqa: PLR2004
         opening: list[Said] = []
         # Comments above code seldom have a greeting.
         if role_first and draws.random() < (0.2 if frame == "stub" else 0.5):
@@ -520,8 +532,10 @@ class _Composer:
             persona = writer.persona(self._words(persona_words), said=said)
             feel = [writer.feel(self._words(feel_words), said=[*said, *persona])]
         else:
-            feel = [writer.feel(self._words(feel_words), said=said)]
-            persona = writer.persona(self._words(persona_words), said=[*said, *feel])
+            feel = [writer.feel(self._words(feel_words), said=said, scene=not is_chat)]
+            persona = writer.persona(
+                self._words(persona_words), said=[*said, *feel], joined=is_chat
+            )
         return _Introduction(role_first=role_first, opening=opening, persona=persona, feel=feel)
 
     def _long_enough(
@@ -557,12 +571,17 @@ class _Composer:
             own=writer.ask(self._words(_ASK_WORDS), said=introduction.said)
         )
         operations += ["request:own"] if introduction.own else []
-        if setting.frame not in ("stub", "chat"):
+        if setting.is_announced:
             words, bullets = self._words(_INTRO_WORDS), block == "bullets"
             introduction = introduction._replace(
                 intro=writer.intro(words, bullets=bullets, said=introduction.said)
             )
         introduction = self._long_enough(introduction, [], feelings=self.feelings)
+        if self._is_greeted:
+            closing: list[Said] = []
+            if self._follows_message and draws.random() < 0.5:  # noqa: PLR2004
+                closing = writer.closing(self._words(6), said=introduction.said)
+            return self._chatted(introduction, closing, [], operations)
         # Words can follow a block that is set apart, and prose.
         ends = block in ("rule", "quote") or setting.follows or self._ends_message
         if block is None:
@@ -598,6 +617,24 @@ class _Composer:
             before, after = [], [*before, *after]
         return self._framed(before, after, [], operations)
 
+    def _chatted(
+        self,
+        introduction: _Introduction,
+        closing: Sequence[Said],
+        edits: list[Edit],
+        operations: Sequence[str],
+        form: Sequence[Said] = (),
+    ) -> _Message:
+        """Return a chat message with a feeling behind its greeting, and the rest after it.
+
+        Everything is behind the greeting if no text may follow the message. `closing` is last
+        words. `edits`, `operations` and `form` are those of the request in the message.
+        """
+        before, after = introduction.before, list[Said]()
+        if self._follows_message:
+            before, after = before[:1], [*before[1:], *closing]
+        return self._framed(before, after, edits, operations, form=form)
+
     def _around(
         self,
         block: _layout.Block | None,
@@ -622,6 +659,11 @@ class _Composer:
         return self.source.setting.frame == "chat" and self.source.document.tail is not None
 
     @property
+    def _is_greeted(self) -> bool:
+        """Whether the prompt is a chat message with a greeting that the writer can go on from."""
+        return self.source.setting.frame == "chat" and self.source.document.salutation is not None
+
+    @property
     def _ends_message(self) -> bool:
         """Return whether the writer's words must be at the end of a message."""
         return self._follows_message and self.source.document.salutation is None
@@ -643,7 +685,7 @@ class _Composer:
         document, writer = self.source.document, self.writer
         first, last = writer.join(before), writer.join(after)
         inline = None
-        if first and document.salutation is not None and self._follows_message:
+        if first and self._is_greeted:
             first, inline = self._after_greeting(first), self.source.language.blank
         paragraphs = ([first] if first else [], [last] if last else [])
         if document.is_stub:
@@ -666,10 +708,6 @@ class _Composer:
             text = text[:1].lower() + text[1:]
         return text if not text[-1].isalnum() else text + self.source.language.stop
 
-    @property
-    def _budget(self) -> int:
-        return self._words(self.level.most)
-
     def _words(self, number: float) -> int:
         """Return a number of words as the number of measured words of the language."""
         return round(number * self.source.language.words_each)
@@ -690,6 +728,7 @@ class _Composer:
             return [], []
         begins = not document.text[document.body : act.start].strip()
         lower = self.writer.style.lower and self.source.setting.frame == "prose" and begins
+        lower = lower or self.writer.lowered
         edits = put(document, act, form, lower=lower)
         cost = sum(
             changed(words(document.text[start:end]), words(new)) for start, end, new in edits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,8 @@ class SentenceGenerator:
     raised
         True if the sentences always have capitals and full stops, even if the emotion's style has
         none.
+    lowered
+        True if the sentences have no capitals, as in a message that has none.
     draws, marks
         Random generators of the words and of the punctuation. They are separate, so that a neutral
         variant makes the same decisions as its variant.
@@ -80,6 +82,7 @@ class SentenceGenerator:
     given: frozenset[str]
     neutral: Feeling | None
     raised: bool
+    lowered: bool
     draws: Random
     marks: Random
 
@@ -109,19 +112,29 @@ class SentenceGenerator:
         text = self._resolved(drawn.snippet)
         if self.raised:
             text = self._raised(text)
+        if self.lowered:
+            text = _without_capitals(text)
         return self._said(text, drawn, cues={"emotion": text} if self.emotion else {})
 
-    def persona(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
+    def persona(self, most: int, *, said: Sequence[Said] = (), joined: bool = False) -> list[Said]:
         """Return sentences that show the three traits, of at most about `most` words.
 
         They are the role and a remark on working together: two sentences, or one if the second
-        clause can follow the first. Nothing for a control condition without a persona.
+        clause can follow the first. With `joined` the second clause is one that can, if there is
+        any. Nothing for a control condition without a persona.
         """
         if self.personality is None:
             return []
-        joins = self.draws.random() < _JOINED
-        clauses = self.language.collaboration[self.personality.collaboration.slug]
+        joins = self.draws.random() < _JOINED or joined
+        clauses: Sequence[str] = self.language.collaboration[self.personality.collaboration.slug]
         role = self._draw(round(most * _ROLE_SHARE), said=said, role=self._roles)
+        if joined:
+            coherence = self.language.coherence
+            clauses = [
+                clause
+                for clause in clauses
+                if coherence.are_joined(role.facts, coherence.facts_of(clause) | {"remark"})
+            ] or clauses
         # The clauses of a sentence have one opening.
         first = Said("", role.snippet, (role.snippet,), count(role.snippet), role.facts)
         remark = self._draw(
@@ -158,15 +171,6 @@ class SentenceGenerator:
                 cues={} if self.neutral else shown,
             )
         ]
-
-    def role(self, most: int, *, said: Sequence[Said] = ()) -> Said | None:
-        """Return the role of the persona as a sentence, or None without a persona.
-
-        `most` is the largest number of words. The sentence must fit after `said`.
-        """
-        if self.personality is None:
-            return None
-        return self._alone(self._draw(most, said=said, role=self._roles), "technical", "experience")
 
     @property
     def _roles(self) -> Sequence[str]:
@@ -230,7 +234,7 @@ class SentenceGenerator:
         style = (self.neutral or self.feeling).style
         if self.raised and style.lower:
             return Style(ends=(self.language.stop,))
-        return style
+        return replace(style, lower=True) if self.lowered else style
 
     def join(self, said: Sequence[Said]) -> str:
         """Return the sentences as one paragraph.
@@ -322,10 +326,7 @@ class SentenceGenerator:
         style, stop = self.style, self.language.stop
         if text.endswith(stop) and not text.endswith(stop * 2):
             text = text[: -len(stop)] + self.marks.choice(style.ends)
-        if style.lower:
-            text = _PRONOUN.sub("i", text[:1].lower() + text[1:])
-            text = _AFTER_STOP.sub(lambda match: match[1] + match[2].lower(), text)
-        return text
+        return _without_capitals(text) if style.lower else text
 
     def _raised(self, text: str) -> str:
         """Return `text` with capitals at the start of its sentences and a mark at its end."""
@@ -336,7 +337,8 @@ class SentenceGenerator:
     def _matched(self, text: str) -> str:
         """Return neutral sentences with as many words as `text`, if there are enough."""
         sentences = self.neutral.sentences if self.neutral else ()
-        return neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
+        text = neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
+        return _without_capitals(text) if self.lowered else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +354,12 @@ class _Drawn:
     facts: frozenset[str]
     stems: frozenset[str]
     openings: tuple[tuple[str, str], ...]
+
+
+def _without_capitals(text: str) -> str:
+    """Return `text` with small letters at the start of its sentences, and with *i*."""
+    text = _PRONOUN.sub("i", text[:1].lower() + text[1:])
+    return _AFTER_STOP.sub(lambda match: match[1] + match[2].lower(), text)
 
 
 def _frozen(kinds: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_promptse.variants._distance import words
 from pytest_promptse.variants.rules import _layout
 
 if TYPE_CHECKING:
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.rules._layout import Block
 
 Frame = Literal["chat", "mail", "prose", "stub", "tagged"]
-"""The kind of a prompt: a message with a greeting in its first line, a message with a greeting in a
-separate line, any other text, source code to complete, or a prompt with tags or a role for a model.
+"""The kind of a prompt: a message with a greeting in its first line, an e-mail, any other text,
+source code to complete, or a prompt with tags or a role for a model. An e-mail has a greeting in a
+separate line, or header lines.
 """
 
 _SHORT_WORDS, _SHORT_SENTENCES = 30, 2
+_FEWEST_WORDS_OF_A_BULLET = 4
 _ONE_LINE: frozenset[Kind] = frozenset({"blank", "context", "specification"})
 _HEADED: frozenset[Kind] = frozenset({"heading", "table"})
 _OWN_LIFE = ("own-place", "personal")
@@ -56,12 +59,26 @@ class Setting:
 
         An e-mail is set apart from ``style`` on, since its writer would not introduce themselves
         to somebody whom they know, and at ``light`` if its body continues from its greeting. A
+        user story is set apart from ``style`` on, since the role in it is not its writer's. A
         text that names its writer's workplace, or a private task, is set apart at ``transform``,
         since the persona of the variant is another person.
         """
         if self.frame == "mail":
             return operation != "light" or self.continues
+        if self._is_story:
+            return operation != "light"
         return operation == "transform" and self._tells_place
+
+    @property
+    def is_announced(self) -> bool:
+        """True if the writer announces the prompt at ``transform``, since it is not their own."""
+        if self.is_passed_on_at("transform"):
+            return True
+        return self.frame == "tagged" or (self.frame == "prose" and "own-voice" not in self.facts)
+
+    @property
+    def _is_story(self) -> bool:
+        return self.frame == "prose" and "story" in self.facts
 
     @property
     def _tells_place(self) -> bool:
@@ -70,13 +87,11 @@ class Setting:
     def blocks(self, document: Document) -> tuple[Block, ...]:
         """Return the possible ways to set the whole prompt apart."""
         known = _layout.blocks(document)
-        if self.frame == "mail" or self._tells_place:
+        if self.frame == "mail" or self._is_story or self._tells_place:
             apart: tuple[Block, ...] = tuple(b for b in known if b in ("rule", "quote"))
             return apart or known
-        if self.frame != "prose":
+        if not self.is_announced or self.frame != "prose":
             return known[:1]
-        if "own-voice" in self.facts:
-            return tuple(block for block in known if block in ("paste", "rule"))
         return tuple(block for block in known if block != "bullets" or self.listable)
 
 
@@ -87,7 +102,7 @@ def read_setting(document: Document, language: Language) -> Setting:
     assert.
     """
     sentences = [document.content(span) for span in document.sentences]
-    asserted = language.coherence.facts_of_prompt(sentences)
+    asserted = language.coherence.facts_of_prompt([*sentences, *_first_line(document)])
     if "traceback" in document.kinds:
         asserted |= {"trouble"}
     asks = any(sentence.endswith(_QUESTIONS) for sentence in sentences)
@@ -96,8 +111,11 @@ def read_setting(document: Document, language: Language) -> Setting:
         asserted |= {"short"}
         if frame == "prose" and len(document.sentences) == 1:
             asserted |= {"one-liner"}
+    if "numbered" in asserted and frame == "prose":
+        asserted |= {"exercise", "passed-on"}
     own = frame in ("chat", "mail") or (
         frame == "prose"
+        and asserted.isdisjoint(("story", "numbered"))
         and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
         and _first_kind(document) not in _HEADED
     )
@@ -110,8 +128,10 @@ def read_setting(document: Document, language: Language) -> Setting:
         and frame == "prose"
         and not (own and asks)
         and not document.ends_in_data,
-        listable="first-person" not in asserted and not asks,
-        continues=document.greets_in_its_sentence,
+        listable="first-person" not in asserted
+        and not asks
+        and all(len(words(sentence)) >= _FEWEST_WORDS_OF_A_BULLET for sentence in sentences),
+        continues=document.greets_in_its_sentence or document.has_mail_headers,
     )
 
 
@@ -120,9 +140,15 @@ def _frame(document: Document) -> Frame:
         return "stub"
     if document.addresses_a_model:
         return "tagged"
-    if document.body > document.head:
+    if document.body > document.head or document.has_mail_headers:
         return "mail"
     return "chat" if document.greets_in_its_sentence else "prose"
+
+
+def _first_line(document: Document) -> list[str]:
+    """Return the first line of a prompt in prose, without the signs of a heading."""
+    lines = [] if document.is_stub else document.text[document.head :].strip().splitlines()
+    return [line.strip("#*= ") for line in lines[:1]]
 
 
 def _first_kind(document: Document) -> Kind:

@@ -377,7 +377,7 @@ def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
 
 
 def test_a_list_is_not_announced_as_the_text_word_for_word():
-    task = Task(id="t", prompt="Write `f(x)`. It doubles x. It keeps zero.")
+    task = Task(id="t", prompt="Write a function `f(x)`. It doubles each x. It keeps a zero.")
     requests = Library.load().languages["en"].requests
     made = generate(task, Selection(per_distance=60, distances=(0.3,)))
     bullets = [v for v in made.variants if "block:bullets" in v.operations]
@@ -471,7 +471,10 @@ def test_a_request_inside_a_tag_is_not_handed_over():
 
 def test_a_writer_without_capitals_asks_without_them():
     prompt = "Write a function `f(x)` that returns the largest number in x."
-    made = generate(Task(id="s", prompt=prompt), Selection(per_distance=30, emotions=["stressed"]))
+    made = generate(
+        Task(id="s", prompt=prompt, entry_point="f"),
+        Selection(per_distance=30, emotions=["stressed"]),
+    )
     assert not any(re.search(r"\bI\b", variant.text) for variant in made.variants)
 
 
@@ -483,7 +486,7 @@ def test_a_variant_sets_one_scene_at_most(code):
     }[code]
     feelings = Library.load().languages[code].feelings.values()
     scenes = {scene for feeling in feelings for scene in feeling.scenes}
-    made = generate(Task(id="s", prompt=prompt), Selection(per_distance=60))
+    made = generate(Task(id="s", prompt=prompt, entry_point="f"), Selection(per_distance=60))
     found = [len(scenes.intersection(snippets)) for snippets in made.snippets.values()]
     assert max(found) == 1
 
@@ -495,3 +498,97 @@ def test_text_goes_after_a_greeting_and_before_the_end_of_an_email():
     ).variants:
         assert variant.text.startswith("Hi Anna,\n\n")
         assert variant.text.endswith("\n\nThanks,\nTom\n")
+
+
+CHAT = "hey, quick question: how do i double x? it keeps zero."
+MENTION = "@here could someone write `f(x)`? it doubles x and keeps zero :pray:"
+STORY = (
+    "As a librarian, I want to see expired reservations.\n\n"
+    "Write a function `f(x)` for this. It returns the expired ones."
+)
+THREAD = "From: Priya\nTo: Tom\nSubject: doubles\n\nTom, can you write `f(x)`? It doubles x."
+
+
+@pytest.mark.parametrize(("prompt", "greeting"), [(CHAT, "hey, "), (MENTION, "@here ")])
+def test_a_chat_message_has_one_sentence_after_its_greeting_and_the_rest_at_its_end(
+    prompt, greeting
+):
+    made = generate(Task(id="c", prompt=prompt, entry_point="f"), Selection(per_distance=12))
+    for variant in made.variants:
+        message, _, after = variant.text.partition("\n\n")
+        first = message.removesuffix(prompt.removeprefix(greeting)).removeprefix(greeting)
+        assert greeting + first + prompt.removeprefix(greeting) == message
+        assert variant.cues["emotion"].casefold().rstrip(".") in first.casefold()
+        assert len(words(first)) <= 12
+        assert bool(after) == (variant.distance > 0.1)
+        assert not re.search(r"\bI\b|(?<=[.!?] )[A-Z]", first + after), variant.text
+        assert first[0].islower()
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Hey Ben, could you write this?\n\n```\nf(x)\n", "@anna can you write:\n\ndef f(x):"]
+)
+def test_nothing_stands_before_the_greeting_of_a_message_that_nothing_can_follow(prompt):
+    for variant in generate(
+        Task(id="c", prompt=prompt, entry_point="f"), Selection(per_distance=8)
+    ).variants:
+        assert variant.text.startswith(prompt.split()[0])
+        assert variant.text.endswith(prompt.split("\n\n")[-1])
+
+
+@pytest.mark.parametrize(
+    "prompt", ["@property\ndef x(self): ...\n\nWhy does this fail?", "@app.get('/') is slow"]
+)
+def test_a_decorator_is_not_a_mention(prompt):
+    assert read_document(prompt).salutation is None
+
+
+@pytest.mark.parametrize(
+    ("prompt", "lowest"),
+    [(STORY, 0.2), (THREAD, 0.1), ("Von: Anna\nBetreff: x\n\nWrite `f(x)`. It doubles x.", 0.1)],
+)
+def test_a_story_and_a_mail_with_headers_are_announced_and_set_apart(prompt, lowest):
+    made = generate(Task(id="s", prompt=prompt, entry_point="f"), Selection(per_distance=12))
+    language = Library.load().languages["en"]
+    manners = [manner.language.requests.intros for manner in language.manners]
+    intros = {intro for each in (language.requests.intros, *manners) for intro in each}
+    for variant in made.variants:
+        apart = {"block:rule", "block:quote"}.intersection(variant.operations)
+        assert bool(apart) == (variant.distance >= lowest), variant.text
+        assert not apart or intros.intersection(made.snippets[variant.id]), variant.text
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "I have a list of pairs. Write `f(x)`. It doubles each x.",
+        "What's a regular expression that matches two digits? It matches the whole text.",
+        "Write a function `f(x)` that returns the largest number in x.",
+    ],
+)
+def test_own_words_are_never_announced(prompt):
+    requests = Library.load().languages["en"].requests
+    made = generate(Task(id="o", prompt=prompt, entry_point="f"), Selection(per_distance=24))
+    for variant in made.variants:
+        announced = {*requests.intros, *requests.bullet_intros}
+        assert not announced.intersection(made.snippets[variant.id]), variant.text
+        assert not {"block:rule", "block:quote", "block:bullets"}.intersection(variant.operations)
+
+
+@pytest.mark.parametrize("first", ["Exercise 4.", "Problem 2", "Task 3:", "Double (5 points)"])
+def test_a_numbered_exercise_is_somebody_elses_text_and_no_list(first):
+    prompt = f"{first} Write a function `f(x)` that doubles the number x."
+    language, setting = setting_of(prompt)
+    assert {"exercise", "passed-on"} <= setting.facts
+    assert "own-voice" not in setting.facts
+    assert setting.is_announced
+    assert not setting_of("Exercise 4. Write a function `f(x)` for this.")[1].listable
+    assert language.coherence.clash(frozenset({"own-words"}), setting.facts)
+
+
+def test_no_role_is_told_in_a_few_words():
+    made = generate(
+        Task(id="r", prompt="Write `f(x)`. It doubles x."),
+        Selection(distances=(0.1,), per_distance=90),
+    )
+    assert all(set(variant.cues) == {"emotion"} for variant in made.variants)
