@@ -41,6 +41,10 @@ class EmotionGroup:
     ``elasticity`` is 1 minus the mean absolute change of the score. ``ece``, ``overconfident`` and
     ``underconfident`` are over all samples of the run with that quadrant or emotion, not only over
     the common subset. They are None without log-probabilities.
+
+    ``kind`` is ``quadrant`` or ``emotion``, and ``value`` its name. ``n`` is the number of
+    variants. ``pass_rate`` and ``confidence`` are means in [0, 1], and ``change`` is the mean
+    change of the pass rate.
     """
 
     entry: ComparedEntry

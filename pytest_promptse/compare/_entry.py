@@ -58,6 +58,9 @@ class ComparedEntry:
     ``size`` is in billions of parameters. ``size`` and ``family`` are None if neither the model's
     name nor the user gives them. ``tasks`` are those whose original was measured, and ``originals``
     has these originals.
+
+    ``label`` is unique. ``source`` is the record of the run, and ``suites`` has its suites by id.
+    ``subgroups`` is None if the record has none.
     """
 
     label: str

@@ -45,6 +45,9 @@ class TaskFigures:
     ``changes`` are Pass(d) - Pass(p), where Pass(d) is the mean over the variants at d. ``soft``
     has the same differences of SoftExec and is empty without log-probabilities. ``passes`` has
     (passes, samples) of the original and of each variant.
+
+    ``n`` and ``pass_rate`` are those of the original. ``curve`` is elasticity, ``light`` that of
+    PromptSELight, and ``excess`` the excess sensitivity.
     """
 
     key: TaskKey
@@ -67,6 +70,9 @@ class LeaderboardRow:
     and distances. ``odds_ratio`` is that of variants against originals (see `scoring._odds_ratio`).
     ``gap_pass`` and ``gap_auc`` are the differences from the first entry, paired by task. Their
     p-values are Wilcoxon's over tasks, adjusted by Benjamini and Hochberg over all entries.
+
+    Fields whose names end in ``_ci95`` are 95 % intervals. Curves map each distance to a mean, or
+    to None.
     """
 
     entry: ComparedEntry
@@ -112,6 +118,9 @@ class TaskChange:
 
     ``p_value`` is that of Fisher's exact test of the original's passes. ``p_adjusted`` is adjusted
     by Benjamini and Hochberg over all tasks and entries.
+
+    Fields that end in ``_before`` are of the first entry. Those with ``pass`` are pass rates of the
+    original, and those with ``auc`` are AUC-E.
     """
 
     key: TaskKey

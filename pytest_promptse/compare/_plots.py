@@ -197,6 +197,8 @@ def lines(
         True to mark 0, for a figure that is a change.
     numbered
         True to write the number of each line at its end.
+    name, title
+        Prefix of the ids in the SVG, unique in the page, and its text for screen readers.
     """
     with drawn(_WIDTH, _HEIGHT - 60, name=name, title=title) as (figure, axes, out):
         distances = sorted({x for line in series for x, _ in line.points})

@@ -329,6 +329,9 @@ class _Scope:
     """The names that one scope uses.
 
     Names of the functions inside it have the prefix ``later_``.
+
+    The other fields are those of `Statement`. ``quoted`` has names that occur as strings, and
+    ``declared_global`` those of ``global`` statements.
     """
 
     binds: set[str] = field(default_factory=set)

@@ -52,13 +52,13 @@ class _Mark:
 def parametrise(metafunc: pytest.Metafunc) -> None:
     """Parametrise a marked test function with a target for each of its variants and gates.
 
+    The error of a mark that cannot be used is put into the stash of the module or class, which
+    reports it.
+
     Parameters
     ----------
     metafunc
         A test function that has a ``promptse`` mark or takes ``candidate``.
-
-    The error of a mark that cannot be used is put into the stash of the module or class, which
-    reports it.
     """
     item = metafunc.definition
     try:

@@ -109,6 +109,8 @@ def plan(
         The identity of the rater model in the settings, or None if they have none.
     folder
         The folder of the file, to which paths in it are relative.
+    suite_id, line
+        Id of the suite, and its line in the file.
 
     Raises
     ------

@@ -192,6 +192,9 @@ class _Progress:
 
     ``job`` is the request whose answer comes next. While ``doubted`` is not None, ``job`` is a
     question about that text, and ``further`` has the questions after it.
+
+    ``rejected`` has each rejected text with its findings. ``n_doubted`` counts doubtful texts,
+    ``n_questions`` answers of the judge model, and ``n_cleared`` findings that it cleared.
     """
 
     job: Job

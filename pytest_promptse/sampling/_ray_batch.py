@@ -429,6 +429,8 @@ def _send_part(
         Number of concurrent requests.
     results
         The handle of the `ResultFile` actor.
+    stage
+        The server, with its retry policy and key.
     """
     requests = [json.loads(line) for line in part["request"]]
     is_missing = ray.get(results.missing.remote([each["custom_id"] for each in requests]))

@@ -112,6 +112,8 @@ def compare_runs(
     margin
         The loss that is not acceptable, > 0: in units of the figure, or as a share of the
         baseline's figure if `relative`. None shows the difference without a verdict.
+    seed, resamples
+        Seed and number of the random draws. The same seed gives the same interval.
 
     Returns
     -------
@@ -293,6 +295,8 @@ def _resampled(
         Distances of the curve.
     resamples, rng
         Number R of draws, and their source.
+    metric, mode
+        As in `compare_runs`.
 
     Raises
     ------

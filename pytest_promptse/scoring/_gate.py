@@ -26,6 +26,8 @@ class Gate:
     ``verdict`` is None if there was nothing to decide: no threshold, or no measured figure.
     ``exact`` is the interval that also covers tasks outside the suite. ``excess`` is the excess
     sensitivity of the same figure. ``message`` and each of ``warnings`` are one line.
+
+    ``ci95`` is the 95 % interval of ``value``. Both are in the unit of ``threshold``.
     """
 
     name: str

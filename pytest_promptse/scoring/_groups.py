@@ -31,6 +31,8 @@ class Overall:
 
     ``effect`` is epsilon squared, H / (n - 1), for Kruskal-Wallis and Kendall's W for Friedman.
     Both are in [0, 1].
+
+    ``statistic`` is H or chi squared, with ``df`` degrees of freedom.
     """
 
     test: str

@@ -178,6 +178,8 @@ def softexec_draws(
         Number of samples of each of the G prompts; they add up to n.
     draws
         Number of shuffles R.
+    rng
+        The source of the shuffles.
 
     Returns
     -------
@@ -227,6 +229,8 @@ def pair_gaps(z: Floats, passed: Bools, m_p: int, draws: int, rng: np.random.Gen
         Number of samples of the original. Every variant has m_v samples.
     draws
         Number of shuffles R; the K pairs share them.
+    rng
+        The source of the shuffles.
 
     Returns
     -------

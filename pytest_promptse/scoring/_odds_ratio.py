@@ -68,6 +68,8 @@ class MixedModel:
 
     ``log_odds_ratio`` is beta and ``error`` its standard error. The other fields are the standard
     deviations of the random effects, in logits.
+
+    ``emotion`` is 0 for a model without an effect of the emotion.
     """
 
     log_odds_ratio: float

@@ -114,6 +114,8 @@ def rank(
     prices
         The price of a solved task by template, in any unit; less is better. ``inf`` for a template
         that solves no task, None for an unknown price.
+    seed
+        Seed of the random sign flips and intervals.
 
     Returns
     -------

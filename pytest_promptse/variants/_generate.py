@@ -347,6 +347,8 @@ def _first_valid(
         Number of rejected candidates by rule; updated by this call.
     also
         Returns further objections to a text.
+    request, rewriter
+        What to rewrite, and the rewriter that yields candidates.
 
     Raises
     ------

@@ -236,6 +236,8 @@ class Language:
     word of a budget. Two sentences of one message share no stem of a word of three letters or more
     that is not ``repeatable``. ``coherence`` has the facts that phrases assert and the pairs that
     conflict. ``manners`` are separate phrases for some of the variants.
+
+    ``feelings`` and ``controls`` have the phrases of each emotion and control condition, by name.
     """
 
     code: str
@@ -289,6 +291,9 @@ class Library:
 
     ``digest`` is empty for the shipped library. Otherwise it has eight hex digits of a hash of the
     user's entries, which become part of the rewriter's version.
+
+    ``traits`` are by dimension, then by slug. ``instruction`` has the texts of ``rewriting.yaml``
+    by name. The other mappings are by name or, for ``languages``, by ISO code.
     """
 
     emotions: Mapping[str, Emotion]

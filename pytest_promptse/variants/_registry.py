@@ -70,7 +70,7 @@ def rewriter_named(
         One of ``REWRITERS``.
     library
         The library of emotions and personas; the shipped one by default.
-    The library of emotions and personas. The default is the shipped one.
+    also
         As in `create_rewriter`.
 
     Raises

@@ -114,5 +114,5 @@ def test_what_another_process_of_the_run_has_spent_counts():
         async with account.request(Usage(requests=1)):
             pass
 
-    with pytest.raises(BudgetError, match="5 are sent"):
+    with pytest.raises(BudgetError, match="5 were sent"):
         asyncio.run(run())

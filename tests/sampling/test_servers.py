@@ -143,7 +143,7 @@ def test_each_request_counts_against_max_requests_those_of_the_start_too(
     server.behaviour.ignores_n = True
     jobs = [ask(number, 4) for number in range(3)]
     sampler = sample(jobs, model(), budget=Budget(max_requests=6))
-    with pytest.raises(BudgetError, match=r"max_requests=6: 6 are sent"):  # noqa: PT012
+    with pytest.raises(BudgetError, match=r"max_requests=6: 6 were sent"):  # noqa: PT012
         for job in jobs:
             sampler.wait(job)
     sampler.close()
@@ -155,7 +155,7 @@ def test_a_start_that_would_exceed_the_budget_stops_the_run(sample, model, serve
     server.behaviour.refuses = {"seed": "unsupported"}
     job = ask(1, 4)
     sampler = sample([job], model(), budget=Budget(max_requests=1))
-    with pytest.raises(BudgetError, match=r"max_requests=1: 1 are sent.*4 samples are missing"):
+    with pytest.raises(BudgetError, match=r"max_requests=1: 1 were sent.*4 samples are missing"):
         sampler.wait(job)
     assert len(server.requests) == 1
 

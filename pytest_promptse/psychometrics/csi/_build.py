@@ -89,6 +89,8 @@ def build_words(
         Leave out words whose absolute valence is larger, in [0, 1]. None leaves out none.
     lexicon
         The valences. The default is VADER for English and this project's own lexicon for Chinese.
+    language
+        ``en`` or ``zh``.
 
     Raises
     ------

@@ -82,6 +82,8 @@ def read_responses(
         paper's Table 5.
     reverse_scoring
         True to reverse reversed items. The paper does not.
+    path
+        The file. Its name gives the model, and the scale unless that is PANAS.
 
     Raises
     ------

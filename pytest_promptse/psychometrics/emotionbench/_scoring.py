@@ -123,6 +123,8 @@ def compare(
         variance, with its p doubled, selects Student's t-test if p > 0.01 and Welch's otherwise
         (section 4.1 and the authors' code). ``cluster`` treats the mean of each situation as one
         observation, since runs of one situation are similar, and uses Welch's test.
+    name
+        A factor's id, an emotion, or ``Overall``.
     """
     runs = [total for situation in evoked for total in situation.totals]
     situations = [situation for situation in evoked if situation.totals]

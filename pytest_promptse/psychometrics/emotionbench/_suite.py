@@ -374,6 +374,8 @@ def _response_gate(
         The unit of `bounds`: points of the scale, or standard deviations of human subjects.
     kind
         Whether the value or its interval must be within the bounds.
+    gate
+        The gate, whose name is ``positive-affect`` or that of another figure.
     """
     sign = -1.0 if gate.name == "positive-affect" else 1.0
     name = gate.name if gate.scope is None else f"{gate.scope} {gate.name}"

@@ -130,6 +130,9 @@ _AFTER_PARTICLES = frozenset(
 class Token:
     """A word, a phrase from the lists, or a span of code.
 
+    ``optional`` tokens may be missing in the other text. ``request`` is True in a request for code,
+    and ``core`` for a single word of the list ``core``.
+
     Attributes
     ----------
     keys
