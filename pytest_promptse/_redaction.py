@@ -69,9 +69,11 @@ def shown(text: str) -> str:
 def redact(text: str) -> str:
     """Return `text` with every secret replaced by ``***``.
 
-    Three kinds of text count as secrets. The first are values of environment variables whose names
-    end in KEY, TOKEN, SECRET or PASSWORD, whole or cut off. The second are credentials in addresses
-    and headers. The third are words with the usual prefix of an API key, such as ``sk-``.
+    Four kinds of text count as secrets. The first are values of environment variables whose names
+    end in KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL, of at least eight characters, whole or cut
+    off. The second are credentials in addresses and headers. The third are words with the usual
+    prefix of an API key, such as ``sk-``. The fourth are the values that `remember_credentials`
+    got.
     """
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, _HIDDEN)

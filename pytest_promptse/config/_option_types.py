@@ -31,8 +31,8 @@ class Margin(NamedTuple):
     metric
         One of `COMPARED`.
     loss
-        The largest loss that passes, in (0, 1]: in units of the figure, or as a share of the
-        baseline's figure if `relative`.
+        The smallest loss that does not pass, in (0, 1]: in units of the figure, or as a share of
+        the baseline's figure if `relative`.
     relative
         True if `loss` is a share of the baseline's figure.
     """

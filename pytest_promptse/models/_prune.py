@@ -134,10 +134,13 @@ class _Needs:
         self.pending: list[int] = []
 
     def of(self, entry_point: str, requested: Collection[str]) -> set[int]:
-        """Return the numbers of the statements that `entry_point` and `requested` need.
+        """Return the indices of the statements that `entry_point` and `requested` need.
 
         `requested` are further names that the prompt requests. What these statements need is
-        included.
+        included, and so are statements that are always kept or that set up a module for the whole
+        process. If no statement binds `entry_point`, or names are looked up at run time, every
+        statement that neither writes output nor reads input is included. An object is for one
+        call.
         """
         self.entry_point = entry_point
         self.users = self._callers({entry_point}) - {entry_point}

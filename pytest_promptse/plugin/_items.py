@@ -402,8 +402,11 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
 
     Raises
     ------
+    pytest.fail.Exception
+        If a gate, a comparison or a minimum pass rate fails. Also if the target could not be
+        measured; the report then counts the item as an error.
     NotScoredError
-        If the target could not be measured.
+        Instead of that, if the target could not be measured, with ``--full-trace``.
     """
     target = item.stash.get(TARGET, None)
     if target is None:
@@ -429,8 +432,11 @@ def run_suite_file_item(item: pytest.Item, run: PromptseRun) -> None:
 
     Raises
     ------
+    pytest.fail.Exception
+        If a gate, a comparison or a minimum pass rate fails. Also if the target could not be
+        measured; the report then counts the item as an error.
     NotScoredError
-        If the target could not be measured.
+        Instead of that, if the target could not be measured, with ``--full-trace``.
     """
 
     def body(candidate: Candidate, task: Task) -> CheckResult:

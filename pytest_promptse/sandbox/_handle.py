@@ -273,7 +273,8 @@ def signature(owner: ProgramOperations, target: Any) -> inspect.Signature:
     """Return the signature of a callable of the program.
 
     `owner` has the program, and `target` is the handle of the callable. Defaults are values or
-    handles.
+    handles. Annotations are left out. As with `inspect.signature`, an object without a signature
+    raises ValueError or TypeError.
     """
     empty = inspect.Parameter.empty
     kinds = list(inspect._ParameterKind)  # noqa: SLF001 - the enum has no other name

@@ -114,10 +114,11 @@ class Coherence:
         )
 
     def stems(self, snippet: str, repeatable: frozenset[str]) -> frozenset[str]:
-        """Return the stems of the words that a writer would not repeat in the same message.
+        """Return the stems of the words of `snippet` that a message may contain only once.
 
-        `snippet` is a phrase of the library, with its alternatives. `repeatable` are the words that
-        a writer may repeat.
+        These are the words of three letters or more, in any of its alternatives, that are not in
+        `repeatable`. `repeatable` has words in lower case, not stems, and must be the same in every
+        call: results are cached by `snippet` alone.
         """
         if snippet not in self._stems:
             words = {

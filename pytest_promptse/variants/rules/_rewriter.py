@@ -371,10 +371,10 @@ class _Introduction(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _Composer:
-    """Compose one message. All random decisions come from the writer's draws.
+    """Compose one message around a prompt. All random decisions come from ``writer.draws``.
 
-    ``feelings`` is the number of sentences of emotion to write, and ``manner`` the name of the
-    manner, or empty.
+    ``feelings`` is the number of sentences of emotion to write. ``manner`` is the name of the
+    manner of writing that `_manner` drew for the variant, or empty, as for most variants.
     """
 
     source: _Source
