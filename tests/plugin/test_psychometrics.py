@@ -256,7 +256,7 @@ def test_the_manipulation_check_says_which_labels_are_not_recognised(pytester, r
             "mood.manipulation.yaml::label?prompt4-neutral-d0.2? MEASURED (*)*",
         ]
     )
-    result.stdout.fnmatch_lines(["label frustrated: chosen for * not recognised above chance*"])
+    result.stdout.fnmatch_lines(["label *: chosen for * not recognised above*"])
     (check,) = Record.load(pytester.path / "r.json").psychometrics.manipulation
     assert check.n_scored == check.n_responses == 4 * 4 * 3
     assert {(each.emotion, each.perspective) for each in check.shifts} == {
