@@ -69,6 +69,15 @@ def _server_running_until_the_end(config: pytest.Config) -> str:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Run one worker more than there are CPUs, since many tests wait for other processes.
+
+    The hostile programs have limits of time and another distribution: they keep xdist's number.
+    """
+    return len(os.sched_getaffinity(0)) + 1 if config.option.dist == "worksteal" else None
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Let all workers of xdist use the server of the process that controls them."""
     node.workerinput["fork_server"] = _server_running_until_the_end(node.config)
