@@ -21,7 +21,8 @@ separate line, or header lines.
 """
 
 _SHORT_WORDS, _SHORT_SENTENCES = 30, 2
-_WORDED: frozenset[Kind] = PROSE | {"heading"}
+_WORDED: frozenset[Kind] = PROSE | {"greeting", "heading"}
+_SIGNS_OF_HEADINGS = "#*= "
 _TRACEBACK = "Traceback (most recent call last)"
 _FEWEST_WORDS_OF_A_BULLET = 4
 _ONE_LINE: frozenset[Kind] = frozenset({"blank", "context", "specification"})
@@ -105,8 +106,11 @@ def read_setting(document: Document, language: Language) -> Setting:
     assert.
     """
     sentences = [document.content(span) for span in document.sentences]
-    told = [document.content(span) for span in document.spans if span.kind in _WORDED]
-    asserted = language.coherence.facts_of_prompt([*told, *_first_line(document)])
+    asserted = language.coherence.facts_of_prompt(
+        document.content(span).strip(_SIGNS_OF_HEADINGS)
+        for span in document.spans
+        if span.kind in _WORDED
+    )
     if "traceback" in document.kinds or _TRACEBACK in document.text:
         asserted |= {"trouble"}
     asks = any(sentence.endswith(_QUESTIONS) for sentence in sentences)
@@ -147,12 +151,6 @@ def _frame(document: Document) -> Frame:
     if document.body > document.head or document.has_mail_headers:
         return "mail"
     return "chat" if document.greets_in_its_sentence else "prose"
-
-
-def _first_line(document: Document) -> list[str]:
-    """Return the first line of a prompt in prose, without the signs of a heading."""
-    lines = [] if document.is_stub else document.text[document.head :].strip().splitlines()
-    return [line.strip("#*= ") for line in lines[:1]]
 
 
 def _first_kind(document: Document) -> Kind:
