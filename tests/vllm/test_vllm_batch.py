@@ -11,16 +11,13 @@ import subprocess
 import sys
 
 import pytest
-
-from pytest_promptse.config._data_files import tiny_dir
+from vllm_weights import ENGINE_ARGUMENTS, WEIGHTS
 
 pytest.importorskip("vllm")
 
 # vLLM's own imports issue many warnings that do not concern this package.
 pytestmark = pytest.mark.filterwarnings("default")
 
-WEIGHTS = str(tiny_dir() / "hf")
-ENGINE = ("--dtype=float32", "--max-model-len=1024", "--enforce-eager")
 SUITE = """
 import pytest
 
@@ -82,7 +79,7 @@ def test_run_batch_answers_the_run(run, tmp_path):
     # version.
     run(
         *("-m", "vllm.entrypoints.openai.run_batch", "--model", WEIGHTS),
-        *("--served-model-name", "tiny", *ENGINE),
+        *("--served-model-name", "tiny", *(f"--{word}" for word in ENGINE_ARGUMENTS)),
         *("-i", "batch/requests-001.jsonl", "-o", "batch/results-001.jsonl"),
     )
     out = run("-c", PROMPTSE, "batch", "import", "batch/results-001.jsonl")
@@ -93,9 +90,8 @@ def test_run_batch_answers_the_run(run, tmp_path):
 def test_vllm_replicas_of_ray_answer_the_run(run, tmp_path):
     pytest.importorskip("ray")
     export(run)
-    engine = " ".join(word.removeprefix("--") for word in ENGINE)
     arguments = ("batch", "run", "batch", "--ray", "local", "--gpus", "0", "--weights", WEIGHTS)
-    out = run("-c", PROMPTSE, *arguments, "--vllm-args", engine)
+    out = run("-c", PROMPTSE, *arguments, "--vllm-args", " ".join(ENGINE_ARGUMENTS))
     assert "9 were answered, 0 failed" in out
     assert "stored 9 completions" in out
     require_the_run_is_answered(run, tmp_path)
