@@ -80,7 +80,7 @@ def refusal(
     Parameters
     ----------
     message
-        What the server answered.
+        The text of the server's answer.
     status
         Status code of HTTP.
     about
