@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_promptse._suggestions import nearest
@@ -13,12 +14,17 @@ from pytest_promptse.config._data_files import templates_dir
 from pytest_promptse.errors import TaskError, VariantError
 from pytest_promptse.tasks._plainyaml import YamlNode, parse
 from pytest_promptse.variants._coherence import FACTS_OF_PROMPTS, KINDS, Coherence
+from pytest_promptse.variants._introductions import FOLDER as INTRODUCTIONS
+from pytest_promptse.variants._introductions import KINDS as INTRODUCTION_KINDS
+from pytest_promptse.variants._introductions import read_introductions
 from pytest_promptse.variants._language import NAMES
 from pytest_promptse.variants._lint import Lint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from pytest_promptse.variants._introductions import Introduction, Introductions
 
 DIMENSIONS = ("technical", "experience", "collaboration")
 """The three dimensions of a persona, in the order of its slug."""
@@ -166,7 +172,8 @@ class Form:
     """Another form of a request: the text that replaces a request of one of the kinds `of`.
 
     ``end`` replaces the sentence's full stop if it is not empty. ``light`` is True for forms that
-    fit the lightest level, ``make`` for forms that fit only verbs of making.
+    fit the lightest level, ``make`` for forms that fit only verbs of making. ``first`` is True for
+    forms that fit only a request at the beginning of its text.
     """
 
     kind: str
@@ -175,6 +182,7 @@ class Form:
     end: str
     light: bool
     make: bool
+    first: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,34 +206,6 @@ class Requests:
     bullet_intros: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Manner:
-    """A manner of writing that people of every persona may have, such as ``terse``.
-
-    A ``share`` of the variants, in [0, 1], have it, at the levels of ``operations`` and if it has
-    phrases for them. The phrases of ``language`` replace the others.
-    """
-
-    name: str
-    share: float
-    operations: frozenset[str]
-    language: Language
-
-    def fits(self, *, operation: str, emotion: str, role: str, collaboration: str) -> bool:
-        """Return whether the manner has phrases for a variant.
-
-        `operation` is that of the level, `emotion` the name of the emotion, and `role` and
-        `collaboration` are traits of the persona. All of them must have phrases.
-        """
-        language = self.language
-        return (
-            operation in self.operations
-            and emotion in language.feelings
-            and role in language.roles
-            and collaboration in language.collaboration
-        )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Language:
     """The phrases of one language.
@@ -235,9 +215,11 @@ class Language:
     sentences and ``stop`` ends a statement. ``words_each`` is the number of measured words in one
     word of a budget. Two sentences of one message share no stem of a word of three letters or more
     that is not ``repeatable``. ``coherence`` has the facts that phrases assert and the pairs that
-    conflict. ``manners`` are separate phrases for some of the variants.
+    conflict.
 
     ``feelings`` and ``controls`` have the phrases of each emotion and control condition, by name.
+    ``introductions`` are texts that are written as a whole, by emotion, persona and operation.
+    Where there is one, it replaces the sentences of emotion and persona.
     """
 
     code: str
@@ -251,25 +233,17 @@ class Language:
     collaboration: Mapping[str, tuple[str, ...]]
     requests: Requests
     coherence: Coherence = field(default_factory=Coherence)
-    manners: tuple[Manner, ...] = ()
-
-    @cached_property
-    def snippets(self) -> tuple[str, ...]:
-        """Every snippet, with its alternatives unresolved. Those of manners come last."""
-        own = self._own_snippets
-        others = (part for manner in self.manners for part in manner.language.snippets)
-        return (*own, *dict.fromkeys(part for part in others if part not in set(own)))
+    introductions: Introductions = field(default_factory=dict)
 
     @cached_property
     def joints(self) -> tuple[str, ...]:
-        """The patterns that join the clauses of a persona, including those of manners."""
+        """The patterns that join the clauses of a persona."""
         feelings = [*self.feelings.values(), *self.controls.values()]
-        own = [joint for feeling in feelings for joint in feeling.style.joints]
-        others = (joint for manner in self.manners for joint in manner.language.joints)
-        return tuple(dict.fromkeys([*own, *others]))
+        return tuple(dict.fromkeys(joint for each in feelings for joint in each.style.joints))
 
-    @property
-    def _own_snippets(self) -> tuple[str, ...]:
+    @cached_property
+    def snippets(self) -> tuple[str, ...]:
+        """Every snippet, with its alternatives unresolved, and the text of every introduction."""
         found: list[str] = []
         for feeling in (*self.feelings.values(), *self.controls.values()):
             found += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
@@ -282,6 +256,7 @@ class Language:
             *requests.asks,
             *requests.intros,
             *requests.bullet_intros,
+            *(each.text for texts in self.introductions.values() for each in texts),
         )
 
 
@@ -341,8 +316,7 @@ class Library:
 
     def personalities(self) -> tuple[str, ...]:
         """Return the slugs of all personas; the shipped library has 4 x 2 x 4 = 32."""
-        technical, experience, collaboration = (self.traits[name] for name in DIMENSIONS)
-        return tuple(f"{t}.{e}.{c}" for t in technical for e in experience for c in collaboration)
+        return _personalities(self.traits)
 
     def level(self, distance: float) -> Level:
         """Return the level whose distance is nearest to `distance`."""
@@ -408,6 +382,10 @@ class Library:
         return {**rounded, "emotion": emotion, "personality": round(1 - emotion, 4)}
 
 
+def _personalities(traits: Mapping[str, Mapping[str, Trait]]) -> tuple[str, ...]:
+    return tuple(".".join(slugs) for slugs in product(*(traits[name] for name in DIMENSIONS)))
+
+
 NEAREST, FARTHEST = 0.05, 0.5
 """The smallest and the largest distance of variants."""
 
@@ -429,30 +407,9 @@ _LANGUAGE_FILES = (
     "personas.yaml",
     "requests.yaml",
     "controls.yaml",
-    "manners.yaml",
 )
 _OPERATIONS = ("light", "style", "transform")
 _INSTRUCTION = ("system", "request", "again", "entailment_system", "entailment")
-
-
-@dataclass(frozen=True)
-class _MannerDraft:
-    """A manner with the values of its entry.
-
-    ``share`` in [0, 1] is the share of variants that use the manner. ``feelings`` has phrases by
-    emotion and kind; ``roles`` and ``collaboration`` have phrases by trait.
-    """
-
-    share: float
-    operations: frozenset[str]
-    joints: tuple[str, ...]
-    feelings: dict[str, dict[str, tuple[str, ...]]]
-    roles: dict[str, tuple[str, ...]]
-    collaboration: dict[str, tuple[str, ...]]
-    greetings: tuple[str, ...]
-    asks: tuple[str, ...]
-    intros: tuple[str, ...]
-    bullet_intros: tuple[str, ...]
 
 
 @dataclass
@@ -474,7 +431,9 @@ class _Draft:
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
     collaboration: dict[str, tuple[str, ...]] = field(default_factory=dict)
     requests: dict[str, Any] = field(default_factory=dict)
-    manners: dict[str, _MannerDraft] = field(default_factory=dict)
+    introductions: dict[tuple[str, str, str], tuple[Introduction, ...]] = field(
+        default_factory=dict
+    )
 
 
 @lru_cache(maxsize=8)
@@ -491,9 +450,9 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
     instruction: dict[str, str] = {}
     languages: dict[str, _Draft] = {}
     for folder in folders:
-        _check_names(folder, own=folder is extra)
         for name, entry in _entries(folder / "emotions.yaml"):
             emotions[name] = _emotion(name, entry)
+        _check_names(folder, emotions, own=folder is extra)
         for dimension, place in _entries(folder / "personalities.yaml", DIMENSIONS):
             for slug, entry in place.fields(dimension).items():
                 traits[dimension][slug] = _trait(slug, dimension, entry)
@@ -506,7 +465,7 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
             instruction[name] = entry.text(name)
         for inner in sorted(path for path in folder.iterdir() if _is_language(path)):
             draft = languages.setdefault(inner.name, _Draft(inner.name))
-            _read_language(inner, draft, check=folder is extra)
+            _read_language(inner, draft, _personalities(traits), check=folder is extra)
     writers = {*emotions, *(slug for dimension in traits.values() for slug in dimension)}
     return Library(
         emotions=emotions,
@@ -527,6 +486,7 @@ def _template_files(folder: Path) -> Iterator[Path]:
     yield from (path for path in sorted(folder.glob("*.yaml")))
     for inner in sorted(filter(_is_language, folder.iterdir())):
         yield from sorted(inner.glob("*.yaml"))
+        yield from sorted((inner / INTRODUCTIONS).glob("*.yaml"))
 
 
 def _digest(folder: Path) -> str:
@@ -538,18 +498,21 @@ def _digest(folder: Path) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:8]
 
 
-def _check_names(folder: Path, *, own: bool) -> None:
+def _check_names(folder: Path, emotions: Collection[str], *, own: bool) -> None:
     """Raise an error for files in a user's folder that have no known name.
 
-    `own` is True if `folder` belongs to the user; other folders are not checked. VariantError names
-    the file and the closest known name.
+    `own` is True if `folder` belongs to the user; other folders are not checked. `emotions` are the
+    names of all emotions. VariantError names the file and the closest known name.
     """
     if not own:
         return
     for path in sorted(folder.rglob("*.y*ml")):
         inside = path.parent == folder
-        known = _FILES if inside else _LANGUAGE_FILES
-        if path.name not in known or not (inside or path.parent.name in NAMES):
+        known: Collection[str] = _FILES if inside else _LANGUAGE_FILES
+        parent = path.parent
+        if parent.name == INTRODUCTIONS:
+            known, parent = [f"{name}.yaml" for name in emotions], parent.parent
+        if path.name not in known or not (inside or parent.name in NAMES):
             hint = nearest(path.name, known) or f"; template files are {', '.join(known)}"
             raise VariantError(f"{path}:1: not a template file{hint}")
 
@@ -645,25 +608,43 @@ def _context(name: str, entry: YamlNode) -> Context:
 # -- reading a language ----------------------------------------------------------------------------
 
 
-def _read_language(folder: Path, draft: _Draft, *, check: bool) -> None:
+def _read_language(
+    folder: Path, draft: _Draft, personalities: tuple[str, ...], *, check: bool
+) -> None:
     if (path := folder / "language.yaml").is_file():
         _read_marks(_open(path), path.name, draft)
     lint = draft.lint if check else None
+    replaced = set[str]()  # the shipped introductions do not have a user's phrases
     for name, entry in _entries(folder / "emotions.yaml"):
         draft.feelings[name] = _feeling(name, entry, lint)
+        replaced.add(name)
     for name, entry in _entries(folder / "controls.yaml"):
         draft.controls[name] = _feeling(name, entry, lint)
     for section, place in _entries(folder / "personas.yaml", ("roles", "collaboration")):
         known = draft.roles if section == "roles" else draft.collaboration
         for slug, entry in place.fields(section).items():
             known[slug] = _snippets(entry, "clause", lint)
-    for name, entry in _entries(folder / "manners.yaml"):
-        draft.manners[name] = _manner_draft(name, entry, lint)
+            replaced.add(slug)
+    draft.introductions = {
+        (emotion, slug, operation): texts
+        for (emotion, slug, operation), texts in draft.introductions.items()
+        if replaced.isdisjoint((emotion, *_clauses_of(slug)))
+    }
+    for path in sorted((folder / INTRODUCTIONS).glob("*.yaml")):
+        draft.introductions |= read_introductions(
+            _open(path), name=path.name, emotion=path.stem, personalities=personalities, lint=lint
+        )
     for name, entry in _entries(folder / "requests.yaml", tuple(_REQUEST_FIELDS)):
         kind = _REQUEST_FIELDS[name]
         draft.requests[name] = (
             _snippets(entry, kind, lint) if kind else _REQUEST_READERS[name](entry)
         )
+
+
+def _clauses_of(slug: str) -> tuple[str, str]:
+    """Return the entries of personas.yaml for a persona: its role, and its collaboration."""
+    role, _, collaboration = slug.rpartition(".")
+    return role, collaboration
 
 
 def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
@@ -729,7 +710,7 @@ def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
 
     An unknown fact in a pair is an error with file and line.
     """
-    known = {*draft.facts, *draft.prompts, *draft.manners, *writers, *FACTS_OF_PROMPTS, *KINDS}
+    known = {*draft.facts, *draft.prompts, *writers, *FACTS_OF_PROMPTS, *KINDS, *INTRODUCTION_KINDS}
 
     def mapped(section: str, *, both_ways: bool) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
@@ -758,7 +739,7 @@ def _language(draft: _Draft, writers: Iterable[str]) -> Language:
     missing = set(_REQUEST_FIELDS) - set(draft.requests)
     if missing:
         raise VariantError(f"{draft.code}/requests.yaml: lacks {', '.join(sorted(missing))}")
-    plain = Language(
+    return Language(
         code=draft.code,
         feelings=draft.feelings,
         controls=draft.controls,
@@ -766,82 +747,9 @@ def _language(draft: _Draft, writers: Iterable[str]) -> Language:
         collaboration=draft.collaboration,
         requests=Requests(**draft.requests),
         coherence=_coherence(draft, writers),
+        introductions=draft.introductions,
         **draft.marks,
     )
-    manners = tuple(_manner(name, entry, plain) for name, entry in draft.manners.items())
-    if (shares := sum(manner.share for manner in manners)) > 1:
-        raise VariantError(f"{draft.code}/manners.yaml: the shares add up to {shares:g}, above 1")
-    return replace(plain, manners=manners)
-
-
-def _manner_draft(name: str, entry: YamlNode, lint: Lint | None) -> _MannerDraft:
-    request_parts = {
-        "greetings": "greeting",
-        "asks": "ask",
-        "intros": "intro",
-        "bullet_intros": "intro",
-    }
-    parts = ("share", "operations", "joints", "feelings", "roles", "collaboration", *request_parts)
-    fields = _needed(entry, f"manner {name!r}", parts)
-    operations = [item.text("an operation") for item in fields["operations"].items("operations")]
-    if unknown := set(operations) - set(_OPERATIONS):
-        raise fields["operations"].error(
-            f"{min(unknown)!r} is no operation; they are {', '.join(_OPERATIONS)}"
-        )
-    feelings = {
-        emotion: {
-            part: _snippets(place, part.removesuffix("s"), lint)
-            for part, place in _needed(
-                entry, f"{name!r} of {emotion!r}", ("cues", "sentences", "closings")
-            ).items()
-        }
-        for emotion, entry in fields["feelings"].fields("feelings").items()
-    }
-    clauses = {
-        part: {
-            slug: _snippets(place, "clause", lint)
-            for slug, place in fields[part].fields(part).items()
-        }
-        for part in ("roles", "collaboration")
-    }
-    return _MannerDraft(
-        share=_number(fields["share"], "share", 0, 1),
-        operations=frozenset(operations),
-        joints=tuple(item.text("a joint") for item in fields["joints"].items("joints")),
-        feelings=feelings,
-        roles=clauses["roles"],
-        collaboration=clauses["collaboration"],
-        **{part: _snippets(fields[part], kind, lint) for part, kind in request_parts.items()},
-    )
-
-
-def _manner(name: str, draft: _MannerDraft, plain: Language) -> Manner:
-    """Return a manner. Its sentences have the style of the emotion, except for the joints.
-
-    `plain` is the language without a manner. Emotions without phrases in `draft` are left out.
-    """
-    feelings = {
-        emotion: replace(
-            known, **phrases, scenes=(), style=replace(known.style, joints=draft.joints)
-        )
-        for emotion, phrases in draft.feelings.items()
-        if (known := plain.feelings.get(emotion))
-    }
-    language = replace(
-        plain,
-        feelings=feelings,
-        controls={},
-        roles=draft.roles,
-        collaboration=draft.collaboration,
-        requests=replace(
-            plain.requests,
-            greetings=draft.greetings,
-            asks=draft.asks,
-            intros=draft.intros,
-            bullet_intros=draft.bullet_intros,
-        ),
-    )
-    return Manner(name=name, share=draft.share, operations=draft.operations, language=language)
 
 
 def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
@@ -894,7 +802,7 @@ def _acts(entry: YamlNode) -> tuple[Act, ...]:
 def _forms(entry: YamlNode) -> tuple[Form, ...]:
     found = []
     for place in entry.items("forms"):
-        fields = place.fields("a form", ("kind", "say", "of", "end", "light", "make"))
+        fields = place.fields("a form", ("kind", "say", "of", "end", "light", "make", "first"))
         for name in ("kind", "say", "of"):
             if name not in fields:
                 raise place.error(f"a form lacks {name!r}")
@@ -906,6 +814,7 @@ def _forms(entry: YamlNode) -> tuple[Form, ...]:
                 end=str(fields["end"].value()) if "end" in fields else "",
                 light=bool(fields["light"].value()) if "light" in fields else False,
                 make=bool(fields["make"].value()) if "make" in fields else False,
+                first=bool(fields["first"].value()) if "first" in fields else False,
             )
         )
     return tuple(found)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.tasks._plainyaml import YamlNode
 
-KINDS = ("cue", "sentence", "closing", "clause", "greeting", "ask", "intro")
+KINDS = ("cue", "sentence", "closing", "clause", "introduction", "greeting", "ask", "intro")
 """The kinds of snippet."""
 
 _ALTERNATIVES = re.compile(r"\{([^{}]*\|[^{}]*)\}")

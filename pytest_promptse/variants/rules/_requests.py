@@ -68,6 +68,7 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and _STOP_WITHIN.search(content, found.end()) is None
             )
             tagged = text[:start].rstrip().endswith(">")
+            is_first = not text[document.body : start].strip()
             forms = tuple(
                 form
                 for form in requests.forms
@@ -75,6 +76,7 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and (not form.make or verb in requests.make or not verb)
                 and (form.end != question or plain)
                 and (form.light or not tagged)
+                and (is_first or not form.first)
             )
             return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
     return None

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
         Language,
         Level,
         Library,
-        Manner,
     )
     from pytest_promptse.variants._rewriter import RewriteRequest
     from pytest_promptse.variants.rules._layout import Edit
@@ -200,10 +199,10 @@ class RulesRewriter:
         level = self.library.level(request.distance)
         passes_on = setting.is_passed_on_at(level.operation)
         given = setting.passed_on if passes_on else setting.facts
+        own = frozenset[str]()
         neutral = None
-        manner = None
         if emotion is not None:
-            given |= {emotion.name}
+            own |= {emotion.name}
             feeling = _phrases(language.feelings, emotion.name, "emotion", language)
             if control:
                 neutral = _phrases(language.controls, control, "control", language)
@@ -213,20 +212,16 @@ class RulesRewriter:
             feeling = _phrases(language.controls, control, "control", language)
         if personality is not None:
             role, style = role_of(personality), personality.collaboration.slug
-            given |= {trait.slug for trait in personality.traits}
+            own |= {trait.slug for trait in personality.traits}
             _phrases(language.roles, role, "role", language)
             _phrases(language.collaboration, style, "style of collaboration", language)
-            if emotion is not None:  # the two are drawn together
-                manner = _manner(source, level, request, given)
-        if manner is not None and emotion is not None:
-            feeling = manner.language.feelings[emotion.name]
-            given |= {manner.name}
         writer = SentenceGenerator(
-            language=manner.language if manner else language,
+            language=language,
             feeling=feeling,
-            emotion=None if neutral or emotion is None else emotion.name,
+            emotion=None if emotion is None else emotion.name,
             personality=personality,
             given=given,
+            own=own,
             neutral=neutral,
             raised=feeling.style.lower and _writes_capitals(source, passes_on=passes_on),
             lowered=_writes_no_capitals(source),
@@ -237,8 +232,7 @@ class RulesRewriter:
             source=source,
             writer=writer,
             level=level,
-            feelings=1 if request.weights.get("emotion", 0.5) < 0.5 else 2,  # noqa: PLR2004
-            manner=manner.name if manner else "",
+            emotional=request.weights.get("emotion", 0.5) >= 0.5,  # noqa: PLR2004
         )
 
 
@@ -263,31 +257,6 @@ def _writes_no_capitals(source: _Source) -> bool:
         and not document.text[document.head :].lstrip()[0].isupper()
         and re.search(r"\bI\b", document.text) is None
     )
-
-
-def _manner(
-    source: _Source, level: Level, request: RewriteRequest, given: frozenset[str]
-) -> Manner | None:
-    """Draw a manner of writing for a variant, or None, as for most variants.
-
-    All candidates of a variant have the same manner. Its share then does not depend on the number
-    of coherent candidates.
-    """
-    if request.emotion is None or request.personality is None:
-        return None
-    roll = Random(derive_seed(request.seed, "manner")).random()  # noqa: S311 - no secret
-    for manner in source.language.manners:
-        roll -= manner.share
-        if roll < 0:
-            fits = manner.fits(
-                operation=level.operation,
-                emotion=request.emotion.name,
-                role=role_of(request.personality),
-                collaboration=request.personality.collaboration.slug,
-            )
-            clashes = source.language.coherence.clash(frozenset({manner.name}), given)
-            return manner if fits and not clashes else None
-    return None
 
 
 def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) -> _T:
@@ -340,48 +309,35 @@ class _Message:
         return (*self.before, *self.after)
 
 
-class _Introduction(NamedTuple):
+class _Preamble(NamedTuple):
     """The writer's sentences before the prompt, by their purpose.
 
-    ``opening`` has the first words, ``persona`` the sentences about the role, and ``feel`` those of
-    emotion. ``own`` has a separate request, and ``intro`` the sentence that announces the pasted
-    text. ``role_first`` puts the persona before the emotion.
+    ``greeting`` has the first words, ``introduction`` the sentences of emotion and persona,
+    ``request`` a separate request, and ``announcement`` the sentence before the pasted text.
     """
 
-    role_first: bool
-    opening: list[Said]
-    persona: list[Said]
-    feel: list[Said]
-    own: Sequence[Said] = ()
-    intro: Sequence[Said] = ()
+    greeting: Sequence[Said]
+    introduction: Sequence[Said]
+    request: Sequence[Said] = ()
+    announcement: Sequence[Said] = ()
 
     @property
     def said(self) -> list[Said]:
-        """All of it."""
-        return [*self.opening, *self.persona, *self.feel, *self.own, *self.intro]
-
-    @property
-    def before(self) -> list[Said]:
         """All sentences, in the order in which they precede a prompt."""
-        if self.role_first:
-            return self.said
-        first, more = self.feel[:1], self.feel[1:]
-        return [*self.opening, *first, *self.persona, *more, *self.own, *self.intro]
+        return [*self.greeting, *self.introduction, *self.request, *self.announcement]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Composer:
     """Compose one message around a prompt. All random decisions come from ``writer.draws``.
 
-    ``feelings`` is the number of sentences of emotion to write. ``manner`` is the name of the
-    manner of writing that `_manner` drew for the variant, or empty, as for most variants.
+    ``emotional`` is True if the context gives the emotion at least as much weight as the persona.
     """
 
     source: _Source
     writer: SentenceGenerator
     level: Level
-    feelings: int
-    manner: str
+    emotional: bool
 
     def draft(self, *, ease: int) -> Draft | None:
         """Return a coherent draft within the budget of the level, or None if this try is not.
@@ -417,14 +373,18 @@ class _Composer:
         if ease < 1 and language.blank and repeats_an_opening(texts):
             return False
         used: set[str] = set()
-        known = self.writer.given | (message.form.facts if message.form else frozenset())
+        writer = self.writer
+        known = writer.given | (message.form.facts if message.form else frozenset())
         for said in message.said:
             stems = set().union(
                 *(coherence.stems(snippet, language.repeatable) for snippet in said.snippets)
             )
             if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
                 return False
-            refused = coherence.opponents(known) | coherence.unmet(known)
+            # The parts of an introduction that is written as a whole belong together.
+            own = frozenset[str]() if said.is_whole else writer.own
+            unmet = frozenset[str]() if said.is_whole else coherence.unmet(known)
+            refused = coherence.opponents(known | own) | unmet
             if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
                 return False
             used |= stems
@@ -455,9 +415,7 @@ class _Composer:
         writer, frame = self.writer, self.source.setting.frame
         words = self._words(_CUE_WORDS)
         if self._ends_message:
-            return writer.closing(words, said=request) or [writer.feel(words, said=request)]
-        if frame == "mail":
-            return [writer.feel(words, said=request, scene=False)]
+            return writer.closing(words, said=request) or [writer.cue(words)]
         if frame != "tagged":
             return [writer.cue(words)]
         said = [writer.cue(self._words(_INTRODUCED))]
@@ -476,85 +434,81 @@ class _Composer:
             form = self._form(light=False)
         edits, request = self._put(form)
         operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
-        introduction = self._introduction(
-            request, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS
-        )
-        said = [*request, *introduction.said]
+        preamble = self._preamble(request, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS)
+        said = [*request, *preamble.said]
         late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
         if form is None and (late or draws.random() < 0.6):  # noqa: PLR2004
-            introduction = introduction._replace(own=writer.ask(self._words(_ASK_WORDS), said=said))
-            operations += ["request:own"] if introduction.own else []
-            said += introduction.own
+            preamble = preamble._replace(request=writer.ask(self._words(_ASK_WORDS), said=said))
+            operations += ["request:own"] if preamble.request else []
+            said += preamble.request
         if passes_on or (setting.frame == "tagged" and form is None):
             words = self._words(_INTRO_WORDS if passes_on else _BRIEF_INTRO_WORDS)
-            introduction = introduction._replace(
-                intro=writer.intro(words, bullets=False, said=said)
-            )
-            said += introduction.intro
-        introduction = self._long_enough(introduction, request, feelings=1)
+            announced = writer.intro(words, bullets=False, said=said)
+            preamble = preamble._replace(announcement=announced)
+        preamble = self._long_enough(preamble, request, feelings=1)
         if self._is_greeted:
-            return self._chatted(introduction, [], edits, operations, form=request)
+            return self._chatted(preamble, [], edits, operations, form=request)
         if passes_on:
             known = setting.blocks(self.source.document)
             block = draws.choice(known) if known else None
-            return self._around(block, introduction.before, [], [*operations, f"block:{block}"])
-        if late and introduction.own:
-            before = [*introduction.opening, *introduction.persona]
-            return self._framed(
-                before, [*introduction.feel, *introduction.own], edits, operations, form=request
-            )
+            return self._around(block, preamble.said, [], [*operations, f"block:{block}"])
+        if late and preamble.request:
+            before = preamble._replace(request=()).said
+            return self._framed(before, preamble.request, edits, operations, form=request)
         if self._ends_message:
-            return self._framed([], introduction.before, edits, operations, form=request)
-        return self._framed(introduction.before, [], edits, operations, form=request)
+            return self._framed([], preamble.said, edits, operations, form=request)
+        return self._framed(preamble.said, [], edits, operations, form=request)
 
-    def _introduction(
-        self, said: Sequence[Said], *, feel_words: int, persona_words: int
-    ) -> _Introduction:
-        """Return the writer's introduction: who they are, why they write, how they feel.
+    def _preamble(self, said: Sequence[Said], *, feel_words: int, persona_words: int) -> _Preamble:
+        """Return a greeting, if one is drawn, and the writer's introduction.
 
-        Most introductions begin with who the writer is, unless the message has begun before. Then a
-        short feeling is first.
+        The introduction is written as a whole if the library has one. Otherwise it is composed of a
+        sentence of emotion and one or two of the persona. It then mostly begins with who the writer
+        is, unless the message has begun before.
 
         `feel_words` and `persona_words` are the largest numbers of words of the emotion and of the
-        persona. `said` are the sentences before.
+        persona in a composed introduction. `said` are the sentences before.
         """
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         is_chat = frame == "chat"
-        if is_chat:
-            feel_words = _GREETED_FEEL_WORDS
-        role_first = draws.random() < 0.75 and not is_chat  # noqa: PLR2004
-        opening: list[Said] = []
+        greeting: list[Said] = []
         # Comments above code seldom have a greeting.
-        if role_first and draws.random() < (0.2 if frame == "stub" else 0.5):
-            opening = writer.greeting()
-        said = [*said, *opening]
+        if not is_chat and draws.random() < (0.15 if frame == "stub" else 0.4):
+            greeting = writer.greeting()
+        said = [*said, *greeting]
+        whole = writer.introduction(self.level.operation, emotional=self.emotional, said=said)
+        if whole is not None:
+            return _Preamble(greeting, [whole])
+        role_first = draws.random() < 0.75 and not is_chat  # noqa: PLR2004
+        feel_words = self._words(_GREETED_FEEL_WORDS if is_chat else feel_words)
         if role_first:
             persona = writer.persona(self._words(persona_words), said=said)
-            feel = [writer.feel(self._words(feel_words), said=[*said, *persona])]
-        else:
-            feel = [writer.feel(self._words(feel_words), said=said, scene=not is_chat)]
-            persona = writer.persona(
-                self._words(persona_words), said=[*said, *feel], joined=is_chat
-            )
-        return _Introduction(role_first=role_first, opening=opening, persona=persona, feel=feel)
+            return _Preamble(greeting, [*persona, writer.feel(feel_words, said=[*said, *persona])])
+        feel = writer.feel(feel_words, said=said, scene=not is_chat)
+        persona = writer.persona(self._words(persona_words), said=[*said, feel], joined=is_chat)
+        return _Preamble(greeting, [feel, *persona])
 
     def _long_enough(
-        self, introduction: _Introduction, request: Sequence[Said], *, feelings: int
-    ) -> _Introduction:
-        """Return `introduction` with `feelings` or more sentences of emotion, if it is short.
+        self, preamble: _Preamble, request: Sequence[Said], *, feelings: int
+    ) -> _Preamble:
+        """Return `preamble` with `feelings` or more sentences of emotion, if it is short.
+
+        An introduction that is written as a whole stays as it is.
 
         `request` has the sentences of the request, which count towards the length. The fewest words
         are those of the level.
         """
-        feel = list(introduction.feel)
+        own = list(preamble.introduction)
+        if any(each.is_whole for each in own):
+            return preamble
         fewest = self._words(self.level.fewest)
-        while (
-            len(feel) < feelings
-            or _cost([*request, *introduction._replace(feel=feel).said]) < fewest
-        ):
-            said = [*request, *introduction._replace(feel=feel).said]
-            feel.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
-        return introduction._replace(feel=feel)
+        missing = feelings - 1
+        while missing > 0 or _cost([*request, *preamble.said]) < fewest:
+            said = [*request, *preamble.said]
+            own.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
+            preamble = preamble._replace(introduction=own)
+            missing -= 1
+        return preamble
 
     # -- 0.3 -----------------------------------------------------------------------------------
 
@@ -564,73 +518,65 @@ class _Composer:
         known = setting.blocks(self.source.document)
         block = draws.choice(known) if known else None
         operations = [f"block:{block}" if block else "sentences"]
-        introduction = self._introduction(
+        preamble = self._preamble(
             [], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS
         )
-        introduction = introduction._replace(
-            own=writer.ask(self._words(_ASK_WORDS), said=introduction.said)
-        )
-        operations += ["request:own"] if introduction.own else []
+        if draws.random() < 0.7:  # noqa: PLR2004
+            asked = writer.ask(self._words(_ASK_WORDS), said=preamble.said)
+            preamble = preamble._replace(request=asked)
+            operations += ["request:own"] if asked else []
         if setting.is_announced:
             words, bullets = self._words(_INTRO_WORDS), block == "bullets"
-            introduction = introduction._replace(
-                intro=writer.intro(words, bullets=bullets, said=introduction.said)
-            )
-        introduction = self._long_enough(introduction, [], feelings=self.feelings)
+            announced = writer.intro(words, bullets=bullets, said=preamble.said)
+            preamble = preamble._replace(announcement=announced)
+        preamble = self._long_enough(preamble, [], feelings=2 if self.emotional else 1)
         if self._is_greeted:
             closing: list[Said] = []
             if self._follows_message and draws.random() < 0.5:  # noqa: PLR2004
-                closing = writer.closing(self._words(6), said=introduction.said)
-            return self._chatted(introduction, closing, [], operations)
+                closing = writer.closing(self._words(6), said=preamble.said)
+            return self._chatted(preamble, closing, [], operations)
         # Words can follow a block that is set apart, and prose.
         ends = block in ("rule", "quote") or setting.follows or self._ends_message
         if block is None:
-            return self._framed(introduction.before, [], [], operations)
+            return self._framed(preamble.said, [], [], operations)
         if not (ends or self._follows_message):
-            return self._around(block, introduction.before, [], operations)
-        return self._retold(introduction, block, operations)
+            return self._around(block, preamble.said, [], operations)
+        return self._retold(preamble, block, operations)
 
     def _retold(
-        self, introduction: _Introduction, block: _layout.Block, operations: Sequence[str]
+        self, preamble: _Preamble, block: _layout.Block, operations: Sequence[str]
     ) -> _Message:
         """Return a transformation of a prompt that words can follow.
 
-        These words are a request, or a sentence of emotion with last words.
+        These words are the request, last words, or both.
         """
-        writer = self.writer
-        second, own = introduction.feel[1:2], introduction.own
+        writer, draws = self.writer, self.writer.draws
         after: list[Said] = []
-        if own and writer.draws.random() < 0.6:  # noqa: PLR2004 - requested after the prompt
-            after = [*second, *own]
-        elif second:
-            after = second
-        closing: list[Said] = []
-        if after and (after == second or writer.draws.random() < 0.5):  # noqa: PLR2004
-            closing = writer.closing(self._words(6), said=introduction.said)
-        if after == second and not closing:
-            after = []
-        after = [*after, *closing]
-        before = [each for each in introduction.before if each not in after]
+        before = preamble
+        if preamble.request and draws.random() < 0.6:  # noqa: PLR2004 - requested afterwards
+            after, before = list(preamble.request), preamble._replace(request=())
+        if draws.random() < 0.4:  # noqa: PLR2004
+            after += writer.closing(self._words(6), said=preamble.said)
         if self.source.setting.frame != "chat":
-            return self._around(block, before, after, operations)
+            return self._around(block, before.said, after, operations)
         if self._ends_message:
-            before, after = [], [*before, *after]
-        return self._framed(before, after, [], operations)
+            return self._framed([], [*before.said, *after], [], operations)
+        return self._framed(before.said, after, [], operations)
 
     def _chatted(
         self,
-        introduction: _Introduction,
+        preamble: _Preamble,
         closing: Sequence[Said],
         edits: list[Edit],
         operations: Sequence[str],
         form: Sequence[Said] = (),
     ) -> _Message:
-        """Return a chat message with a feeling behind its greeting, and the rest after it.
+        """Return a chat message with the first words behind its greeting, and the rest after it.
 
         Everything is behind the greeting if no text may follow the message. `closing` is last
         words. `edits`, `operations` and `form` are those of the request in the message.
         """
-        before, after = introduction.before, list[Said]()
+        before, after = preamble.said, list[Said]()
         if self._follows_message:
             before, after = before[:1], [*before[1:], *closing]
         return self._framed(before, after, edits, operations, form=form)
@@ -742,10 +688,11 @@ class _Composer:
         for each in message.said:
             for dimension, shown in each.cues.items():
                 cues.setdefault(dimension, shown)
+        manners = {f"manner:{each.manner}": None for each in message.said if each.manner}
         return Draft(
             text=message.text,
             cues=cues,
-            operations=(*operations, f"manner:{self.manner}") if self.manner else operations,
+            operations=(*operations, *manners),
             sentences=tuple(each.text for each in message.said),
             snippets=tuple(snippet for each in message.said for snippet in each.snippets),
         )

@@ -36,7 +36,8 @@ class Said:
     ``plain`` is the sentence with emotion and persona. ``text`` is the sentence in the prompt,
     which is a neutral text of the same length in a control. ``length`` is the number of measured
     words of ``plain``. ``snippets`` are the phrases that it was made from, ``facts`` those that it
-    asserts. ``cues`` are its cues by dimension.
+    asserts. ``cues`` are its cues by dimension. ``is_whole`` is True for an introduction that is
+    written as a whole, and ``manner`` its manner of writing, or empty.
     """
 
     text: str
@@ -45,6 +46,8 @@ class Said:
     length: int
     facts: frozenset[str] = frozenset()
     cues: dict[str, str] = field(default_factory=dict)
+    is_whole: bool = False
+    manner: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +65,9 @@ class SentenceGenerator:
     personality
         The persona, or None for a control condition.
     given
-        The facts that are known before the first sentence: those of the prompt and of the writer.
+        The facts that the prompt asserts.
+    own
+        The facts that the writer asserts: the emotion and the traits.
     neutral
         Phrases that replace emotion and persona with the same length, or None to show both.
     raised
@@ -80,6 +85,7 @@ class SentenceGenerator:
     emotion: str | None
     personality: Personality | None
     given: frozenset[str]
+    own: frozenset[str]
     neutral: Feeling | None
     raised: bool
     lowered: bool
@@ -108,12 +114,44 @@ class SentenceGenerator:
         drawn = self._fitting(most, said=said, closing=self.feeling.closings)
         return [self._felt(drawn)] if drawn else []
 
+    def introduction(
+        self, operation: str, *, emotional: bool, said: Sequence[Said] = ()
+    ) -> Said | None:
+        """Return an introduction that is written as a whole and fits the prompt and `said`.
+
+        It is drawn from the half of those that fit in which the emotion has the larger part, or,
+        without `emotional`, the smaller one. The result is None if the library has none for the
+        emotion, the persona and the operation.
+
+        Only the facts of the prompt and of `said` can refuse an introduction. Its own parts belong
+        together. If all are refused, every one may be drawn.
+        """
+        if self.personality is None or self.emotion is None:
+            return None
+        key = (self.emotion, self.personality.slug, operation)
+        known = self.language.introductions.get(key, ())
+        if not known:
+            return None
+        coherence = self.language.coherence
+        facts = {each.text: coherence.facts_of(each.text) | each.facts for each in known}
+        refused = coherence.opponents(self.given.union(*(each.facts for each in said)))
+        fitting = [each for each in known if refused.isdisjoint(facts[each.text])] or known
+        ordered = sorted(fitting, key=lambda each: each.emotion_share, reverse=emotional)
+        drawn = self.draws.choice(ordered[: (len(ordered) + 1) // 2])
+        text = self._cased(drawn.text)
+        return Said(
+            text=self._matched(text) if self.neutral else text,
+            plain=text,
+            snippets=(drawn.text,),
+            length=len(words(text)),
+            facts=facts[drawn.text],
+            cues={} if self.neutral else dict(drawn.cues),
+            is_whole=True,
+            manner=drawn.manner,
+        )
+
     def _felt(self, drawn: _Drawn) -> Said:
-        text = self._resolved(drawn.snippet)
-        if self.raised:
-            text = self._raised(text)
-        if self.lowered:
-            text = _without_capitals(text)
+        text = self._cased(self._resolved(drawn.snippet))
         return self._said(text, drawn, cues={"emotion": text} if self.emotion else {})
 
     def persona(self, most: int, *, said: Sequence[Said] = (), joined: bool = False) -> list[Said]:
@@ -209,7 +247,8 @@ class SentenceGenerator:
         if drawn is None:
             return []
         text = self._resolved(drawn.snippet)
-        return [Said(self._styled(text), text, (drawn.snippet,), len(words(text)), drawn.facts)]
+        shown = _without_capitals(text) if self.style.lower else text
+        return [Said(shown, text, (drawn.snippet,), len(words(text)), drawn.facts)]
 
     def _said(
         self, text: str, drawn: _Drawn, *, cues: dict[str, str], styled: bool = False
@@ -256,7 +295,7 @@ class SentenceGenerator:
         return not self.language.coherence.clash(facts, self._known(said))
 
     def _known(self, said: Sequence[Said]) -> frozenset[str]:
-        return self.given.union(*(each.facts for each in said))
+        return self.given.union(self.own, *(each.facts for each in said))
 
     def _draw(
         self,
@@ -327,6 +366,12 @@ class SentenceGenerator:
         if text.endswith(stop) and not text.endswith(stop * 2):
             text = text[: -len(stop)] + self.marks.choice(style.ends)
         return _without_capitals(text) if style.lower else text
+
+    def _cased(self, text: str) -> str:
+        """Return `text` with or without capitals, as the message around it has them."""
+        if self.raised:
+            text = self._raised(text)
+        return _without_capitals(text) if self.lowered else text
 
     def _raised(self, text: str) -> str:
         """Return `text` with capitals at the start of its sentences and a mark at its end."""
