@@ -48,13 +48,16 @@ class Introduction:
     kind
         One of `KINDS`.
     cues
-        The words that show each dimension of the persona and the emotion. Several parts that show
-        the same are separated by a blank.
+        The words that show each dimension of the persona and the emotion. Of several parts that
+        show the same, this is the first.
+    emotion_share
+        The share of the characters that show the emotion, in [0, 1].
     """
 
     text: str
     kind: str
     cues: Mapping[str, str]
+    emotion_share: float
 
     @property
     def manner(self) -> str:
@@ -65,11 +68,6 @@ class Introduction:
     def facts(self) -> frozenset[str]:
         """The facts that the kind asserts: none for ``any``."""
         return frozenset() if self.kind == "any" else frozenset({self.kind})
-
-    @property
-    def emotion_share(self) -> float:
-        """The share of the characters that show the emotion, in [0, 1]."""
-        return len(self.cues["emotion"]) / len(self.text)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -118,12 +116,15 @@ def _introduction(item: YamlNode, kind: str, lint: Lint | None) -> Introduction:
         if match[1] not in _SHOWN:
             raise item.error(f"{match[0]!r}: a label is one of {', '.join(_SHOWN)}")
         for dimension in _SHOWN[match[1]]:
-            shown.setdefault(dimension, []).append(match[2])
+            shown.setdefault(dimension, []).append(match[2].rstrip(" -"))
     if missing := [label for label, (first, *_) in _SHOWN.items() if first not in shown]:
         raise item.error(f"{labelled!r} lacks a part labelled [{missing[0]}: ...]")
     text = _LABELLED.sub(lambda match: match[2], labelled)
     if problem := lint.problem(text, "introduction") if lint else None:
         raise item.error(f"{text!r}: {problem}")
     return Introduction(
-        text=text, kind=kind, cues={name: " ".join(parts) for name, parts in shown.items()}
+        text=text,
+        kind=kind,
+        cues={name: parts[0] for name, parts in shown.items()},
+        emotion_share=sum(map(len, shown["emotion"])) / len(text),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -80,9 +81,7 @@ def test_every_language_speaks_for_every_emotion_and_trait():
 def test_no_shipped_snippet_says_anything_about_the_task(tmp_path, code):
     # User entries are linted, so the shipped library as a user's folder is linted as well.
     inner = tmp_path / code
-    inner.mkdir()
-    for path in (templates_dir() / code).glob("*.yaml"):
-        (inner / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(templates_dir() / code, inner)
     assert Library.load(tmp_path).languages[code].snippets
 
 

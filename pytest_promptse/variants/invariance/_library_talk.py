@@ -126,7 +126,9 @@ def library_talk(prompt: str, library: Library) -> LibraryTalk:
 
 @lru_cache(maxsize=16)
 def _talk_of(language: Language) -> LibraryTalk:
-    return LibraryTalk(language.snippets, language.joints)
+    introductions = chain.from_iterable(language.introductions.values())
+    sentences = chain.from_iterable(each.sentences for each in introductions)
+    return LibraryTalk(chain(language.snippets, sentences), language.joints)
 
 
 def _folded(word: str) -> str:

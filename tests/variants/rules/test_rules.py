@@ -41,6 +41,12 @@ ASKING = frozenset(
     assignment is to
     """.split()  # noqa: SIM905 - a list of words
 )
+WHOLE = frozenset(
+    each.text
+    for language in Library.load().languages.values()
+    for texts in language.introductions.values()
+    for each in texts
+)
 QUOTES = re.compile(r"\"{3}|'{3}")
 
 
@@ -188,10 +194,12 @@ class TestAnyPrompt:
         for variant in all_variants(task):
             inside = not passed_on(setting, variant)
             writer = {variant.emotion, *variant.personality.split(".")}
-            known = (setting.facts if inside else setting.passed_on) | writer
+            known = setting.facts if inside else setting.passed_on
             for snippet in made_of(task.prompt).snippets[variant.id]:
                 facts = language.coherence.facts_of(snippet)
-                assert not language.coherence.clash(facts, known), (snippet, variant.text)
+                # The parts of an introduction that is written as a whole belong together.
+                others = known if snippet in WHOLE else known | writer
+                assert not language.coherence.clash(facts, others), (snippet, variant.text)
                 known |= facts
 
     def test_a_text_of_the_writers_own_is_not_announced_as_one_that_came_in(self, task):
@@ -362,20 +370,6 @@ def test_text_follows_a_greeting_within_its_line_and_the_message_asks_once(greet
         assert "request:own" not in variant.operations
 
 
-@pytest.mark.parametrize("name", ["non-native", "terse"])
-def test_some_writers_have_a_manner_of_their_own_in_all_their_sentences(name):
-    language = Library.load().languages["en"]
-    [manner] = [each for each in language.manners if each.name == name]
-    task = Task(id="t", prompt="Your task is to write `f(x)`. It doubles x. It keeps zero.")
-    distances = {"light": 0.1, "style": 0.2, "transform": 0.3}
-    levels = [distances[operation] for operation in sorted(manner.operations)]
-    made = generate(task, Selection(per_distance=90, distances=tuple(sorted(levels))))
-    shown_in = [v for v in made.variants if f"manner:{name}" in v.operations]
-    assert 0.02 < len(shown_in) / len(made.variants) < 2 * manner.share
-    for variant in shown_in:
-        assert set(made.snippets[variant.id]) <= set(manner.language.snippets)
-
-
 def test_a_list_is_not_announced_as_the_text_word_for_word():
     task = Task(id="t", prompt="Write a function `f(x)`. It doubles each x. It keeps a zero.")
     requests = Library.load().languages["en"].requests
@@ -510,7 +504,7 @@ THREAD = "From: Priya\nTo: Tom\nSubject: doubles\n\nTom, can you write `f(x)`? I
 
 
 @pytest.mark.parametrize(("prompt", "greeting"), [(CHAT, "hey, "), (MENTION, "@here ")])
-def test_a_chat_message_has_one_sentence_after_its_greeting_and_the_rest_at_its_end(
+def test_a_chat_message_has_its_writers_words_after_its_greeting_and_thanks_at_its_end(
     prompt, greeting
 ):
     made = generate(Task(id="c", prompt=prompt, entry_point="f"), Selection(per_distance=12))
@@ -519,8 +513,8 @@ def test_a_chat_message_has_one_sentence_after_its_greeting_and_the_rest_at_its_
         first = message.removesuffix(prompt.removeprefix(greeting)).removeprefix(greeting)
         assert greeting + first + prompt.removeprefix(greeting) == message
         assert variant.cues["emotion"].casefold().rstrip(".") in first.casefold()
-        assert len(words(first)) <= 12
-        assert bool(after) == (variant.distance > 0.1)
+        assert variant.distance > 0.1 or len(words(first)) <= 12
+        assert not after or (variant.distance > 0.2 and len(words(after)) <= 12)
         assert not re.search(r"\bI\b|(?<=[.!?] )[A-Z]", first + after), variant.text
         assert first[0].islower()
 
@@ -549,9 +543,7 @@ def test_a_decorator_is_not_a_mention(prompt):
 )
 def test_a_story_and_a_mail_with_headers_are_announced_and_set_apart(prompt, lowest):
     made = generate(Task(id="s", prompt=prompt, entry_point="f"), Selection(per_distance=12))
-    language = Library.load().languages["en"]
-    manners = [manner.language.requests.intros for manner in language.manners]
-    intros = {intro for each in (language.requests.intros, *manners) for intro in each}
+    intros = set(Library.load().languages["en"].requests.intros)
     for variant in made.variants:
         apart = {"block:rule", "block:quote"}.intersection(variant.operations)
         assert bool(apart) == (variant.distance >= lowest), variant.text

@@ -1,0 +1,169 @@
+"""Introductions that are written as a whole: those of the library, and reading a file of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from pytest_promptse.errors import VariantError
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._coherence import FACTS_OF_PROMPTS, repeats_an_opening
+from pytest_promptse.variants._distance import words
+from pytest_promptse.variants._generate import Selection, generate
+from pytest_promptse.variants._introductions import MANNERS, OPERATIONS
+from pytest_promptse.variants._library import DIMENSIONS, Library
+
+LIBRARY = Library.load()
+ENGLISH = LIBRARY.languages["en"]
+LENGTHS = {"style": range(15, 25), "transform": range(32, 47)}
+PLAIN = Task(id="t", prompt="Write `f(x)`. It doubles every item of x. It keeps a zero.")
+TEXT = (
+    "[role: I began with maths this spring], and [way: this is next on my list]. "
+    "[mood: I have all afternoon and a pot of tea beside me.]"
+)
+
+
+def test_every_emotion_and_persona_has_introductions_for_every_prompt_and_for_work():
+    for emotion, slug, operation in product(LIBRARY.emotions, LIBRARY.personalities(), OPERATIONS):
+        kinds = Counter(each.kind for each in ENGLISH.introductions[emotion, slug, operation])
+        assert kinds["any"] and kinds["work"] and kinds.total() >= 3, (emotion, slug, operation)
+
+
+def test_an_introduction_shows_each_trait_and_the_emotion_within_the_words_of_its_level():
+    for (emotion, slug, operation), texts in ENGLISH.introductions.items():
+        for each in texts:
+            assert set(each.cues) == {*DIMENSIONS, "emotion"}, each.text
+            assert len(words(each.text)) in LENGTHS[operation], (emotion, slug, each.text)
+            assert not repeats_an_opening([each.text]), each.text
+
+
+def test_introductions_of_any_kind_but_work_contradict_no_prompt():
+    coherence = ENGLISH.coherence
+    asserted = FACTS_OF_PROMPTS | set(coherence.prompts)
+    opponents = coherence.opponents(asserted) - {"joins"}
+    for texts in ENGLISH.introductions.values():
+        for each in texts:
+            if each.kind != "work":
+                assert opponents.isdisjoint(coherence.facts_of(each.text)), each.text
+
+
+def test_no_introduction_stands_in_the_library_more_than_once():
+    texts = Counter(
+        each.text.casefold() for known in ENGLISH.introductions.values() for each in known
+    )
+    assert texts.most_common(1)[0][1] == 1
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_a_manner_of_writing_is_recorded_and_some_writers_have_it(manner):
+    made = generate(PLAIN, Selection(per_distance=120, distances=(0.2, 0.3)))
+    shown_in = [v for v in made.variants if f"manner:{manner}" in v.operations]
+    assert 0.01 < len(shown_in) / len(made.variants) < 0.1
+    of_manner = {
+        each.text
+        for texts in ENGLISH.introductions.values()
+        for each in texts
+        if each.manner == manner
+    }
+    for variant in shown_in:
+        assert not of_manner.isdisjoint(made.snippets[variant.id])
+
+
+def test_a_private_person_has_no_work():
+    prompt = "I keep bees as a hobby. Can you write `f(x)` for me? It doubles every item of x."
+    made = generate(Task(id="p", prompt=prompt), Selection(per_distance=40, distances=(0.2, 0.3)))
+    at_work = {
+        each.text
+        for texts in ENGLISH.introductions.values()
+        for each in texts
+        if each.kind == "work"
+    }
+    for variant in made.variants:
+        assert at_work.isdisjoint(made.snippets[variant.id])
+
+
+def test_a_context_for_the_emotion_prefers_introductions_with_more_of_it():
+    key = ("tired", "pragmatic.senior.plan", "style")
+    shares = sorted(each.emotion_share for each in ENGLISH.introductions[key])
+    for hint, expected in (("urgent deadline today asap", shares[-2:]), ("graph", shares[:2])):
+        task = Task(id="t", prompt=f"{PLAIN.prompt} Note: {hint}.")
+        chosen = Selection(
+            per_distance=10, distances=(0.2,), emotions=[key[0]], personalities=[key[1]]
+        )
+        texts = {each.text: each.emotion_share for each in ENGLISH.introductions[key]}
+        made = generate(task, chosen)
+        for variant in made.variants:
+            [share] = [texts[s] for s in made.snippets[variant.id] if s in texts]
+            assert share in expected
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "en" / "introductions").mkdir(parents=True)
+    return tmp_path
+
+
+def write(folder, text, *, emotion="calm", slug="expert.junior.plan", operation="style", kind="any"):
+    path = folder / "en" / "introductions" / f"{emotion}.yaml"
+    path.write_text(f'{slug}:\n  {operation}:\n    {kind}:\n      - "{text}"\n')
+    return path
+
+
+def test_a_team_replaces_the_introductions_of_one_emotion_and_persona(folder):
+    write(folder, TEXT)
+    own = Library.load(folder)
+    chosen = Selection(
+        distances=(0.2,),
+        per_distance=3,
+        emotions=["calm"],
+        personalities=["expert.junior.plan"],
+        library=own,
+    )
+    for variant in generate(PLAIN, chosen).variants:
+        assert "I began with maths this spring" in variant.text
+        assert variant.cues["collaboration"] == "this is next on my list"
+    assert own.digest
+    assert own.digest != Library.load().digest
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"text": TEXT.replace("[mood:", "[feel:")}, "a label is one of role, way, mood"),
+        ({"text": TEXT.replace("[way: this", "this").replace("list]", "list")}, "labelled [way: "),
+        ({"text": TEXT.replace("all afternoon", "no bugs")}, "'bugs' could be read as part of"),
+        ({"slug": "expert.junior.plans"}, "no key 'expert.junior.plans'"),
+        ({"operation": "light"}, "no key 'light'"),
+        ({"kind": "verbose"}, "no key 'verbose'"),
+    ],
+)
+def test_an_invalid_introduction_is_refused_with_file_and_line(folder, change, said):
+    path = write(folder, **{"text": TEXT, **change})
+    with pytest.raises(VariantError) as caught:
+        Library.load(folder)
+    assert str(caught.value).startswith(f"{path}:")
+    assert said in str(caught.value)
+
+
+def test_a_file_for_no_emotion_is_refused(folder):
+    path = write(folder, TEXT, emotion="clam")
+    with pytest.raises(VariantError, match="not a template file") as caught:
+        Library.load(folder)
+    assert str(path) in str(caught.value)
+    assert "calm.yaml" in str(caught.value)
+
+
+def test_a_team_that_replaces_the_phrases_of_an_emotion_reads_its_own_sentences(folder):
+    (folder / "en" / "introductions").rmdir()
+    (folder / "en" / "emotions.yaml").write_text(
+        'calm:\n  style: {}\n  cues: ["The sea is flat."]\n'
+        '  sentences: ["The sea is flat this week.", "All gulls sleep on the pier."]\n'
+        '  closings: ["Fair winds."]\n'
+    )
+    chosen = Selection(
+        distances=(0.2,), per_distance=3, emotions=["calm"], library=Library.load(folder)
+    )
+    for variant in generate(PLAIN, chosen).variants:
+        assert "sea is flat" in variant.text or "gulls sleep" in variant.text
