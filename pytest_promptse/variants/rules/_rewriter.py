@@ -43,7 +43,7 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "3"
+VERSION = "4"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
 STANDS_FOR = "stands-for:"
 """Prefix of the operation that names the emotion and persona behind a neutral variant."""
@@ -80,7 +80,7 @@ class RulesRewriter:
 
     @property
     def version(self) -> str:
-        """``3`` for the shipped library, ``3+digest`` for one with a team's own entries."""
+        """``4`` for the shipped library, ``4+digest`` for one with a team's own entries."""
         return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
 
     @property
@@ -652,7 +652,7 @@ class _Composer:
         comma = document.text[: document.salutation].rstrip().endswith((",", "\uff0c"))
         if comma and not _PRONOUN.match(text):
             text = text[:1].lower() + text[1:]
-        return text if not text[-1].isalnum() else text + self.source.language.stop
+        return text if not text[-1].isalnum() else text + self.writer.feeling.style.run_on
 
     def _words(self, number: float) -> int:
         """Return a number of words as the number of measured words of the language."""
