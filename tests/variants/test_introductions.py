@@ -73,7 +73,7 @@ def test_a_manner_of_writing_is_recorded_and_some_writers_have_it(manner):
 
 def test_a_private_person_has_no_work():
     prompt = "I keep bees as a hobby. Can you write `f(x)` for me? It doubles every item of x."
-    made = generate(Task(id="p", prompt=prompt), Selection(per_distance=40, distances=(0.2, 0.3)))
+    made = generate(Task(id="p", prompt=prompt), Selection(per_distance=40, distances=(0.2,)))
     at_work = {
         each.text
         for texts in ENGLISH.introductions.values()
@@ -87,8 +87,8 @@ def test_a_private_person_has_no_work():
 def test_a_context_for_the_emotion_prefers_introductions_with_more_of_it():
     key = ("tired", "pragmatic.senior.plan", "style")
     shares = sorted(each.emotion_share for each in ENGLISH.introductions[key])
-    for hint, expected in (("urgent deadline today asap", shares[-2:]), ("graph", shares[:2])):
-        task = Task(id="t", prompt=f"{PLAIN.prompt} Note: {hint}.")
+    for hint, expected in (("The deadline is urgent", shares[1:]), ("A graph, a path, a prime, a permutation", shares[:2])):
+        task = Task(id="t", prompt=f"{PLAIN.prompt} {hint}.")
         chosen = Selection(
             per_distance=10, distances=(0.2,), emotions=[key[0]], personalities=[key[1]]
         )

@@ -473,7 +473,7 @@ class _Composer:
         is_chat = frame == "chat"
         greeting: list[Said] = []
         # Comments above code seldom have a greeting.
-        if not is_chat and draws.random() < (0.15 if frame == "stub" else 0.4):
+        if not is_chat and draws.random() < (0.1 if frame == "stub" else 0.3):
             greeting = writer.greeting()
         said = [*said, *greeting]
         whole = writer.introduction(self.level.operation, emotional=self.emotional, said=said)
