@@ -9,7 +9,7 @@ from pytest_promptse.variants._library import DIMENSIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_promptse.variants._library import Feeling, Library
+    from pytest_promptse.variants._library import Feeling, Language, Library
     from pytest_promptse.variants._variant import Variant
 
 
@@ -40,7 +40,10 @@ def described(library: Library) -> dict[str, dict[str, str]]:
                 f"{language.code}: {line}"
                 for language in library.languages.values()
                 if name in language.feelings
-                for line in _feeling(language.feelings[name])
+                for line in (
+                    *_feeling(language.feelings[name]),
+                    *_introductions(language, name),
+                )
             )
         )
     for dimension, traits in library.traits.items():
@@ -71,6 +74,13 @@ def described(library: Library) -> dict[str, dict[str, str]]:
         for name, control in language.controls.items()
     }
     return described
+
+
+def _introductions(language: Language, emotion: str) -> Iterator[str]:
+    for (name, slug, operation), texts in language.introductions.items():
+        if name == emotion:
+            for each in texts:
+                yield f"introduction ({slug}, {operation}, {each.kind}): {each.text}"
 
 
 def _feeling(feeling: Feeling) -> list[str]:
