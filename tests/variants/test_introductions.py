@@ -17,7 +17,7 @@ from pytest_promptse.variants._library import DIMENSIONS, Library
 
 LIBRARY = Library.load()
 ENGLISH = LIBRARY.languages["en"]
-LENGTHS = {"style": range(15, 25), "transform": range(32, 47)}
+LENGTHS = {"style": range(15, 28), "transform": range(32, 47)}
 PLAIN = Task(id="t", prompt="Write `f(x)`. It doubles every item of x. It keeps a zero.")
 TEXT = (
     "[role: I began with maths this spring], and [way: this is next on my list]. "

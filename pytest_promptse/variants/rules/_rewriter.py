@@ -248,15 +248,15 @@ def _writes_capitals(source: _Source, *, passes_on: bool) -> bool:
 
 
 def _writes_no_capitals(source: _Source) -> bool:
-    """Return whether the prompt is a chat message that begins without capitals and has *i*."""
-    document = source.document
-    if source.setting.frame != "chat" or document.salutation is None:
+    """Return whether the prompt is a message of the writer's own without capitals and with *i*."""
+    document, setting = source.document, source.setting
+    if "own-voice" not in setting.facts or re.search(r"\bI\b", document.text):
         return False
-    return (
-        document.text[document.salutation].islower()
-        and not document.text[document.head :].lstrip()[0].isupper()
-        and re.search(r"\bI\b", document.text) is None
-    )
+    start = document.salutation
+    if setting.frame == "chat" and start is not None:
+        begins = document.text[start].islower()
+        return begins and not document.text[document.head :].lstrip()[0].isupper()
+    return setting.frame == "prose" and document.text.lstrip()[:1].islower()
 
 
 def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) -> _T:
