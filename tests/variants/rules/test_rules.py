@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -472,17 +473,39 @@ def test_a_writer_without_capitals_asks_without_them():
     assert not any(re.search(r"\bI\b", variant.text) for variant in made.variants)
 
 
-@pytest.mark.parametrize("code", ["en", "zh"])
-def test_a_variant_sets_one_scene_at_most(code):
-    prompt = {
-        "en": "Write a function `f(x)` that returns the largest number in x.",
-        "zh": "请写一个函数 `f(x)`。返回 x 中最大的数。空的时候抛出 ValueError。",
-    }[code]
-    feelings = Library.load().languages[code].feelings.values()
-    scenes = {scene for feeling in feelings for scene in feeling.scenes}
-    made = generate(Task(id="s", prompt=prompt, entry_point="f"), Selection(per_distance=60))
+PLAIN = {
+    "en": "Write a function `f(x)` that returns the largest number in x.",
+    "zh": "请写一个函数 `f(x)`。返回 x 中最大的数。空的时候抛出 ValueError。",
+}
+
+
+@cache
+def composed(code):
+    """Return the phrases of a language, and variants without introductions that are whole."""
+    language = replace(Library.load().languages[code], introductions={})
+    library = replace(Library.load(), languages={code: language})
+    return language, generate(
+        Task(id="s", prompt=PLAIN[code], entry_point="f"),
+        Selection(per_distance=60, library=library),
+    )
+
+
+@pytest.mark.parametrize("code", PLAIN)
+def test_a_composed_introduction_sets_one_scene_at_most(code):
+    language, made = composed(code)
+    scenes = {scene for feeling in language.feelings.values() for scene in feeling.scenes}
     found = [len(scenes.intersection(snippets)) for snippets in made.snippets.values()]
     assert max(found) == 1
+
+
+@pytest.mark.parametrize("code", PLAIN)
+def test_a_composed_introduction_shows_every_trait_and_the_emotion_within_its_budget(code):
+    language, made = composed(code)
+    for variant in made.variants:
+        added = round(added_words(PLAIN[code], variant.text) / language.words_each)
+        assert added <= MOST_WORDS[variant.distance]
+        if variant.distance > 0.1:
+            assert set(variant.cues) == {"emotion", *DIMENSIONS}
 
 
 def test_text_goes_after_a_greeting_and_before_the_end_of_an_email():
