@@ -464,20 +464,22 @@ def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random)
 
     `blank` is the text between sentences, and `rng` the source of random choices.
     """
-    by_length: dict[int, list[str]] = {}
+    free: dict[int, list[str]] = {}
     for sentence in sentences:
-        by_length.setdefault(count(sentence), []).append(sentence)
-    shortest = min(by_length)
+        free.setdefault(count(sentence), []).append(sentence)
+    longest = max(free)
     chosen: list[str] = []
     left = target
-    while left >= shortest:
+    while free and left >= (shortest := min(free)):
         # A length that leaves no rest, or a rest that another sentence can fill.
-        fitting = [n for n in by_length if n == left or left - n >= shortest]
-        long = [n for n in fitting if 2 * n >= min(left, max(by_length))] or fitting
-        length = left if left in fitting else rng.choice(long) if long else 0
-        free = [sentence for sentence in by_length.get(length, ()) if sentence not in chosen]
-        if not free:
+        fitting = [n for n in free if n == left or left - n >= shortest]
+        long = [n for n in fitting if 2 * n >= min(left, longest)] or fitting
+        if not long:
             break
-        chosen.append(rng.choice(free))
+        length = left if left in fitting else rng.choice(long)
+        chosen.append(rng.choice(free[length]))
         left -= length
-    return blank.join(chosen or [rng.choice(by_length[shortest])])
+        free[length].remove(chosen[-1])
+        if not free[length]:
+            del free[length]
+    return blank.join(chosen or [rng.choice(free[min(free)])])
