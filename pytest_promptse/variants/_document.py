@@ -61,6 +61,12 @@ _GREETING_IN_LINE = re.compile(
     r"(?:[ ]@?[\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S",
     re.IGNORECASE,
 )
+# A greeting without a mark, in a message without capitals: *hey can you write*.
+_GREETING_UNMARKED = re.compile(
+    r"(?:hi|hey|hello|hiya|yo)[ ](?:(?:there|all|team|everyone|everybody|guys|folks|again)[ ])?"
+    r"(?=(?:can|could|would|will|i|im|i'm|i've|we|is|are|do|does|did|how|what|so|quick|need|please"
+    r"|pls|got|anyone|any|my|our|the|have)\b)"
+)
 _MENTION = re.compile(
     r"(?:@(?:here|channel|all|everyone)\b[,:]?\s+|@[\w.-]+[,:]?[ ]+)+(?=\S)", re.IGNORECASE
 )
@@ -287,6 +293,9 @@ class Document:
         found = _GREETING_IN_LINE.match(self.text, start)
         if found:
             return found.end() - 1
+        unmarked = _GREETING_UNMARKED.match(self.text, start)
+        if unmarked:
+            return unmarked.end()
         return mention.end() if mention and start == mention.end() else None
 
     @cached_property

@@ -40,14 +40,23 @@ def test_an_introduction_shows_each_trait_and_the_emotion_within_the_words_of_it
             assert not repeats_an_opening([each.text]), each.text
 
 
-def test_introductions_of_any_kind_but_work_contradict_no_prompt():
+def test_an_introduction_contradicts_no_prompt_of_a_person_or_no_text_of_a_company():
     coherence = ENGLISH.coherence
-    asserted = FACTS_OF_PROMPTS | set(coherence.prompts)
-    opponents = coherence.opponents(asserted) - {"joins"}
+    of_company = {"company", "mail", "story"}
+    of_person = (FACTS_OF_PROMPTS | set(coherence.prompts)) - of_company
     for texts in ENGLISH.introductions.values():
         for each in texts:
-            if each.kind != "work":
-                assert opponents.isdisjoint(coherence.facts_of(each.text)), each.text
+            prompts = of_company if each.kind == "work" else of_person
+            opponents = coherence.opponents(prompts) - {"joins"}
+            assert opponents.isdisjoint(coherence.facts_of(each.text)), each.text
+
+
+def test_a_text_of_a_company_has_no_student():
+    prompt = "SHOP-212: Write `f(x)`. It doubles every item of x. It keeps a zero for our customers."
+    made = generate(Task(id="c", prompt=prompt), Selection(per_distance=60, distances=(0.2, 0.3)))
+    for snippets in made.snippets.values():
+        facts = [ENGLISH.coherence.facts_of(snippet) for snippet in snippets]
+        assert not any("student" in each for each in facts), snippets
 
 
 def test_no_introduction_stands_in_the_library_more_than_once():

@@ -437,7 +437,9 @@ class _Composer:
         preamble = self._preamble(request, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS)
         said = [*request, *preamble.said]
         late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
-        if form is None and (late or draws.random() < 0.6):  # noqa: PLR2004
+        # Code alone requests nothing.
+        share = 0.85 if setting.frame == "stub" else 0.6
+        if form is None and (late or draws.random() < share):
             preamble = preamble._replace(request=writer.ask(self._words(_ASK_WORDS), said=said))
             operations += ["request:own"] if preamble.request else []
             said += preamble.request
@@ -472,8 +474,7 @@ class _Composer:
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         is_chat = frame == "chat"
         greeting: list[Said] = []
-        # Comments above code seldom have a greeting.
-        if not is_chat and draws.random() < (0.1 if frame == "stub" else 0.3):
+        if frame not in ("chat", "stub") and draws.random() < 0.3:  # noqa: PLR2004
             greeting = writer.greeting()
         said = [*said, *greeting]
         whole = writer.introduction(self.level.operation, emotional=self.emotional, said=said)
@@ -521,7 +522,7 @@ class _Composer:
         preamble = self._preamble(
             [], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS
         )
-        if draws.random() < 0.7:  # noqa: PLR2004
+        if draws.random() < (1 if setting.frame == "stub" else 0.7):
             asked = writer.ask(self._words(_ASK_WORDS), said=preamble.said)
             preamble = preamble._replace(request=asked)
             operations += ["request:own"] if asked else []
@@ -672,10 +673,7 @@ class _Composer:
         act, document = self.source.request, self.source.document
         if act is None or form is None:
             return [], []
-        begins = not document.text[document.body : act.start].strip()
-        lower = self.writer.style.lower and self.source.setting.frame == "prose" and begins
-        lower = lower or self.writer.lowered
-        edits = put(document, act, form, lower=lower)
+        edits = put(document, act, form, lower=self.writer.lowered)
         cost = sum(
             changed(words(document.text[start:end]), words(new)) for start, end, new in edits
         )

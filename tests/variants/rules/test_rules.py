@@ -464,13 +464,16 @@ def test_a_request_inside_a_tag_is_not_handed_over():
         assert "request:hand-over" not in variant.operations
 
 
-def test_a_writer_without_capitals_asks_without_them():
-    prompt = "Write a function `f(x)` that returns the largest number in x."
+def test_a_writer_without_capitals_keeps_those_of_a_text_that_has_them():
+    prompt = "Write a function `f(x)` that returns the largest number in x. It keeps a zero."
     made = generate(
         Task(id="s", prompt=prompt, entry_point="f"),
-        Selection(per_distance=30, emotions=["stressed"]),
+        Selection(per_distance=30, emotions=["stressed"], distances=(0.2,)),
     )
-    assert not any(re.search(r"\bI\b", variant.text) for variant in made.variants)
+    for variant in made.variants:
+        own, _, asked = variant.text.partition("\n\n")
+        assert not re.search(r"\bI\b", own)
+        assert asked[0].isupper()
 
 
 PLAIN = {
