@@ -42,7 +42,7 @@ def test_an_introduction_shows_each_trait_and_the_emotion_within_the_words_of_it
 
 def test_an_introduction_contradicts_no_prompt_of_a_person_or_no_text_of_a_company():
     coherence = ENGLISH.coherence
-    of_company = {"company", "mail", "story"}
+    of_company = {"company"}
     of_person = (FACTS_OF_PROMPTS | set(coherence.prompts)) - of_company
     for texts in ENGLISH.introductions.values():
         for each in texts:
@@ -51,8 +51,15 @@ def test_an_introduction_contradicts_no_prompt_of_a_person_or_no_text_of_a_compa
             assert opponents.isdisjoint(coherence.facts_of(each.text)), each.text
 
 
-def test_a_text_of_a_company_has_no_student():
-    prompt = "SHOP-212: Write `f(x)`. It doubles every item of x. It keeps a zero for our customers."
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "SHOP-212: Write `f(x)`. It doubles every item of x. It keeps a zero for our customers.",
+        "Hi Anna,\n\nwrite `f(x)` for the shop. It doubles every item of x.\n\nThanks,\nTom\n",
+        "As a librarian, I want to see the doubles.\n\nWrite `f(x)` for this.",
+    ],
+)
+def test_a_text_of_a_company_has_no_student(prompt):
     made = generate(Task(id="c", prompt=prompt), Selection(per_distance=60, distances=(0.2, 0.3)))
     for snippets in made.snippets.values():
         facts = [ENGLISH.coherence.facts_of(snippet) for snippet in snippets]

@@ -119,6 +119,8 @@ def read_setting(document: Document, language: Language) -> Setting:
         asserted |= {"short"}
         if frame == "prose" and len(document.sentences) == 1:
             asserted |= {"one-liner"}
+    if frame == "mail" or (frame == "prose" and "story" in asserted):
+        asserted |= {"company"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
     own = frame in ("chat", "mail") or (
