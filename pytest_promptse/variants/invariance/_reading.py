@@ -75,6 +75,12 @@ _SUBORDINATE = frozenset(
 )
 _SPLITS = frozenset({"but", "so"})
 _REACH = 5
+_KEYWORDS = frozenset({"class", "def", "function", "func", "fn"})
+_ARTICLES = frozenset({"the", "a", "an"})
+_UNIVERSAL = frozenset({"any", "all"})
+"""At the start of a sentence these mean the same as "each", as in "any line with a # is skipped"."""
+_DIMENSIONS = frozenset({"long", "old", "wide", "high", "tall", "deep", "large", "apart"})
+"""They add nothing behind a number and its unit, as in "8 characters long"."""
 _NAMING = frozenset({"called", "named"})
 _NOT_COUNTED = frozenset(
     [
@@ -91,6 +97,16 @@ _NOT_COUNTED = frozenset(
         "last",
         "first",
         "another",
+        "second",
+        "third",
+        "other",
+        "same",
+        "new",
+        "old",
+        "correct",
+        "original",
+        "upper",
+        "lower",
     ]
 )
 _AFTER_NAMES = frozenset(
@@ -268,6 +284,12 @@ def _without(text: str, talk: LibraryTalk, original: str) -> Layout:
     return replace(layout, paragraphs=tuple(p for p in paragraphs if p.text))
 
 
+def _keyword(code: str) -> tuple[str, str]:
+    """Return the keyword of a definition and the rest, as in "class Stack"; else "" and `code`."""
+    keyword, blank, name = code.partition(" ")
+    return (keyword, name) if blank and keyword in _KEYWORDS and " " not in name else ("", code)
+
+
 def _is_number(part: _Raw) -> bool:
     return part.kind == "number" or part.text.lower() in _NUMBER_WORDS
 
@@ -323,7 +345,10 @@ class _Builder:
         elif kind == "abbreviation":
             yield _Raw(re.sub(r"\W", "", text), "word")
         elif kind == "code":
-            yield _Raw(match["inside"].strip(), "code")
+            keyword, name = _keyword(match["inside"].strip())
+            if keyword == "class":
+                yield _Raw(keyword, "word")
+            yield _Raw(name, "code")
         elif kind in ("pause", "symbol", "number"):
             yield _Raw(text, kind)
         elif kind == "literal":
@@ -409,9 +434,15 @@ class _Builder:
                 place += 1
                 continue
             length, entry = self._vocabulary.longest_match(stems, place)
+            if length > 1 and part.text.lower() in _ARTICLES:
+                longer, _ = self._vocabulary.longest_match(stems, place + 1)
+                if longer >= length:
+                    length, entry = 1, self._vocabulary.phrases.get((stems[place],))
             if part.text in ("a", "A") and _is_name(raw[place + 1 : place + 2]):
                 raw = [*raw[:place], _Raw(part.text, "code"), *raw[place + 1 :]]
                 length, entry = 1, None
+            if part.text.lower() == "or" and self._compares(raw, place + length):
+                length, entry = 1, self._vocabulary.phrases.get((stems[place],))
             if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
                 entry = self._vocabulary.phrases.get((stems[place], "#"), entry)
             word = part.text.lower()
@@ -422,11 +453,19 @@ class _Builder:
                 function = []
             token = self._token(raw[place : place + length], stems[place : place + length], entry)
             if word == "one" and length == 1 and self._counted(raw, stems, place):
-                single = self._vocabulary.phrases.get((self._vocabulary.stem("single"),))
-                groups = frozenset(single.groups if single else ())
+                groups = self._groups("single")
                 token = replace(
                     token, kind="number", keys=frozenset({"#1"}), groups=groups, optional=False
                 )
+            if word in _UNIVERSAL and place == 0:
+                token = replace(token, groups=token.groups | self._groups("each"))
+            after = raw[place + length : place + length + 1]
+            if token.rule and token.optional and after and self._is_object(after[0]):
+                token = replace(token, optional=False)
+            if word == "before" and self._is_adverb(raw, place):
+                token = replace(token, optional=True)
+            if word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2]):
+                token = replace(token, optional=True)
             token = replace(
                 token,
                 sentence=self._sentence,
@@ -441,6 +480,27 @@ class _Builder:
                 function = []
             place += length
 
+    @staticmethod
+    def _is_object(part: _Raw) -> bool:
+        """Return whether an object begins with `part`, as behind "below" in "below the limit"."""
+        return _is_number(part) or part.kind == "code" or part.text.lower() in _ARTICLES
+
+    @staticmethod
+    def _is_adverb(raw: Sequence[_Raw], place: int) -> bool:
+        """Return whether the "before" at `place` means "already", as in "was answered before"."""
+        after = raw[place + 1 : place + 2]
+        ends = not after or after[0].kind == "pause"
+        return ends and place > 0 and raw[place - 1].text.lower().endswith(("ed", "en", "ne"))
+
+    @staticmethod
+    def _compares(raw: Sequence[_Raw], place: int) -> bool:
+        """Return whether a limit stands at `place`, as behind "or larger" in "or larger than x"."""
+        return place < len(raw) and (raw[place].text.lower() == "than" or _is_number(raw[place]))
+
+    def _groups(self, word: str) -> frozenset[int]:
+        entry = self._vocabulary.phrases.get((self._vocabulary.stem(word),))
+        return frozenset(entry.groups) if entry else frozenset()
+
     def _is_own(self, after: Sequence[_Raw]) -> bool:
         """Return whether a clause about its writer begins here, as in "and I am tired"."""
         return bool(after) and after[0].text.lower() in self._vocabulary.first_person
@@ -451,7 +511,8 @@ class _Builder:
         `raw` are the tokens of the sentence, and `stems` the stems of their words. `place` is an
         index of both.
         """
-        if place and raw[place - 1].text.lower() in _NOT_COUNTED:
+        before = raw[place - 1].text.lower() if place else ""
+        if before in _NOT_COUNTED or before.endswith("est"):
             return False
         following = stems[place + 1 : place + 2]
         return bool(following) and raw[place + 1].kind == "word" and self._has_content(following[0])
@@ -525,7 +586,7 @@ class _Builder:
                     break
                 if (
                     other.kind == "code"
-                    or vocabulary.stem(other.text.lower()) in vocabulary.artifacts
+                    or vocabulary.stem(other.text.lower().split()[-1]) in vocabulary.artifacts
                 ):
                     tokens[place] = replace(token, request=True)
                     break
