@@ -168,7 +168,9 @@ class _Comparison:
         self._vocabulary = vocabulary
         self._original = [token for sentence in was for token in sentence.tokens]
         content = [token for token in self._original if counts(token)]
-        self._keys = frozenset(key for token in content for key in token.keys)
+        phrases = [token for token in content if token.kind == "word" and " " in token.text]
+        keys = [key for token in content for key in token.keys]
+        self._keys = frozenset(keys) | self._stems(phrases)
         self._groups = frozenset(group for token in content for group in token.groups)
         self._frames = self._groups_of("return")
         self._raising = self._groups_of("raise")
@@ -340,9 +342,9 @@ class _Comparison:
         free |= {token for token in added if token.text.lower() == "instead"}
         free |= self._ends(added, lost, self._original) | self._ends(lost, added, now)
         kinds = self._kinds_of_names(self._original, pairs, lost)
-        others = self._kinds_of_names(now, back, added)
-        free |= {noun for noun, name in kinds.items() if pairs[name] not in others.values()}
-        free |= {noun for noun, name in others.items() if back[name] not in kinds.values()}
+        other_kinds = self._kinds_of_names(now, back, added)
+        free |= {noun for noun, name in kinds.items() if pairs[name] not in other_kinds.values()}
+        free |= {noun for noun, name in other_kinds.items() if back[name] not in kinds.values()}
         return free
 
     def _unexplained(
@@ -366,7 +368,7 @@ class _Comparison:
         counterpart
             All tokens of the other text.
         exchanged
-            Tokens that were exchanged for another one, so that they count although they are repeated.
+            Tokens that were exchanged for another one. They count although they are repeated.
         links
             Pairs of sentences that share words, that of the original first.
         verb
@@ -668,9 +670,7 @@ class _Comparison:
         entries = (self._vocabulary.phrases.get((stem,)) for stem in stems)
         return {token.rule} | {entry.rule for entry in entries if entry}
 
-    def _framing_verbs(
-        self, tokens: Sequence[Token], pairs: Mapping[Token, Token]
-    ) -> set[Token]:
+    def _framing_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return "keep" or "go" beside a limit, and "sort" beside a sort order.
 
         Examples are "keep it under 80 words" and "sorted in ascending order".
@@ -782,7 +782,8 @@ def _is_participle(token: Token) -> bool:
 def _alternatives(tokens: Sequence[Token]) -> set[Token]:
     """Return each "or" before a value and its condition, and words that only go with another.
 
-    Examples are "or 0 if there is none", "or 0 for none", "or 0 otherwise", "either a or b" and "not anything".
+    Examples are "or 0 if there is none", "or 0 for none", "or 0 otherwise", "either a or b" and
+    "not anything".
     """
     content = list(filter(counts, tokens))
     ors = {token.sentence for token in content if token.text.lower() == "or"}
@@ -837,9 +838,7 @@ def _called(tokens: Sequence[Token]) -> set[str]:
     return {name.lower() for name in last | parts | capitals}
 
 
-def _split_alternatives(
-    tokens: Sequence[Token], pairs: Mapping[Token, Token]
-) -> set[Token]:
+def _split_alternatives(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
     """Return each "or" whose second part has a condition of its own, if it stands apart elsewhere.
 
     An example is "reads a file, or the standard input if none is given", told in two sentences.
@@ -868,11 +867,10 @@ def _arrows(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]
         arrow
         for left, arrow, right in zip(content, content[1:], content[2:], strict=False)
         if arrow.text in _ARROWS
-        and left in pairs
         and right in pairs
         and left.kind == right.kind == "word"
-        and pairs[left].sentence == pairs[right].sentence
-        and pairs[left].clause <= pairs[right].clause
+        and (left not in pairs or pairs[left].sentence == pairs[right].sentence)
+        and (left not in pairs or pairs[left].clause <= pairs[right].clause)
     }
 
 

@@ -127,7 +127,6 @@ class _Neighbours:
                 self.right[a] = b
                 self.left[b] = a
 
-
     def beside(self, token: Token, step: int) -> Token | None:
         """Return the next (`step` 1) or previous (-1) token of the clause that is no modal verb."""
         near = self.right if step > 0 else self.left
@@ -232,7 +231,8 @@ class _Order:
                 middle = self._now.right.get(self._pairs[c])
                 if middle is self._pairs[b] and self._now.right.get(middle) is self._pairs[a]:
                     alike = middle.function == b.function
-                    if b.rule or (alike and self._pairs[a].function == c.function):
+                    ruled = b.rule and not self._changed_voice(b)
+                    if ruled or (alike and self._pairs[a].function == c.function):
                         yield a, c
 
     def around(self) -> Iterator[_Pair]:

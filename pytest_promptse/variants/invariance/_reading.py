@@ -78,7 +78,7 @@ _REACH = 5
 _KEYWORDS = frozenset({"class", "def", "function", "func", "fn"})
 _ARTICLES = frozenset({"the", "a", "an"})
 _UNIVERSAL = frozenset({"any", "all"})
-"""At the start of a sentence these mean the same as "each", as in "any line with a # is skipped"."""
+"""At the start of a sentence these mean the same as "each", as in "any line with # is skipped"."""
 _DIMENSIONS = frozenset({"long", "old", "wide", "high", "tall", "deep", "large", "apart"})
 """They add nothing behind a number and its unit, as in "8 characters long"."""
 _NAMING = frozenset({"called", "named"})
@@ -433,18 +433,10 @@ class _Builder:
                 function = [","] if part.text in ",\uff0c\u3001" else []
                 place += 1
                 continue
-            length, entry = self._vocabulary.longest_match(stems, place)
-            if length > 1 and part.text.lower() in _ARTICLES:
-                longer, _ = self._vocabulary.longest_match(stems, place + 1)
-                if longer >= length:
-                    length, entry = 1, self._vocabulary.phrases.get((stems[place],))
+            length, entry = self._phrase(raw, stems, place)
             if part.text in ("a", "A") and _is_name(raw[place + 1 : place + 2]):
                 raw = [*raw[:place], _Raw(part.text, "code"), *raw[place + 1 :]]
                 length, entry = 1, None
-            if part.text.lower() == "or" and self._compares(raw, place + length):
-                length, entry = 1, self._vocabulary.phrases.get((stems[place],))
-            if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
-                entry = self._vocabulary.phrases.get((stems[place], "#"), entry)
             word = part.text.lower()
             joined = word == "and" and self._is_own(raw[place + 1 : place + 2])
             if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS or joined):
@@ -452,20 +444,7 @@ class _Builder:
                 condition = word in _SUBORDINATE
                 function = []
             token = self._token(raw[place : place + length], stems[place : place + length], entry)
-            if word == "one" and length == 1 and self._counted(raw, stems, place):
-                groups = self._groups("single")
-                token = replace(
-                    token, kind="number", keys=frozenset({"#1"}), groups=groups, optional=False
-                )
-            if word in _UNIVERSAL and place == 0:
-                token = replace(token, groups=token.groups | self._groups("each"))
-            after = raw[place + length : place + length + 1]
-            if token.rule and token.optional and after and self._is_object(after[0]):
-                token = replace(token, optional=False)
-            if word == "before" and self._is_adverb(raw, place):
-                token = replace(token, optional=True)
-            if word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2]):
-                token = replace(token, optional=True)
+            token = self._in_context(token, raw, stems, place)
             token = replace(
                 token,
                 sentence=self._sentence,
@@ -479,6 +458,44 @@ class _Builder:
             else:
                 function = []
             place += length
+
+    def _phrase(
+        self, raw: Sequence[_Raw], stems: Sequence[str], place: int
+    ) -> tuple[int, VocabularyEntry | None]:
+        """Return the length of the phrase at `place`, and its entry.
+
+        An article belongs to no phrase if a phrase of the same length begins behind it, and "or" to
+        none before a limit, as in "or larger than 5".
+        """
+        phrases = self._vocabulary.phrases
+        length, entry = self._vocabulary.longest_match(stems, place)
+        word = raw[place].text.lower()
+        if length > 1 and word in _ARTICLES:
+            behind, _ = self._vocabulary.longest_match(stems, place + 1)
+            if behind >= length:
+                length, entry = 1, phrases.get((stems[place],))
+        if word == "or" and self._compares(raw, place + length):
+            length, entry = 1, phrases.get((stems[place],))
+        if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
+            entry = phrases.get((stems[place], "#"), entry)
+        return length, entry
+
+    def _in_context(
+        self, token: Token, raw: Sequence[_Raw], stems: Sequence[str], place: int
+    ) -> Token:
+        """Return `token`, which begins at `place`, with what the words around it make of it."""
+        word = token.text.lower()
+        after = raw[place + len(token.text.split()) :][:1]
+        if word == "one" and self._counted(raw, stems, place):
+            groups, keys = self._groups("single"), frozenset({"#1"})
+            return replace(token, kind="number", keys=keys, groups=groups, optional=False)
+        if word in _UNIVERSAL and place == 0:
+            return replace(token, groups=token.groups | self._groups("each"))
+        if token.rule and token.optional and after and self._is_object(after[0]):
+            return replace(token, optional=False)
+        adverb = word == "before" and self._is_adverb(raw, place)
+        size = word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2])
+        return replace(token, optional=True) if adverb or size else token
 
     @staticmethod
     def _is_object(part: _Raw) -> bool:

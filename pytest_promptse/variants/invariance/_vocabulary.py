@@ -280,9 +280,9 @@ def _phrases(
     for word in sections["function"].text("function").split():
         member = entry(word)
         member.optional = not member.rule
-    for phrase, member in known.items():
-        if phrase[0] == "be" and phrase[1:] in known:
-            member.groups |= known[phrase[1:]].groups
+    for stems, member in known.items():
+        if stems[0] == "be" and stems[1:] in known:
+            member.groups |= known[stems[1:]].groups
     return known
 
 
