@@ -304,6 +304,7 @@ class _Builder:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
+        self._longest = max(map(len, vocabulary.rewrites), default=0)
         self._sentence = -1
         self._clause = -1
 
@@ -404,12 +405,11 @@ class _Builder:
         rewrites = self._vocabulary.rewrites
         if not rewrites:
             return raw
-        longest = max(map(len, rewrites))
         stems = [self._stem(part) for part in raw]
         result: list[_Raw] = []
         place = 0
         while place < len(raw):
-            for length in range(min(longest, len(raw) - place), 0, -1):
+            for length in range(min(self._longest, len(raw) - place), 0, -1):
                 new = rewrites.get(tuple(stems[place : place + length]))
                 if new is not None:
                     result.extend(_Raw(word, "word") for word in new)
