@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -20,7 +21,7 @@ from pytest_promptse.variants.invariance._talk import (
 from pytest_promptse.variants.invariance._vocabulary import VocabularyEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pytest_promptse.variants.invariance._reading import Sentence, Token
     from pytest_promptse.variants.invariance._vocabulary import Vocabulary
@@ -35,11 +36,29 @@ _MODALITY = frozenset({"obligation", "permission"})
 """Rules whose words may not be exchanged for one another."""
 _SHORTEST = 3
 """Length of the shortest word behind a negative prefix."""
+_PARTS = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
+_KEPT_STEMS = frozenset({"keep", "leav", "retain", "preserv", "maintain"})
+_UNCHANGED = frozenset({"unchang", "intact"})
+_ARROWS = frozenset({"->", "=>", "→"})
+_CODES = frozenset({"status", "code"})
+_CHECKING = frozenset({"check", "verifi", "test"})
+_CHECKED = frozenset({"valid", "correct"})
+_ERRORS = frozenset({"error", "exception"})
+_ENDINGS = ("Error", "Exception")
+_KEPT = frozenset({"keep", "keeps", "keeping", "kept", "retain", "retained", "retaining"})
+_CHOSEN = frozenset({"first", "last"})
+_KEEPING = frozenset(
+    {"keep", "stay", "remain", "drop", "fall", "sink", "go", "get", "becom", "rise", "climb"}
+    | {"number", "count", "total"}
+)
+_SORTING = frozenset({"sort", "order", "arrang", "rank"})
+_ORDERS = frozenset({"alphabet", "chronolog", "numer", "lexicograph"})
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
 _ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
 _PARTICLES = frozenset({"out", "off", "up", "down", "back", "away"})
 _DUTIES = frozenset({"must", "should", "need", "have", "has"})
 _JOINING = frozenset({"and", "or", ",", "by", "with", "per", "but"})
+_LISTING = frozenset({"and", "or", ","})
 _ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
 _AUXILIARIES = frozenset(
     {"is", "are", "was", "were", "has", "have", "had", "be", "does", "do", "will"}
@@ -149,8 +168,16 @@ class _Comparison:
         self._vocabulary = vocabulary
         self._original = [token for sentence in was for token in sentence.tokens]
         content = [token for token in self._original if counts(token)]
-        self._keys = frozenset(key for token in content for key in token.keys)
+        phrases = [token for token in content if token.kind == "word" and " " in token.text]
+        keys = [key for token in content for key in token.keys]
+        self._keys = frozenset(keys) | self._stems(phrases)
         self._groups = frozenset(group for token in content for group in token.groups)
+        self._frames = self._groups_of("return")
+        self._raising = self._groups_of("raise")
+
+    def _groups_of(self, word: str) -> frozenset[int]:
+        entry = self._vocabulary.phrases.get(self._vocabulary.stem.phrase(word))
+        return frozenset(entry.groups if entry else ())
 
     def findings(self) -> Iterator[Finding]:
         """Yield every difference."""
@@ -167,7 +194,7 @@ class _Comparison:
         pairs = match([list(sentence.tokens) for sentence in self._was], kept)
         tokens = [token for sentence in kept for token in sentence]
         yield from self._unmatched(tokens, pairs)
-        yield from order_findings(self._original, tokens, pairs)
+        yield from order_findings(self._original, tokens, pairs, self._frames)
 
     # -- the part of the variant that belongs to the task --------------------------------------
 
@@ -234,37 +261,141 @@ class _Comparison:
         added = [token for token in now if counts(token) and token not in partners]
         lost, added = self._without_joint(lost, added)
         lost, added = self._without_prefixed(lost, added, now)
+        links = _links(pairs)
+        lost, added = self._without_free(lost, added, now, pairs, links)
         lost, added = self._word_by_word(lost, added)
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
-        free = self._request_heads(now)
-        for text, others, unpaired in ((self._original, now, added), (now, self._original, lost)):
-            free |= _alternatives(text)
-            if not _obliges(others, unpaired):
-                free |= self._limited_permissions(text)
-        free |= _ones(lost, self._original, pairs)
-        free |= _ones(added, now, {b: a for a, b in pairs.items()})
-        free |= _subjects(added, now) | self._request_frames(now)
-        free |= self._light_verbs(self._original, pairs)
-        free |= self._light_verbs(now, {b: a for a, b in pairs.items()})
-        free |= self._alone(added, lost, now, pairs)
-        free |= self._alone(lost, added, self._original, {b: a for a, b in pairs.items()})
+        lost, added = self._without_free(lost, added, now, pairs, links)
+        back = {b: a for a, b in pairs.items()}
+        free = self._alone(added, lost, now, pairs)
+        free |= self._alone(lost, added, self._original, back)
         free |= self._repeated_heads(added, lost, now, pairs)
-        for tokens, others, counterpart, verb in (
+        for tokens, others, text, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
         ):
-            for token in tokens:
-                alone = verb == "lost" or not any(
-                    other is not token and other.clause == token.clause for other in tokens
-                )
-                word = token.kind == "word" and " " not in token.text
-                repeated = word and not token.rule and alone and token not in exchanged
-                if repeated and any(same(token, other) for other in counterpart):
-                    continue
-                if word and alone and token.text in _called(counterpart):
-                    continue
-                if token not in free and not self._is_tolerated(token, others):
-                    yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
+            left = [token for token in tokens if token not in free]
+            for token in self._unexplained(left, others, text, exchanged, links, verb=verb):
+                yield Finding(_rule(token, verb), f"{token.text!r} was {verb}")
+
+    def _without_free(
+        self,
+        lost: Sequence[Token],
+        added: Sequence[Token],
+        now: Sequence[Token],
+        pairs: Mapping[Token, Token],
+        links: set[tuple[int, int]],
+    ) -> tuple[list[Token], list[Token]]:
+        """Return `lost` and `added` without the tokens that add nothing.
+
+        A word stays if its sentence has another word in the other text instead. `links` are the
+        pairs of sentences that share words, that of the original first.
+        """
+        free = self._free(now, lost, added, pairs)
+
+        def replaced(token: Token, others: Sequence[Token], verb: str) -> bool:
+            return any(
+                other.kind == "word"
+                and not other.rule
+                and other not in free
+                and not self._is_tolerated(other, ())
+                and _linked(token, other, links, verb)
+                for other in others
+            )
+
+        def rest(tokens: Sequence[Token], others: Sequence[Token], verb: str) -> list[Token]:
+            return [
+                token
+                for token in tokens
+                if token not in free
+                or self._hides_exact(token)
+                or (token.kind == "word" and not token.rule and replaced(token, others, verb))
+            ]
+
+        return rest(lost, added, "lost"), rest(added, lost, "added")
+
+    def _free(
+        self,
+        now: Sequence[Token],
+        lost: Sequence[Token],
+        added: Sequence[Token],
+        pairs: Mapping[Token, Token],
+    ) -> set[Token]:
+        """Return the tokens of both texts that add nothing to the other words of their clauses.
+
+        `now` are the tokens of the variant. `lost` and `added` are those without a partner.
+        """
+        free = self._request_heads(now) | self._request_frames(now) | _subjects(added, now)
+        back = {b: a for a, b in pairs.items()}
+        for text, others, unpaired, rivals, mates in (
+            (self._original, now, lost, added, pairs),
+            (now, self._original, added, lost, back),
+        ):
+            free |= _alternatives(text) | _split_alternatives(text, mates) | _prohibitions(text)
+            if not _obliges(others, rivals):
+                free |= self._limited_permissions(text)
+            free |= _arrows(text, mates) | _moments(text, mates)
+            if not any(token.rule == "comparison" for token in rivals):
+                free |= self._equations(text, mates)
+            free |= _ones(unpaired, text, mates) | _emphases(unpaired, text)
+            free |= self._light_verbs(text, mates) | self._framing_verbs(text, mates)
+        free |= {token for token in added if token.text.lower() == "instead"}
+        free |= self._ends(added, lost, self._original) | self._ends(lost, added, now)
+        kinds = self._kinds_of_names(self._original, pairs, lost)
+        other_kinds = self._kinds_of_names(now, back, added)
+        free |= {noun for noun, name in kinds.items() if pairs[name] not in other_kinds.values()}
+        free |= {noun for noun, name in other_kinds.items() if back[name] not in kinds.values()}
+        return free
+
+    def _unexplained(
+        self,
+        tokens: Sequence[Token],
+        others: Sequence[Token],
+        counterpart: Sequence[Token],
+        exchanged: set[Token],
+        links: set[tuple[int, int]],
+        *,
+        verb: str,
+    ) -> list[Token]:
+        """Return those of `tokens` that are neither tolerated nor in the other text.
+
+        Parameters
+        ----------
+        tokens
+            The tokens of one text without a partner.
+        others
+            Those of the other text.
+        counterpart
+            All tokens of the other text.
+        exchanged
+            Tokens that were exchanged for another one. They count although they are repeated.
+        links
+            Pairs of sentences that share words, that of the original first.
+        verb
+            ``lost`` if `tokens` are those of the original, else ``added``.
+        """
+        known = {
+            stem for other in counterpart if other.kind == "word" for stem in self._stems([other])
+        }
+        called = _called(counterpart)
+        left = []
+        for token in tokens:
+            alone = verb == "lost" or not any(
+                other is not token
+                and other.clause == token.clause
+                and not self._is_tolerated(other, ())
+                for other in tokens
+            )
+            word = token.kind == "word" and " " not in token.text
+            repeated = word and not token.rule and alone and token not in exchanged
+            if repeated and self._stems([token]) <= known:
+                continue
+            if word and alone and token.text.lower() in called:
+                continue
+            rivals = [other for other in others if _linked(token, other, links, verb)]
+            if not self._is_tolerated(token, rivals):
+                left.append(token)
+        return left
 
     def _missing(self, pairs: Mapping[Token, Token]) -> Iterator[Token]:
         """Yield the tokens of the original without a counterpart, except those of its greetings."""
@@ -274,6 +405,7 @@ class _Comparison:
             missing = [token for token in content if token not in pairs]
             signed = talk and are_names(clause, _words(clause))
             talk = is_own_talk(_words(clause), clause, self._vocabulary)
+            talk = talk and all(token.kind == "word" for token in clause)
             if not (talk or signed) or len(missing) < len(content):
                 yield from missing
 
@@ -288,9 +420,20 @@ class _Comparison:
         for one, other in self._vocabulary.joint:
             for mine, theirs in ((one, other), (other, one)):
                 if mine <= self._stems(lost) and theirs <= self._stems(added):
-                    lost = [token for token in lost if not self._stems([token]) & mine]
-                    added = [token for token in added if not self._stems([token]) & theirs]
+                    lost = self._without_first(lost, mine)
+                    added = self._without_first(added, theirs)
         return lost, added
+
+    def _without_first(self, tokens: Sequence[Token], stems: Collection[str]) -> list[Token]:
+        """Return `tokens` without the first one that has each of `stems`."""
+        left = set(stems)
+        result = []
+        for token in tokens:
+            found = self._stems([token]) & left
+            left -= found
+            if not found:
+                result.append(token)
+        return result
 
     def _without_prefixed(
         self, lost: list[Token], added: list[Token], now: Sequence[Token]
@@ -336,7 +479,8 @@ class _Comparison:
         result = []
         for token in tokens:
             words = token.text.lower().split()
-            if token.kind != "word" or token.rule or words[-1] in _PARTICLES or not words[1:]:
+            whole = token.kind != "word" or words[-1] in _PARTICLES or not words[1:]
+            if whole or (token.rule and not self._is_phrase_of_content(words)):
                 result.append(token)
                 continue
             for word in words:
@@ -347,6 +491,18 @@ class _Comparison:
                     part = replace(token, text=word, keys=keys, groups=groups, rule=entry.rule)
                     result.append(part)
         return result
+
+    def _hides_exact(self, token: Token) -> bool:
+        """Return whether a phrase without a rule has a word that is exact, such as "not given"."""
+        words = token.text.lower().split()
+        entries = (self._vocabulary.phrases.get((self._vocabulary.stem(word),)) for word in words)
+        return not token.rule and len(words) > 1 and any(entry and entry.rule for entry in entries)
+
+    def _is_phrase_of_content(self, words: Sequence[str]) -> bool:
+        """Return whether a phrase has several words with content and none that is exact."""
+        entries = [self._vocabulary.phrases.get((self._vocabulary.stem(word),)) for word in words]
+        content = [entry for entry in entries if entry is None or not entry.optional]
+        return len(content) > 1 and not any(entry and entry.rule for entry in entries)
 
     def _stems(self, tokens: Sequence[Token]) -> set[str]:
         return set(map(self._vocabulary.stem, _words(tokens)))
@@ -405,8 +561,12 @@ class _Comparison:
             for token in self._strict(tokens, others, pairs)
             if not token.rule
             and self._stems([token]) <= self._vocabulary.alone
-            and _JOINING.isdisjoint(token.function)
-            and (token not in following or _JOINING.isdisjoint(following[token].function[:1]))
+            and (_JOINING.isdisjoint(token.function) or _is_participle(token))
+            and (
+                token not in following
+                or following[token].clause != token.clause
+                or _LISTING.isdisjoint(following[token].function[:1])
+            )
         }
 
     def _repeated_heads(
@@ -440,16 +600,96 @@ class _Comparison:
     def _light_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return each "return" or "find" whose object has a partner, as in "find the maximum".
 
+        The same holds for each "raise" with an exception.
+
         `tokens` are those of one text, and `pairs` maps its tokens to their partners in the other
         text.
         """
-        entry = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("return"))
-        groups = entry.groups if entry else set()
+        content = list(pairwise(filter(counts, tokens)))
+        passive = {verb: thing for thing, verb in content if set(verb.function) & _AUXILIARIES}
         return {
             verb
-            for verb, thing in pairwise(filter(counts, tokens))
-            if verb.groups & groups and verb.clause == thing.clause and thing in pairs
+            for verb, thing in (*content, *passive.items())
+            if verb.clause == thing.clause
+            and thing in pairs
+            and (
+                verb.groups & self._frames
+                or (verb.groups & self._raising and thing.text.endswith(_ENDINGS))
+            )
         }
+
+    def _kinds_of_names(
+        self, tokens: Sequence[Token], pairs: Mapping[Token, Token], unpaired: Sequence[Token]
+    ) -> dict[Token, Token]:
+        """Return unpaired nouns such as "table" in "the table users", with their names.
+
+        `tokens` are those of one text, and `pairs` maps its tokens to their partners in the other
+        text. A name without a partner does not count.
+        """
+        found = {}
+        for left, right in pairwise(filter(counts, tokens)):
+            for noun, name in ((left, right), (right, left)):
+                names = name.kind in ("code", "literal") or name.text[:1].isupper()
+                names = names and name in pairs and noun in unpaired
+                coded = name.kind == "number" and name in pairs and noun in unpaired
+                if (names or coded) and not noun.rule and left.clause == right.clause:
+                    error = bool(self._stems([noun]) & _ERRORS) and name.text.endswith(_ENDINGS)
+                    kinds = _CODES if coded else self._vocabulary.kinds
+                    named = self._stems([noun]) <= kinds
+                    if error or (named and not right.function):
+                        found[noun] = name
+        return found
+
+    def _ends(
+        self, tokens: Sequence[Token], others: Sequence[Token], text: Sequence[Token]
+    ) -> set[Token]:
+        """Return each "end" or "start" that goes without saying, as for "append" and "prepend".
+
+        `tokens` are unpaired tokens of one text, and `others` those of the other one, `text`.
+        """
+        stems = self._stems(text)
+        bare = not any(other.rule == "order" for other in others)
+        return {
+            token
+            for token in tokens
+            if (self._stems([token]) & {"end"} and stems & {"append"} and bare)
+            or (self._stems([token]) & {"start", "begin", "front"} and stems & {"prepend"} and bare)
+        }
+
+    def _equations(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return each "equals" before a number or value that has a partner, as in "k equals 0"."""
+        return {
+            verb
+            for verb, value in pairwise(filter(counts, tokens))
+            if self._stems([verb]) <= {"equal", "to"} and value.kind != "word" and value in pairs
+        }
+
+    def _rules(self, token: Token) -> set[str]:
+        """Return the rule of a token and those of the words of a phrase, as for "below zero"."""
+        stems = map(self._vocabulary.stem, token.text.lower().split())
+        entries = (self._vocabulary.phrases.get((stem,)) for stem in stems)
+        return {token.rule} | {entry.rule for entry in entries if entry}
+
+    def _framing_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return "keep" or "go" beside a limit, and "sort" beside a sort order.
+
+        Examples are "keep it under 80 words" and "sorted in ascending order".
+        """
+        found = set()
+        for _, group in groupby(filter(counts, tokens), key=lambda token: token.clause):
+            clause = list(group)
+            rules = {rule for token in clause if token in pairs for rule in self._rules(token)}
+            stems = {stem for token in clause if token in pairs for stem in self._stems([token])}
+            for token in clause:
+                mine = self._stems([token]) - {"of"}
+                limited = "comparison" in rules and mine <= _KEEPING
+                checked = self._stems(clause) & _CHECKING and mine <= _CHECKED
+                ordered = ("order" in rules or stems & _ORDERS) and mine <= _SORTING
+                kept = stems & _KEPT_STEMS and mine <= _UNCHANGED
+                kept = kept or (stems & _UNCHANGED and mine <= _KEPT_STEMS)
+                if limited or ordered or checked or kept:
+                    found.add(token)
+        return found
 
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
         """Return whether `token` may be added or lost. `others` are the tokens that also were.
@@ -534,10 +774,16 @@ def _ones(
     }
 
 
+def _is_participle(token: Token) -> bool:
+    """Return whether a verb is added behind a comma, as in ", repeated three times"."""
+    return token.function == (",",) and token.text.endswith(("ed", "ing"))
+
+
 def _alternatives(tokens: Sequence[Token]) -> set[Token]:
     """Return each "or" before a value and its condition, and words that only go with another.
 
-    Examples are "or 0 if there is none", "or 0 otherwise", "either a or b" and "not anything".
+    Examples are "or 0 if there is none", "or 0 for none", "or 0 otherwise", "either a or b" and
+    "not anything".
     """
     content = list(filter(counts, tokens))
     ors = {token.sentence for token in content if token.text.lower() == "or"}
@@ -555,7 +801,7 @@ def _alternatives(tokens: Sequence[Token]) -> set[Token]:
         for token, value, condition in zip(content, content[1:], content[2:], strict=False)
         if token.text.lower() == "or"
         and value.kind != "word"
-        and condition.condition
+        and (condition.condition or "for" in condition.function[:1])
         and token.sentence == condition.sentence
     }
 
@@ -581,9 +827,113 @@ def _subjects(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
 
 
 def _called(tokens: Sequence[Token]) -> set[str]:
-    """Return the bare names of the functions that `tokens` show with arguments."""
-    calls = [token.text.partition("(") for token in tokens if token.kind == "code"]
-    return {name.rpartition(".")[2] for name, bracket, _ in calls if bracket}
+    """Return the names in the code of `tokens` and their last words, in lower case.
+
+    For "RingBuffer" these are "ringbuffer" and "buffer".
+    """
+    names = (token.text.partition("(")[0] for token in tokens if token.kind == "code")
+    last = {name.rpartition(".")[2] for name in names}
+    parts = {_PARTS.split(name)[-1] for name in last}
+    capitals = {t.text for t in tokens if t.kind == "word" and t.text[:1].isupper() and t.function}
+    return {name.lower() for name in last | parts | capitals}
+
+
+def _split_alternatives(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "or" whose second part has a condition of its own, if it stands apart elsewhere.
+
+    An example is "reads a file, or the standard input if none is given", told in two sentences.
+    `pairs` has the counterparts of `tokens` in the other text.
+    """
+    content = list(filter(counts, tokens))
+    found = set()
+    conditions = {t.sentence for t in content if t.condition}
+    for left, word in pairwise(content):
+        if word.text.lower() != "or" or left not in pairs or word.sentence not in conditions:
+            continue
+        behind = content[content.index(word) + 1 :]
+        part = [t for t in behind if t.clause == word.clause and t in pairs]
+        if any(pairs[token].clause != pairs[left].clause for token in part):
+            found.add(word)
+    return found
+
+
+def _arrows(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each arrow for "then" whose neighbours have partners in one sentence, in this order.
+
+    An example is "same score -> smaller id first". `pairs` has the counterparts of `tokens`.
+    """
+    content = list(filter(counts, tokens))
+    return {
+        arrow
+        for left, arrow, right in zip(content, content[1:], content[2:], strict=False)
+        if arrow.text in _ARROWS
+        and right in pairs
+        and left.kind == right.kind == "word"
+        and (left not in pairs or pairs[left].sentence == pairs[right].sentence)
+        and (left not in pairs or pairs[left].clause <= pairs[right].clause)
+    }
+
+
+def _moments(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "after" at the start of a clause that is a "when" in the other text.
+
+    An example is "after it was sent" for "once it was sent". `pairs` has the counterparts of
+    `tokens`.
+    """
+    content = list(filter(counts, tokens))
+    return {
+        word
+        for before, word, verb in zip([None, *content], content, content[1:], strict=False)
+        if word.text.lower() == "after"
+        and (before is None or before.clause != word.clause)
+        and verb in pairs
+        and pairs[verb].condition
+    }
+
+
+def _emphases(unpaired: Sequence[Token], tokens: Sequence[Token]) -> set[Token]:
+    """Return each "only" in a clause that keeps a first, last or largest one.
+
+    `unpaired` are the tokens of one text without a partner, and `tokens` all of them.
+    """
+    kept = {t.clause for t in tokens if t.text.lower() in _KEPT}
+    chosen = {t.clause for t in tokens if t.rule == "superlative" or t.text.lower() in _CHOSEN}
+    return {t for t in unpaired if t.text.lower() == "only" and t.clause in kept & chosen}
+
+
+def _prohibitions(tokens: Sequence[Token]) -> set[Token]:
+    """Return each permission that is denied, since "may not be used" means "is not used"."""
+    negative = {t.clause for t in tokens if t.rule == "negation"}
+    words = {"may", "can", "could", "might", "allowed to", "permitted to"}
+    return {t for t in tokens if t.text.lower() in words and t.clause in negative}
+
+
+def _links(pairs: Mapping[Token, Token]) -> set[tuple[int, int]]:
+    """Return the pairs of sentences, of original and variant, that tell the same.
+
+    A sentence tells the same as that with which it shares most words, and as those with which it
+    shares at least half as many.
+    """
+    shared = Counter((a.sentence, b.sentence) for a, b in pairs.items())
+    most: dict[tuple[str, int], int] = {}
+    for (one, other), number in shared.items():
+        for key in (("was", one), ("now", other)):
+            most[key] = max(most.get(key, 0), number)
+    return {
+        (one, other)
+        for (one, other), number in shared.items()
+        if number >= _HALF * min(most["was", one], most["now", other])
+    }
+
+
+def _linked(token: Token, other: Token, links: set[tuple[int, int]], verb: str) -> bool:
+    """Return whether the sentences of two tokens of different texts share words.
+
+    `links` has the pairs of such sentences, that of the original first. `verb` tells in which text
+    `token` is.
+    """
+    pair = (token.sentence, other.sentence)
+    return (pair if verb == "lost" else pair[::-1]) in links
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:

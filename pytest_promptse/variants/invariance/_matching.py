@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["alike", "counts", "match", "same"]
 
 
+_SAME_FORM = 2**-10
+"""A binary fraction, so that sums are exact. A thousand of them are less than a pair."""
+
+
+_LENGTH = 2**-10
+"""Of sentences that share as much, the shorter one is the partner."""
+
+
 def counts(token: Token) -> bool:
     """Return whether a token has content, so that it needs a counterpart."""
     return not token.optional and not token.request
@@ -50,6 +58,7 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
     others = [token for tokens in variant for token in tokens]
     for test in (same, alike):
         matcher.pair(everything, others, test)
+    matcher.exchange(everything, others)
     for test in (same, alike):
         matcher.pair(everything, others, test, optional=True)
     return matcher.pairs
@@ -84,6 +93,29 @@ class _Matcher:
                     self._add(a, b)
                     break
 
+    def exchange(self, mine: Sequence[Token], theirs: Sequence[Token]) -> None:
+        """Give new partners to paired tokens where that leaves fewer tokens without a partner.
+
+        These are augmenting paths of a bipartite graph, of equivalent tokens.
+        """
+        theirs = [token for token in theirs if counts(token)]
+        back = {b: a for a, b in self.pairs.items()}
+
+        def found(token: Token, seen: set[Token]) -> bool:
+            for other in theirs:
+                if other not in seen and alike(token, other):
+                    seen.add(other)
+                    if other not in back or found(back[other], seen):
+                        self.pairs[token] = other
+                        back[other] = token
+                        self._taken.add(other)
+                        return True
+            return False
+
+        if any(token not in back for token in theirs):
+            for token in self._free(mine):
+                found(token, set())
+
     def _free(self, tokens: Sequence[Token], *, optional: bool = False) -> list[Token]:
         return [
             token
@@ -102,17 +134,22 @@ def _partner(tokens: Sequence[Token], variant: Sequence[list[Token]]) -> list[To
     `tokens` are a sentence of the original. An equivalent token counts half as much as an equal
     one.
     """
-    keys = frozenset(key for token in tokens if counts(token) for key in token.keys)
-    groups = frozenset(group for token in tokens if counts(token) for group in token.groups)
+    mine = [token for token in tokens if counts(token)]
 
     def shared(other: Sequence[Token]) -> float:
         content = [token for token in other if counts(token)]
-        return sum(
-            1.0 if token.keys & keys else 0.5 if token.groups & groups else 0.0 for token in content
-        )
+        keys = frozenset(key for token in content for key in token.keys)
+        groups = frozenset(group for token in content for group in token.groups)
+        found = (1.0 if t.keys & keys else 0.5 if t.groups & groups else 0.0 for t in mine)
+        return sum(found) - len(content) * _LENGTH if content else 0.0
 
     best = max(variant, key=shared, default=[])
     return best if shared(best) > 0 else []
+
+
+def _worth(a: Token, b: Token) -> float:
+    """Return how good a pair is. Pairs of the same form are preferred among equally many pairs."""
+    return 1.0 + (_SAME_FORM if a.text.lower() == b.text.lower() else 0.0)
 
 
 def _common(
@@ -124,17 +161,17 @@ def _common(
     `theirs`.
     """
     rows, columns = len(mine), len(theirs)
-    table = [[0] * (columns + 1) for _ in range(rows + 1)]
+    table = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):
         for j in range(columns - 1, -1, -1):
+            table[i][j] = max(table[i + 1][j], table[i][j + 1])
             if test(mine[i], theirs[j]):
-                table[i][j] = table[i + 1][j + 1] + 1
-            else:
-                table[i][j] = max(table[i + 1][j], table[i][j + 1])
+                table[i][j] = max(table[i][j], table[i + 1][j + 1] + _worth(mine[i], theirs[j]))
     result = []
     i = j = 0
     while i < rows and j < columns:
-        if test(mine[i], theirs[j]):
+        paired = table[i + 1][j + 1] + _worth(mine[i], theirs[j])
+        if test(mine[i], theirs[j]) and table[i][j] == paired:
             result.append((mine[i], theirs[j]))
             i, j = i + 1, j + 1
         elif table[i + 1][j] >= table[i][j + 1]:

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants.invariance._finding import Finding
-from pytest_promptse.variants.invariance._matching import counts
+from pytest_promptse.variants.invariance._matching import counts, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,8 @@ _MOVABLE = frozenset({"order", "restriction", "comparison", "quantifier"})
 _ROLES = frozenset({"from", "into", "by", "over"})
 _STEPS = frozenset({"to", "by", "from"})
 _BOUND = frozenset({"negation", "restriction", "superlative", "order", "comparison"})
-_TURNING = frozenset({"negation", "restriction"})
+_MODAL = frozenset({"obligation", "permission"})
+_TURNING = frozenset({"negation", "restriction", "superlative"})
 _ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
 _PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _BETWEEN = frozenset({"followed by", "before", "after"})
@@ -56,7 +57,10 @@ _MOST = 0.6
 
 
 def order_findings(
-    original: Sequence[Token], variant: Sequence[Token], pairs: Mapping[Token, Token]
+    original: Sequence[Token],
+    variant: Sequence[Token],
+    pairs: Mapping[Token, Token],
+    frames: frozenset[int],
 ) -> Iterator[Finding]:
     """Yield words that changed places, or that have other neighbours than before.
 
@@ -66,6 +70,8 @@ def order_findings(
         The compared tokens.
     pairs
         The counterpart in `variant` of each token of `original` that has one.
+    frames
+        The groups of "return" and "the result is", which may stand for each other at other places.
     """
     order = _Order(_Neighbours(original), _Neighbours(variant), pairs)
     seen: set[frozenset[Token]] = set()
@@ -82,6 +88,8 @@ def order_findings(
     ):
         for a, b in rule():
             if rule != order.inverted and order.is_repeated(a) and order.is_repeated(b):
+                continue
+            if any(t.groups & frames and not same(t, pairs[t]) for t in (a, b) if t in pairs):
                 continue
             if frozenset((a, b)) not in seen:
                 seen.add(frozenset((a, b)))
@@ -119,6 +127,14 @@ class _Neighbours:
                 self.right[a] = b
                 self.left[b] = a
 
+    def beside(self, token: Token, step: int) -> Token | None:
+        """Return the next (`step` 1) or previous (-1) token of the clause that is no modal verb."""
+        near = self.right if step > 0 else self.left
+        other = near.get(token)
+        while other is not None and other.rule in _MODAL:
+            other = near.get(other)
+        return other
+
 
 class _Order:
     """The rules about order. Each yields pairs of tokens of the original."""
@@ -147,10 +163,21 @@ class _Order:
             outcome = a.kind in ("literal", "number") or a.text in ("True", "False", "None")
             alike = a.condition == b.condition and x.condition == y.condition
             moved = self._moved_along(a) or self._moved_along(b)
-            if self._attribute_behind_in(a, b):
+            if self._attribute_behind_in(a, b) or self._have_own_nouns(a, b):
                 continue
             if one_clause or (outcome and alike and not moved):
                 yield a, b
+
+    def _have_own_nouns(self, a: Token, b: Token) -> bool:
+        """Return whether two numbers still count the different things that they counted before."""
+        nouns = [self._was.right.get(token) for token in (a, b)]
+        one, other = nouns
+        if a.kind != "number" or one is None or other is None or one.keys & other.keys:
+            return False
+        return all(
+            noun in self._pairs and self._pairs[noun] is self._now.right.get(self._pairs[token])
+            for token, noun in ((a, one), (b, other))
+        )
 
     def _attribute_behind_in(self, a: Token, b: Token) -> bool:
         """Return whether one of two words moved behind "in" or away from it, as in "f in Go".
@@ -204,7 +231,8 @@ class _Order:
                 middle = self._now.right.get(self._pairs[c])
                 if middle is self._pairs[b] and self._now.right.get(middle) is self._pairs[a]:
                     alike = middle.function == b.function
-                    if b.rule or (alike and self._pairs[a].function == c.function):
+                    ruled = b.rule and not self._changed_voice(b)
+                    if ruled or (alike and self._pairs[a].function == c.function):
                         yield a, c
 
     def around(self) -> Iterator[_Pair]:
@@ -238,6 +266,7 @@ class _Order:
                     continue
                 heads = (part[0], part[cut], self._pairs[part[0]], self._pairs[part[cut]])
                 turned = sorted(order) == order[cut:] + order[:cut]
+                turned = turned and not any(token.rule == "negation" for token in heads)
                 if turned and not any(map(_may_move, heads)):
                     yield part[0], part[cut]
 
@@ -285,14 +314,20 @@ class _Order:
                 continue
             if token.rule == "restriction" and self._changed_voice(token):
                 continue
-            right, new_right = self._was.right.get(token), self._now.right.get(partner)
-            left, new_left = self._was.left.get(token), self._now.left.get(partner)
+            right, new_right = self._was.beside(token, 1), self._now.beside(partner, 1)
+            if token.rule == "restriction" and self._turned_voice(right, new_right):
+                continue
+            left, new_left = self._was.beside(token, -1), self._now.beside(partner, -1)
             if right not in self._pairs or new_right not in self._back:
                 continue
             expected = self._pairs[right]
             old = self._pairs.get(left) if left is not None else None
             free = token.rule in _TURNING or token.kind == "number"
             if free and self._is_turned(right, new_right):
+                continue
+            if "of" in (self._back[new_right].function[-1:] or ("",))[0:1] and (
+                self._was.beside(right, 1) is self._back[new_right]
+            ):
                 continue
             moved = new_right is not expected and not right.groups & new_right.groups
             beside = new_right is old or (new_left is not None and new_left in (old, expected))
@@ -305,6 +340,11 @@ class _Order:
         partner = self._pairs[token]
         return _PASSIVE.isdisjoint(token.function) != _PASSIVE.isdisjoint(partner.function)
 
+    def _turned_voice(self, right: Token | None, new_right: Token | None) -> bool:
+        """Return whether one of two tokens, of original and variant, is a verb in another voice."""
+        both = (right, self._back.get(new_right) if new_right is not None else None)
+        return any(token in self._pairs and self._changed_voice(token) for token in both if token)
+
     def _is_turned(self, word: Token, noun: Token) -> bool:
         """Return whether a word and the noun after it changed places, and nothing else did.
 
@@ -312,8 +352,8 @@ class _Order:
         clause ("active users", "users that are active").
         """
         words = word.kind == noun.kind == "word" and not (word.rule or noun.rule)
-        turned = self._now.right.get(noun) is self._pairs[word]
-        return words and turned and self._back[noun] is self._was.right.get(word)
+        turned = self._now.beside(noun, 1) is self._pairs[word]
+        return words and turned and self._back[noun] is self._was.beside(word, 1)
 
     def stepped(self) -> Iterator[_Pair]:
         """Yield a number after another preposition, as in "by 5" and "to 5"."""

@@ -75,6 +75,12 @@ _SUBORDINATE = frozenset(
 )
 _SPLITS = frozenset({"but", "so"})
 _REACH = 5
+_KEYWORDS = frozenset({"class", "def", "function", "func", "fn"})
+_ARTICLES = frozenset({"the", "a", "an"})
+_UNIVERSAL = frozenset({"any", "all"})
+"""At the start of a sentence these mean the same as "each", as in "any line with # is skipped"."""
+_DIMENSIONS = frozenset({"long", "old", "wide", "high", "tall", "deep", "large", "apart"})
+"""They add nothing behind a number and its unit, as in "8 characters long"."""
 _NAMING = frozenset({"called", "named"})
 _NOT_COUNTED = frozenset(
     [
@@ -91,6 +97,16 @@ _NOT_COUNTED = frozenset(
         "last",
         "first",
         "another",
+        "second",
+        "third",
+        "other",
+        "same",
+        "new",
+        "old",
+        "correct",
+        "original",
+        "upper",
+        "lower",
     ]
 )
 _AFTER_NAMES = frozenset(
@@ -268,6 +284,12 @@ def _without(text: str, talk: LibraryTalk, original: str) -> Layout:
     return replace(layout, paragraphs=tuple(p for p in paragraphs if p.text))
 
 
+def _keyword(code: str) -> tuple[str, str]:
+    """Return the keyword of a definition and the rest, as in "class Stack"; else "" and `code`."""
+    keyword, blank, name = code.partition(" ")
+    return (keyword, name) if blank and keyword in _KEYWORDS and " " not in name else ("", code)
+
+
 def _is_number(part: _Raw) -> bool:
     return part.kind == "number" or part.text.lower() in _NUMBER_WORDS
 
@@ -282,6 +304,7 @@ class _Builder:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
+        self._longest = max(map(len, vocabulary.rewrites), default=0)
         self._sentence = -1
         self._clause = -1
 
@@ -323,7 +346,10 @@ class _Builder:
         elif kind == "abbreviation":
             yield _Raw(re.sub(r"\W", "", text), "word")
         elif kind == "code":
-            yield _Raw(match["inside"].strip(), "code")
+            keyword, name = _keyword(match["inside"].strip())
+            if keyword == "class":
+                yield _Raw(keyword, "word")
+            yield _Raw(name, "code")
         elif kind in ("pause", "symbol", "number"):
             yield _Raw(text, kind)
         elif kind == "literal":
@@ -379,12 +405,11 @@ class _Builder:
         rewrites = self._vocabulary.rewrites
         if not rewrites:
             return raw
-        longest = max(map(len, rewrites))
         stems = [self._stem(part) for part in raw]
         result: list[_Raw] = []
         place = 0
         while place < len(raw):
-            for length in range(min(longest, len(raw) - place), 0, -1):
+            for length in range(min(self._longest, len(raw) - place), 0, -1):
                 new = rewrites.get(tuple(stems[place : place + length]))
                 if new is not None:
                     result.extend(_Raw(word, "word") for word in new)
@@ -408,12 +433,10 @@ class _Builder:
                 function = [","] if part.text in ",\uff0c\u3001" else []
                 place += 1
                 continue
-            length, entry = self._vocabulary.longest_match(stems, place)
+            length, entry = self._phrase(raw, stems, place)
             if part.text in ("a", "A") and _is_name(raw[place + 1 : place + 2]):
                 raw = [*raw[:place], _Raw(part.text, "code"), *raw[place + 1 :]]
                 length, entry = 1, None
-            if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
-                entry = self._vocabulary.phrases.get((stems[place], "#"), entry)
             word = part.text.lower()
             joined = word == "and" and self._is_own(raw[place + 1 : place + 2])
             if part.kind == "word" and (word in _SUBORDINATE or word in _SPLITS or joined):
@@ -421,12 +444,7 @@ class _Builder:
                 condition = word in _SUBORDINATE
                 function = []
             token = self._token(raw[place : place + length], stems[place : place + length], entry)
-            if word == "one" and length == 1 and self._counted(raw, stems, place):
-                single = self._vocabulary.phrases.get((self._vocabulary.stem("single"),))
-                groups = frozenset(single.groups if single else ())
-                token = replace(
-                    token, kind="number", keys=frozenset({"#1"}), groups=groups, optional=False
-                )
+            token = self._in_context(token, raw, stems, place)
             token = replace(
                 token,
                 sentence=self._sentence,
@@ -441,6 +459,65 @@ class _Builder:
                 function = []
             place += length
 
+    def _phrase(
+        self, raw: Sequence[_Raw], stems: Sequence[str], place: int
+    ) -> tuple[int, VocabularyEntry | None]:
+        """Return the length of the phrase at `place`, and its entry.
+
+        An article belongs to no phrase if a phrase of the same length begins behind it, and "or" to
+        none before a limit, as in "or larger than 5".
+        """
+        phrases = self._vocabulary.phrases
+        length, entry = self._vocabulary.longest_match(stems, place)
+        word = raw[place].text.lower()
+        if length > 1 and word in _ARTICLES:
+            behind, _ = self._vocabulary.longest_match(stems, place + 1)
+            if behind >= length:
+                length, entry = 1, phrases.get((stems[place],))
+        if word == "or" and self._compares(raw, place + length):
+            length, entry = 1, phrases.get((stems[place],))
+        if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
+            entry = phrases.get((stems[place], "#"), entry)
+        return length, entry
+
+    def _in_context(
+        self, token: Token, raw: Sequence[_Raw], stems: Sequence[str], place: int
+    ) -> Token:
+        """Return `token`, which begins at `place`, with what the words around it make of it."""
+        word = token.text.lower()
+        after = raw[place + len(token.text.split()) :][:1]
+        if word == "one" and self._counted(raw, stems, place):
+            groups, keys = self._groups("single"), frozenset({"#1"})
+            return replace(token, kind="number", keys=keys, groups=groups, optional=False)
+        if word in _UNIVERSAL and place == 0:
+            return replace(token, groups=token.groups | self._groups("each"))
+        if token.rule and token.optional and after and self._is_object(after[0]):
+            return replace(token, optional=False)
+        adverb = word == "before" and self._is_adverb(raw, place)
+        size = word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2])
+        return replace(token, optional=True) if adverb or size else token
+
+    @staticmethod
+    def _is_object(part: _Raw) -> bool:
+        """Return whether an object begins with `part`, as behind "below" in "below the limit"."""
+        return _is_number(part) or part.kind == "code" or part.text.lower() in _ARTICLES
+
+    @staticmethod
+    def _is_adverb(raw: Sequence[_Raw], place: int) -> bool:
+        """Return whether the "before" at `place` means "already", as in "was answered before"."""
+        after = raw[place + 1 : place + 2]
+        ends = not after or after[0].kind == "pause"
+        return ends and place > 0 and raw[place - 1].text.lower().endswith(("ed", "en", "ne"))
+
+    @staticmethod
+    def _compares(raw: Sequence[_Raw], place: int) -> bool:
+        """Return whether a limit stands at `place`, as behind "or larger" in "or larger than x"."""
+        return place < len(raw) and (raw[place].text.lower() == "than" or _is_number(raw[place]))
+
+    def _groups(self, word: str) -> frozenset[int]:
+        entry = self._vocabulary.phrases.get((self._vocabulary.stem(word),))
+        return frozenset(entry.groups) if entry else frozenset()
+
     def _is_own(self, after: Sequence[_Raw]) -> bool:
         """Return whether a clause about its writer begins here, as in "and I am tired"."""
         return bool(after) and after[0].text.lower() in self._vocabulary.first_person
@@ -451,7 +528,8 @@ class _Builder:
         `raw` are the tokens of the sentence, and `stems` the stems of their words. `place` is an
         index of both.
         """
-        if place and raw[place - 1].text.lower() in _NOT_COUNTED:
+        before = raw[place - 1].text.lower() if place else ""
+        if before in _NOT_COUNTED or before.endswith("est"):
             return False
         following = stems[place + 1 : place + 2]
         return bool(following) and raw[place + 1].kind == "word" and self._has_content(following[0])
@@ -525,7 +603,7 @@ class _Builder:
                     break
                 if (
                     other.kind == "code"
-                    or vocabulary.stem(other.text.lower()) in vocabulary.artifacts
+                    or vocabulary.stem(other.text.lower().split()[-1]) in vocabulary.artifacts
                 ):
                     tokens[place] = replace(token, request=True)
                     break

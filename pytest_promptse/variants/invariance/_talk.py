@@ -114,7 +114,8 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
     if place < len(words) and words[place] in verbs:
         return f"{words[place]!r} is an instruction"
     unusual = words[0] not in _NO_VERBS and not words[0].endswith("ing")
-    if tuple(words[1:2]) and words[1] in _DETERMINERS and unusual:
+    span = words[2:3] and words[2] in _TIMES
+    if tuple(words[1:2]) and words[1] in _DETERMINERS and unusual and not span:
         return f"{words[0]!r} is an instruction"
     for start, (modal, subject) in enumerate(pairwise(words)):
         if modal in _MODALS and subject == "you":

@@ -46,6 +46,7 @@ _SECTIONS = (
     "cues",
     "hedges",
     "soft",
+    "kinds",
     "alone",
     "joint",
     "verbs",
@@ -192,6 +193,7 @@ class Vocabulary:
     cues: frozenset[tuple[str, ...]]
     hedges: frozenset[tuple[str, ...]]
     soft: frozenset[str]
+    kinds: frozenset[str]
     alone: frozenset[str]
     joint: tuple[tuple[frozenset[str], frozenset[str]], ...]
     verbs: frozenset[str]
@@ -247,6 +249,7 @@ def vocabulary(language: str) -> Vocabulary:
         hedges=frozenset(map(plain_words, _split(sections["hedges"].text("hedges")))),
         soft=stems(sections["soft"]),
         alone=stems(sections["alone"]),
+        kinds=stems(sections["kinds"]) if "kinds" in sections else frozenset(),
         joint=tuple(_joint(sections, stem)),
         verbs=frozenset(sections["verbs"].text("verbs").split()),
     )
@@ -277,6 +280,9 @@ def _phrases(
     for word in sections["function"].text("function").split():
         member = entry(word)
         member.optional = not member.rule
+    for stems, member in known.items():
+        if stems[0] == "be" and stems[1:] in known:
+            member.groups |= known[stems[1:]].groups
     return known
 
 

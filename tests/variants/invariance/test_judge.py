@@ -311,6 +311,51 @@ def test_no_prompt_is_refused(prompt):
             "Return the list. You may modify it. Errors are shown.",
         ),
         (
+            "Write f(x). Raise ValueError if x is negative.",
+            "Write f(x). A negative x leads to a ValueError.",
+            "Write f(x). A negative x leads to a TypeError.",
+        ),
+        (
+            "Write f(x). The result is sorted by name in ascending order.",
+            "Write f(x). It returns the result in ascending order by name.",
+            "Write f(x). It returns the result in descending order by name.",
+        ),
+        (
+            "Write f(x). The total never drops below zero. Keep every line under 80 characters.",
+            "Write f(x). The total must not go below zero. Every line must be under 80 characters.",
+            "Write f(x). The total must not go above zero. Every line must be under 80 characters.",
+        ),
+        (
+            "Write a query. Table staff(id, name). Inactive users are skipped.",
+            "Write a query on the table staff(id, name). Skip users if they are inactive.",
+            "Write a query on the table staff(id, name). Skip users if they are active.",
+        ),
+        (
+            "Write f(x). Lines with a # are ignored. Do not change the input.",
+            "Write f(x). Any line with a # must be ignored. The input may not be modified.",
+            "Write f(x). Any line with a # must be ignored. The input may be modified.",
+        ),
+        (
+            "Write f(x). It reads a file, or the standard input if no file is given.",
+            "Write f(x). It reads a file. If no file is given, it reads the standard input.",
+            "Write f(x). It reads a file and the standard input.",
+        ),
+        (
+            "Write f(x). If x is 0, the answer is 5. The status is 1 otherwise.",
+            "Write f(x). Return 5 when x equals 0. Otherwise the status is 1.",
+            "Write f(x). Return 5 when x exceeds 0. Otherwise the status is 1.",
+        ),
+        (
+            "Translate it. Do not give medical advice.",
+            "Translate it. You must not give any medical advice.",
+            "Translate it. You must give any medical advice.",
+        ),
+        (
+            "Break ties by id. Print the rows.",
+            "Print the rows. Ties are broken by id.",
+            "Print the rows.",
+        ),
+        (
             "请编写函数 mask(text)。长度至少8个字符。",
             "我想请你帮我写一个函数 mask(text)。长度至少8个字符。",
             "请编写函数 mask(text)。长度至少6个字符。",
