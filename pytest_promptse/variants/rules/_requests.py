@@ -77,6 +77,7 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and (form.end != question or plain)
                 and (form.light or not tagged)
                 and (is_first or not form.first)
+                and form.say.replace("{verb}", verb) != content[: found.end()]
             )
             return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
     return None

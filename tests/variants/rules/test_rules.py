@@ -610,3 +610,9 @@ def test_no_role_is_told_in_a_few_words():
         Selection(distances=(0.1,), per_distance=90),
     )
     assert all(set(variant.cues) == {"emotion"} for variant in made.variants)
+
+
+def test_a_request_is_never_put_into_the_form_that_it_has():
+    task = Task(id="p", prompt="Please write `f(x)`. It doubles every item of x. It keeps a zero.")
+    for variant in generate(task, Selection(per_distance=30, distances=(0.1, 0.2))).variants:
+        assert "request:please" not in variant.operations
