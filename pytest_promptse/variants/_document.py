@@ -300,9 +300,17 @@ class Document:
 
     @cached_property
     def has_mail_headers(self) -> bool:
-        """True if the prompt begins with header lines of an e-mail, such as *From:* and *To:*."""
-        lines = self.text[self.head :].strip().splitlines()[:_FEWEST_HEADERS]
-        return len(lines) == _FEWEST_HEADERS and all(map(_MAIL_HEADER.match, lines))
+        """True if the prompt begins with header lines of an e-mail, such as *From:* and *To:*.
+
+        One header line is enough if a greeting is in the next line that is not blank.
+        """
+        lines = self.text[self.head :].strip().splitlines()
+        filled = [line for line in lines[: _FEWEST_HEADERS + 1] if line.strip()]
+        if len(filled) < _FEWEST_HEADERS or not _MAIL_HEADER.match(filled[0]):
+            return False
+        if _GREETING.match(filled[1]):
+            return True
+        return all(map(_MAIL_HEADER.match, lines[:_FEWEST_HEADERS]))
 
     def content(self, span: Span) -> str:
         """Return the text of `span` without the blanks around it."""

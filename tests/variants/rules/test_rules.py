@@ -565,7 +565,12 @@ def test_a_decorator_is_not_a_mention(prompt):
 
 @pytest.mark.parametrize(
     ("prompt", "lowest"),
-    [(STORY, 0.2), (THREAD, 0.1), ("Von: Anna\nBetreff: x\n\nWrite `f(x)`. It doubles x.", 0.1)],
+    [
+        (STORY, 0.2),
+        (THREAD, 0.1),
+        ("Von: Anna\nBetreff: x\n\nWrite `f(x)`. It doubles x.", 0.1),
+        ("Subject: doubles\n\nHi Tom,\n\nwrite `f(x)`. It doubles x.\n\nThanks,\nAnn", 0.1),
+    ],
 )
 def test_a_story_and_a_mail_with_headers_are_announced_and_set_apart(prompt, lowest):
     made = generate(Task(id="s", prompt=prompt, entry_point="f"), Selection(per_distance=12))
