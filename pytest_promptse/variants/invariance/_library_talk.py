@@ -26,6 +26,10 @@ _BREAK = re.compile(r"[.,;:!?\u2026\u2013\u2014\u3002\uff0c\uff1b\uff1a\uff01\uf
 _END = re.compile(r"[.!?\u2026](?=\s|$)|[\u3002\uff01\uff1f]")
 _TAG = re.compile(r"(?:<\|\w+\|>\s*(?:system|user|assistant)?|</?[a-z][^<>]*>|\[/?[A-Z]+\])\s*")
 
+# First words of a message, which a sentence of the library can follow: *hi Ben, ...*.
+_GREETINGS = frozenset({"hi", "hey", "hello", "hiya", "yo"})
+_LONGEST_GREETING = 3
+
 _Words = tuple[str, ...]
 
 
@@ -53,8 +57,8 @@ class LibraryTalk:
     def without(self, paragraph: str, keep: Collection[_Words] = ()) -> str:
         """Return `paragraph` without the sentences of the library.
 
-        A sentence is removed at the start of the paragraph, after the end of another sentence or
-        after a tag, up to a mark. The remaining text is unchanged.
+        A sentence is removed at the start of the paragraph, after a greeting, after the end of
+        another sentence or after a tag, up to a mark. The remaining text is unchanged.
 
         Parameters
         ----------
@@ -84,7 +88,8 @@ class LibraryTalk:
         place = 0
         begins = True
         while place < len(words):
-            begins = begins or starts[place] in beginnings
+            greeted = 0 < place <= _LONGEST_GREETING and words[0] in _GREETINGS
+            begins = begins or greeted or starts[place] in beginnings
             length = self._length(words, gaps, place) if begins else 0
             if length:
                 end = place + length
