@@ -439,7 +439,8 @@ class _Composer:
         late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
         # Code alone requests nothing.
         share = 0.85 if setting.frame == "stub" else 0.6
-        if form is None and (late or draws.random() < share):
+        has_room = _cost(said) + self._words(_ASK_WORDS) <= self._words(self.level.most)
+        if form is None and (late or draws.random() < share) and has_room:
             preamble = preamble._replace(request=writer.ask(self._words(_ASK_WORDS), said=said))
             operations += ["request:own"] if preamble.request else []
             said += preamble.request
