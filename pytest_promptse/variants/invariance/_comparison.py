@@ -172,12 +172,8 @@ class _Comparison:
         keys = [key for token in content for key in token.keys]
         self._keys = frozenset(keys) | self._stems(phrases)
         self._groups = frozenset(group for token in content for group in token.groups)
-        self._frames = self._groups_of("return")
-        self._raising = self._groups_of("raise")
-
-    def _groups_of(self, word: str) -> frozenset[int]:
-        entry = self._vocabulary.phrases.get(self._vocabulary.stem.phrase(word))
-        return frozenset(entry.groups if entry else ())
+        self._frames = vocabulary.groups_of("return")
+        self._raising = vocabulary.groups_of("raise")
 
     def findings(self) -> Iterator[Finding]:
         """Yield every difference."""

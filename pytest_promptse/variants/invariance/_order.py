@@ -325,9 +325,8 @@ class _Order:
             free = token.rule in _TURNING or token.kind == "number"
             if free and self._is_turned(right, new_right):
                 continue
-            if "of" in (self._back[new_right].function[-1:] or ("",))[0:1] and (
-                self._was.beside(right, 1) is self._back[new_right]
-            ):
+            behind = self._back[new_right]
+            if "of" in behind.function[-1:] and self._was.beside(right, 1) is behind:
                 continue
             moved = new_right is not expected and not right.groups & new_right.groups
             beside = new_right is old or (new_left is not None and new_left in (old, expected))

@@ -487,10 +487,10 @@ class _Builder:
         word = token.text.lower()
         after = raw[place + len(token.text.split()) :][:1]
         if word == "one" and self._counted(raw, stems, place):
-            groups, keys = self._groups("single"), frozenset({"#1"})
+            groups, keys = self._vocabulary.groups_of("single"), frozenset({"#1"})
             return replace(token, kind="number", keys=keys, groups=groups, optional=False)
         if word in _UNIVERSAL and place == 0:
-            return replace(token, groups=token.groups | self._groups("each"))
+            return replace(token, groups=token.groups | self._vocabulary.groups_of("each"))
         if token.rule and token.optional and after and self._is_object(after[0]):
             return replace(token, optional=False)
         adverb = word == "before" and self._is_adverb(raw, place)
@@ -513,10 +513,6 @@ class _Builder:
     def _compares(raw: Sequence[_Raw], place: int) -> bool:
         """Return whether a limit stands at `place`, as behind "or larger" in "or larger than x"."""
         return place < len(raw) and (raw[place].text.lower() == "than" or _is_number(raw[place]))
-
-    def _groups(self, word: str) -> frozenset[int]:
-        entry = self._vocabulary.phrases.get((self._vocabulary.stem(word),))
-        return frozenset(entry.groups) if entry else frozenset()
 
     def _is_own(self, after: Sequence[_Raw]) -> bool:
         """Return whether a clause about its writer begins here, as in "and I am tired"."""

@@ -198,6 +198,11 @@ class Vocabulary:
     joint: tuple[tuple[frozenset[str], frozenset[str]], ...]
     verbs: frozenset[str]
 
+    def groups_of(self, word: str) -> frozenset[int]:
+        """Return the groups of equivalents that `word` is in, or none if it is unknown."""
+        entry = self.phrases.get(self.stem.phrase(word))
+        return frozenset(entry.groups if entry else ())
+
     def longest_match(self, stems: Sequence[str], start: int) -> tuple[int, VocabularyEntry | None]:
         """Return the length in words of the longest known phrase at `start`, and its entry.
 
