@@ -490,13 +490,14 @@ class _Comparison:
 
     def _hides_exact(self, token: Token) -> bool:
         """Return whether a phrase without a rule has a word that is exact, such as "not given"."""
-        words = token.text.lower().split()
-        entries = (self._vocabulary.phrases.get((self._vocabulary.stem(word),)) for word in words)
-        return not token.rule and len(words) > 1 and any(entry and entry.rule for entry in entries)
+        entries = self._entries(token.text.lower().split())
+        return (
+            not token.rule and len(entries) > 1 and any(entry and entry.rule for entry in entries)
+        )
 
     def _is_phrase_of_content(self, words: Sequence[str]) -> bool:
         """Return whether a phrase has several words with content and none that is exact."""
-        entries = [self._vocabulary.phrases.get((self._vocabulary.stem(word),)) for word in words]
+        entries = self._entries(words)
         content = [entry for entry in entries if entry is None or not entry.optional]
         return len(content) > 1 and not any(entry and entry.rule for entry in entries)
 
@@ -662,9 +663,12 @@ class _Comparison:
 
     def _rules(self, token: Token) -> set[str]:
         """Return the rule of a token and those of the words of a phrase, as for "below zero"."""
-        stems = map(self._vocabulary.stem, token.text.lower().split())
-        entries = (self._vocabulary.phrases.get((stem,)) for stem in stems)
+        entries = self._entries(token.text.lower().split())
         return {token.rule} | {entry.rule for entry in entries if entry}
+
+    def _entries(self, words: Sequence[str]) -> list[VocabularyEntry | None]:
+        """Return the entry of each of `words`, which are in lower case; None for unknown ones."""
+        return [self._vocabulary.phrases.get((self._vocabulary.stem(word),)) for word in words]
 
     def _framing_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return "keep" or "go" beside a limit, and "sort" beside a sort order.
