@@ -100,7 +100,8 @@ def beside(
 
     The paragraphs are placed after a greeting and before the closing of an e-mail. With `inline`,
     the last paragraph of `before` is in the line of the first sentence, separated by `inline`. It
-    precedes that sentence, or follows the greeting at its start.
+    precedes that sentence, or follows the greeting at its start. If that greeting has no mark and
+    `inline` is a blank, a comma follows the greeting.
     """
     newline = _newline(document)
     gap = newline * 2
@@ -109,7 +110,11 @@ def beside(
         first = next(s for s in document.spans if s.start >= document.body and s.kind != "blank")
         opening = gap.join(before) + inline
         place = first.start if document.salutation is None else document.salutation
-        made = _merged(made, place, opening)
+        greeting = text[: document.salutation].rstrip()
+        if document.salutation is not None and inline.isspace() and greeting[-1:].isalnum():
+            made = _merged(made, len(greeting), f",{inline}{opening.rstrip()}")
+        else:
+            made = _merged(made, place, opening)
     elif before:
         opening = gap.join(before)
         if text[document.body :].startswith(("\n", "\r\n")) and document.body:

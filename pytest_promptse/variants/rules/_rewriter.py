@@ -438,7 +438,7 @@ class _Composer:
         said = [*request, *preamble.said]
         late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
         # Code alone requests nothing.
-        share = 0.85 if setting.frame == "stub" else 0.6
+        share = 1 if setting.frame == "stub" else 0.6
         has_room = _cost(said) + self._words(_ASK_WORDS) <= self._words(self.level.most)
         if form is None and (late or draws.random() < share) and has_room:
             preamble = preamble._replace(request=writer.ask(self._words(_ASK_WORDS), said=said))
@@ -478,7 +478,10 @@ class _Composer:
         if frame not in ("chat", "stub") and draws.random() < 0.3:  # noqa: PLR2004
             greeting = writer.greeting()
         said = [*said, *greeting]
-        whole = writer.introduction(self.level.operation, emotional=self.emotional, said=said)
+        room = self._words(self.level.most) - (self._words(_ASK_WORDS) if frame == "stub" else 0)
+        whole = writer.introduction(
+            self.level.operation, most=room, emotional=self.emotional, said=said
+        )
         if whole is not None:
             return _Preamble(greeting, [whole])
         role_first = draws.random() < 0.75 and not is_chat  # noqa: PLR2004
@@ -674,7 +677,8 @@ class _Composer:
         act, document = self.source.request, self.source.document
         if act is None or form is None:
             return [], []
-        edits = put(document, act, form, lower=self.writer.lowered)
+        lower = self.writer.style.lower and "short" in self.writer.given
+        edits = put(document, act, form, lower=lower or self.writer.lowered)
         cost = sum(
             changed(words(document.text[start:end]), words(new)) for start, end, new in edits
         )

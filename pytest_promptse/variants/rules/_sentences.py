@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ALTERNATIVES = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 _PLACES = re.compile(r"\{\d\^?\}")
 _PRONOUN = re.compile(r"\bI\b")
-_AFTER_STOP = re.compile(r"([.!?] )([A-Z])")
+_CAPITALISED = re.compile(r"\b[A-Z](?![A-Z])")
 _SMALL_PRONOUN = re.compile(r"\bi\b(?!\.)")
 _BEFORE_SMALL = re.compile(r"([.!?] )([a-z])")
 _FEWEST_TO_CHOOSE = 7
@@ -115,7 +115,7 @@ class SentenceGenerator:
         return [self._felt(drawn)] if drawn else []
 
     def introduction(
-        self, operation: str, *, emotional: bool, said: Sequence[Said] = ()
+        self, operation: str, *, most: int, emotional: bool, said: Sequence[Said] = ()
     ) -> Said | None:
         """Return an introduction that is written as a whole and fits the prompt and `said`.
 
@@ -124,7 +124,9 @@ class SentenceGenerator:
         emotion, the persona and the operation.
 
         Only the facts of the prompt and of `said` can refuse an introduction. Its own parts belong
-        together. If all are refused, every one may be drawn.
+        together. If all are refused, those with the fewest such facts may be drawn.
+
+        `most` is the largest number of words, if there are introductions that short.
         """
         if self.personality is None or self.emotion is None:
             return None
@@ -135,7 +137,10 @@ class SentenceGenerator:
         coherence = self.language.coherence
         facts = {each.text: coherence.facts_of(each.text) | each.facts for each in known}
         refused = coherence.opponents(self.given.union(*(each.facts for each in said)))
-        fitting = [each for each in known if refused.isdisjoint(facts[each.text])] or known
+        conflicts = {each.text: len(refused & facts[each.text]) for each in known}
+        fewest = min(conflicts.values())
+        fitting = [each for each in known if conflicts[each.text] == fewest]
+        fitting = [each for each in fitting if count(each.text) <= most] or fitting
         ordered = sorted(fitting, key=lambda each: each.emotion_share, reverse=emotional)
         drawn = self.draws.choice(ordered[: (len(ordered) + 1) // 2])
         text = self._cased(drawn.text)
@@ -402,9 +407,8 @@ class _Drawn:
 
 
 def _without_capitals(text: str) -> str:
-    """Return `text` with small letters at the start of its sentences, and with *i*."""
-    text = _PRONOUN.sub("i", text[:1].lower() + text[1:])
-    return _AFTER_STOP.sub(lambda match: match[1] + match[2].lower(), text)
+    """Return `text` with small letters, also in *i* and in names, but not in abbreviations."""
+    return _CAPITALISED.sub(lambda match: match[0].lower(), _PRONOUN.sub("i", text))
 
 
 def _frozen(kinds: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
