@@ -434,20 +434,25 @@ class _Composer:
             form = self._form(light=False)
         edits, request = self._put(form)
         operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
-        preamble = self._preamble(request, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS)
-        said = [*request, *preamble.said]
         late = setting.follows and draws.random() < 0.2  # noqa: PLR2004
         # Code alone requests nothing.
         share = 1 if setting.frame == "stub" else 0.6
-        has_room = _cost(said) + self._words(_ASK_WORDS) <= self._words(self.level.most)
-        if form is None and (late or draws.random() < share) and has_room:
-            preamble = preamble._replace(request=writer.ask(self._words(_ASK_WORDS), said=said))
+        asked = self._words(_ASK_WORDS) if form is None and (late or draws.random() < share) else 0
+        announced = 0
+        if passes_on or (setting.frame == "tagged" and form is None):
+            announced = self._words(_INTRO_WORDS if passes_on else _BRIEF_INTRO_WORDS)
+        room = self._words(self.level.most) - asked - announced
+        preamble = self._preamble(
+            request, room=room, feel_words=_FEEL_WORDS, persona_words=_PERSONA_WORDS
+        )
+        said = [*request, *preamble.said]
+        if asked and _cost(said) <= room:
+            preamble = preamble._replace(request=writer.ask(asked, said=said))
             operations += ["request:own"] if preamble.request else []
             said += preamble.request
-        if passes_on or (setting.frame == "tagged" and form is None):
-            words = self._words(_INTRO_WORDS if passes_on else _BRIEF_INTRO_WORDS)
-            announced = writer.intro(words, bullets=False, said=said)
-            preamble = preamble._replace(announcement=announced)
+        if announced:
+            intro = writer.intro(announced, bullets=False, said=said)
+            preamble = preamble._replace(announcement=intro)
         preamble = self._long_enough(preamble, request, feelings=1)
         if self._is_greeted:
             return self._chatted(preamble, [], edits, operations, form=request)
@@ -462,15 +467,18 @@ class _Composer:
             return self._framed([], preamble.said, edits, operations, form=request)
         return self._framed(preamble.said, [], edits, operations, form=request)
 
-    def _preamble(self, said: Sequence[Said], *, feel_words: int, persona_words: int) -> _Preamble:
+    def _preamble(
+        self, said: Sequence[Said], *, room: int, feel_words: int, persona_words: int
+    ) -> _Preamble:
         """Return a greeting, if one is drawn, and the writer's introduction.
 
         The introduction is written as a whole if the library has one. Otherwise it is composed of a
         sentence of emotion and one or two of the persona. It then mostly begins with who the writer
         is, unless the message has begun before.
 
-        `feel_words` and `persona_words` are the largest numbers of words of the emotion and of the
-        persona in a composed introduction. `said` are the sentences before.
+        `room` is the largest number of words of one that is written as a whole, if there is one
+        that short. `feel_words` and `persona_words` are those of the emotion and of the persona in
+        a composed introduction. `said` are the sentences before.
         """
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         is_chat = frame == "chat"
@@ -478,7 +486,6 @@ class _Composer:
         if frame not in ("chat", "stub") and draws.random() < 0.3:  # noqa: PLR2004
             greeting = writer.greeting()
         said = [*said, *greeting]
-        room = self._words(self.level.most) - (self._words(_ASK_WORDS) if frame == "stub" else 0)
         whole = writer.introduction(
             self.level.operation, most=room, emotional=self.emotional, said=said
         )
@@ -524,7 +531,10 @@ class _Composer:
         block = draws.choice(known) if known else None
         operations = [f"block:{block}" if block else "sentences"]
         preamble = self._preamble(
-            [], feel_words=_LONG_FEEL_WORDS, persona_words=_LONG_PERSONA_WORDS
+            [],
+            room=self._words(self.level.most),
+            feel_words=_LONG_FEEL_WORDS,
+            persona_words=_LONG_PERSONA_WORDS,
         )
         if draws.random() < (1 if setting.frame == "stub" else 0.7):
             asked = writer.ask(self._words(_ASK_WORDS), said=preamble.said)
@@ -677,7 +687,7 @@ class _Composer:
         act, document = self.source.request, self.source.document
         if act is None or form is None:
             return [], []
-        lower = self.writer.style.lower and "short" in self.writer.given
+        lower = self.writer.style.lower and "one-liner" in self.writer.given
         edits = put(document, act, form, lower=lower or self.writer.lowered)
         cost = sum(
             changed(words(document.text[start:end]), words(new)) for start, end, new in edits
