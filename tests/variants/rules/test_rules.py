@@ -466,8 +466,14 @@ def test_a_request_inside_a_tag_is_not_handed_over():
         assert "request:hand-over" not in variant.operations
 
 
-def test_a_writer_without_capitals_keeps_those_of_a_text_that_has_them():
-    prompt = "Write a function `f(x)` that returns the largest number in x. It keeps a zero."
+@pytest.mark.parametrize(
+    ("prompt", "keeps"),
+    [
+        ("Write a function `f(x)` that returns the largest number in a list. It keeps a zero.", 1),
+        ("Write a function `f(x)` that returns the largest number in a list.", 0),
+    ],
+)
+def test_a_writer_without_capitals_keeps_those_of_a_text_of_several_sentences(prompt, keeps):
     made = generate(
         Task(id="s", prompt=prompt, entry_point="f"),
         Selection(per_distance=30, emotions=["stressed"], distances=(0.2,)),
@@ -475,7 +481,9 @@ def test_a_writer_without_capitals_keeps_those_of_a_text_that_has_them():
     for variant in made.variants:
         own, _, asked = variant.text.partition("\n\n")
         assert not re.search(r"\bI\b", own)
-        assert asked[0].isupper()
+        assert asked[0].isupper() or not keeps
+    changed = [v.text.partition("\n\n")[2] for v in made.variants if is_revoiced(v)]
+    assert {text[0].isupper() for text in changed} == {bool(keeps)}
 
 
 PLAIN = {
