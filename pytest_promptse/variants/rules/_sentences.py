@@ -124,7 +124,8 @@ class SentenceGenerator:
         emotion, the persona and the operation.
 
         Only the facts of the prompt and of `said` can refuse an introduction. Its own parts belong
-        together. If all are refused, every one may be drawn.
+        together. If all are refused, every one may be drawn. Of those that fit, the ones that the
+        prompt prefers are drawn.
         """
         if self.personality is None or self.emotion is None:
             return None
@@ -136,6 +137,10 @@ class SentenceGenerator:
         facts = {each.text: coherence.facts_of(each.text) | each.facts for each in known}
         refused = coherence.opponents(self.given.union(*(each.facts for each in said)))
         fitting = [each for each in known if refused.isdisjoint(facts[each.text])] or known
+        preferred = coherence.preferred(self.given)
+        fitting = [
+            each for each in fitting if not preferred.isdisjoint(facts[each.text])
+        ] or fitting
         ordered = sorted(fitting, key=lambda each: each.emotion_share, reverse=emotional)
         drawn = self.draws.choice(ordered[: (len(ordered) + 1) // 2])
         text = self._cased(drawn.text)
