@@ -55,6 +55,8 @@ class Coherence:
         For each fact, the facts whose clause is not joined to its clause.
     needs
         For each fact, the facts of which one must precede a phrase with that fact.
+    prefers
+        For each fact of a prompt, the facts of the introductions that are drawn first.
     """
 
     facts: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
@@ -62,6 +64,7 @@ class Coherence:
     clashes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    prefers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     _known_facts: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
     _stems: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
@@ -99,6 +102,10 @@ class Coherence:
     def unmet(self, before: frozenset[str]) -> frozenset[str]:
         """Return the facts that may not follow `before`, since a fact that they need is missing."""
         return frozenset(fact for fact, any_of in self.needs.items() if before.isdisjoint(any_of))
+
+    def preferred(self, given: Iterable[str]) -> frozenset[str]:
+        """Return the facts of the introductions that a prompt with the facts `given` prefers."""
+        return frozenset().union(*(self.prefers.get(fact, _NO_FACTS) for fact in given))
 
     def are_joined(self, first: frozenset[str], second: frozenset[str]) -> bool:
         """Return whether the second of two clauses can follow the first in one sentence.

@@ -53,12 +53,15 @@ _GREETING = re.compile(
     r"\s*(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|morning"
     r"|hallo|guten (?:tag|morgen)|moin|liebe[rs]?|sehr geehrte[rs]?|bonjour|hola)\b"
     r"(?:\s+[\w.'\u2019-]+){0,4}\s*[,!.:\u2013-]?\s*$"
-    r"|\s*(?:你好|您好|大家好|各位好?|嗨)[^\u3002]{0,8}[,\uff0c!\uff01\u3002:\uff1a]?\s*$",
+    r"|\s*(?:你好|您好|大家好|各位好?|嗨)[^\u3002]{0,8}[,\uff0c!\uff01\u3002:\uff1a]?\s*$"
+    r"|\s*(?:尊敬的)?[^\W\d_]{1,8}[,\uff0c\u3001 ]?(?:[你您]好|大家好|老师好)"
+    r"[,\uff0c!\uff01\u3002:\uff1a]\s*$",
     re.IGNORECASE,
 )
 _GREETING_IN_LINE = re.compile(
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|morning|hallo|moin)\b"
-    r"(?:[ ]@?[\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S",
+    r"(?:[ ]@?[\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S"
+    r"|(?:哈喽|在吗|在么|在不)[,\uff0c!\uff01\u3002?\uff1f]\S",
     re.IGNORECASE,
 )
 # A greeting without a mark, in a message without capitals: *hey can you write*.
@@ -72,7 +75,8 @@ _MENTION = re.compile(
 )
 _MENTION_OF_ALL = re.compile(r"@(?:here|channel|all|everyone)\b", re.IGNORECASE)
 _MAIL_HEADER = re.compile(
-    r"[*\s]*(?:from|to|cc|bcc|subject|date|sent|von|an|betreff|datum|gesendet)[*\s]*:",
+    r"[*\s]*(?:from|to|cc|bcc|subject|date|sent|von|an|betreff|datum|gesendet"
+    r"|主题|发件人|收件人|抄送|日期|发送时间)[*\s]*[:\uff1a]",
     re.IGNORECASE,
 )
 _FEWEST_HEADERS = 2

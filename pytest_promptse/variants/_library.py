@@ -684,7 +684,7 @@ _MARKS: dict[str, Any] = {
         item.text("a word") for item in entry.items("repeatable")
     ),
 }
-_PAIRS = ("clashes", "apart", "needs")
+_PAIRS = ("clashes", "apart", "needs", "prefers")
 """The sections of ``language.yaml`` that list pairs of facts."""
 
 
@@ -729,6 +729,7 @@ def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
         clashes=mapped("clashes", both_ways=True),
         apart=mapped("apart", both_ways=True),
         needs=mapped("needs", both_ways=False),
+        prefers=mapped("prefers", both_ways=False),
     )
 
 

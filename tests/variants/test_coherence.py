@@ -95,6 +95,12 @@ def test_a_fact_beside_itself_is_stated_once_at_most():
     assert not known.clash(frozenset({"thanks"}), frozenset({"ask"}))
 
 
+def test_a_prompt_prefers_introductions_with_the_facts_listed_for_one_of_its_own():
+    known = coherence(prefers={"company": frozenset({"work"})})
+    assert known.preferred({"company", "prose"}) == {"work"}
+    assert known.preferred({"prose"}) == frozenset()
+
+
 def test_a_phrase_that_refers_to_another_one_needs_it():
     known = coherence(needs={"again": frozenset({"sorry"})})
     assert known.unmet(frozenset()) == {"again"}

@@ -134,3 +134,20 @@ def test_every_humaneval_prompt_is_a_stub_with_a_docstring():
 def test_source_in_another_language_takes_its_comment_sign():
     assert read_document("function add(a, b) {\n  // returns the sum\n").comment == "//"
     assert read_document("SELECT id\nFROM users\nWHERE active = 1;\n").comment == "--"
+
+
+@pytest.mark.parametrize(
+    "greeting", ["李工\uff0c您好\uff1a", "王老师您好\uff01", "您好\uff0c", "各位好\uff1a"]
+)
+def test_a_chinese_greeting_may_begin_with_a_name(greeting):
+    assert kinds(f"{greeting}\n\n请修改导出。\n")[0] == ("greeting", greeting)
+
+
+def test_a_chinese_email_has_header_lines():
+    document = read_document("主题\uff1a导出\n\n李工\uff0c您好\uff1a\n\n请修改导出。\n")
+    assert document.has_mail_headers
+
+
+def test_a_chinese_chat_message_goes_on_from_its_first_words():
+    document = read_document("在吗\uff0c帮我写个脚本")
+    assert document.salutation == len("在吗\uff0c")

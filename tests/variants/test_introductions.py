@@ -67,6 +67,19 @@ def test_a_text_of_a_company_has_no_student(prompt):
         assert not any("student" in each for each in facts), snippets
 
 
+def test_a_chinese_ticket_comes_from_somebody_at_work():
+    prompt = "OPS-17 导出报表\n\n写一个函数 `f(rows)`。金额列保留原样。空行不导出。\n"
+    made = generate(Task(id="z", prompt=prompt), Selection(per_distance=20, distances=(0.2, 0.3)))
+    at_work = {
+        each.text
+        for texts in LIBRARY.languages["zh"].introductions.values()
+        for each in texts
+        if each.kind == "work"
+    }
+    for variant in made.variants:
+        assert not at_work.isdisjoint(made.snippets[variant.id])
+
+
 def test_no_introduction_stands_in_the_library_more_than_once():
     texts = Counter(
         each.text.casefold() for known in ENGLISH.introductions.values() for each in known

@@ -124,7 +124,9 @@ class SentenceGenerator:
         emotion, the persona and the operation.
 
         Only the facts of the prompt and of `said` can refuse an introduction. Its own parts belong
-        together. If all are refused, those with the fewest such facts may be drawn.
+        together. If all are refused, those with the fewest such facts may be drawn. Of those that
+        fit, the ones that the prompt prefers are drawn, and of these the ones that are short
+        enough.
 
         `most` is the largest number of words, if there are introductions that short.
         """
@@ -140,6 +142,10 @@ class SentenceGenerator:
         conflicts = {each.text: len(refused & facts[each.text]) for each in known}
         fewest = min(conflicts.values())
         fitting = [each for each in known if conflicts[each.text] == fewest]
+        preferred = coherence.preferred(self.given)
+        fitting = [
+            each for each in fitting if not preferred.isdisjoint(facts[each.text])
+        ] or fitting
         fitting = [each for each in fitting if count(each.text) <= most] or fitting
         ordered = sorted(fitting, key=lambda each: each.emotion_share, reverse=emotional)
         drawn = self.draws.choice(ordered[: (len(ordered) + 1) // 2])
