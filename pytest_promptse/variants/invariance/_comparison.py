@@ -37,22 +37,8 @@ _MODALITY = frozenset({"obligation", "permission"})
 _SHORTEST = 3
 """Length of the shortest word behind a negative prefix."""
 _PARTS = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
-_KEPT_STEMS = frozenset({"keep", "leav", "retain", "preserv", "maintain"})
-_UNCHANGED = frozenset({"unchang", "intact"})
 _ARROWS = frozenset({"->", "=>", "→"})
-_CODES = frozenset({"status", "code"})
-_CHECKING = frozenset({"check", "verifi", "test"})
-_CHECKED = frozenset({"valid", "correct"})
-_ERRORS = frozenset({"error", "exception"})
 _ENDINGS = ("Error", "Exception")
-_KEPT = frozenset({"keep", "keeps", "keeping", "kept", "retain", "retained", "retaining"})
-_CHOSEN = frozenset({"first", "last"})
-_KEEPING = frozenset(
-    {"keep", "stay", "remain", "drop", "fall", "sink", "go", "get", "becom", "rise", "climb"}
-    | {"number", "count", "total"}
-)
-_SORTING = frozenset({"sort", "order", "arrang", "rank"})
-_ORDERS = frozenset({"alphabet", "chronolog", "numer", "lexicograph"})
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
 _ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
 _PARTICLES = frozenset({"out", "off", "up", "down", "back", "away"})
@@ -333,7 +319,7 @@ class _Comparison:
             free |= _arrows(text, mates) | _moments(text, mates)
             if not any(token.rule == "comparison" for token in rivals):
                 free |= self._equations(text, mates)
-            free |= _ones(unpaired, text, mates) | _emphases(unpaired, text)
+            free |= _ones(unpaired, text, mates) | self._emphases(unpaired, text)
             free |= self._light_verbs(text, mates) | self._framing_verbs(text, mates)
         free |= {token for token in added if token.text.lower() == "instead"}
         free |= self._ends(added, lost, self._original) | self._ends(lost, added, now)
@@ -624,14 +610,17 @@ class _Comparison:
         text. A name without a partner does not count.
         """
         found = {}
+        frames = self._vocabulary.frames
         for left, right in pairwise(filter(counts, tokens)):
             for noun, name in ((left, right), (right, left)):
                 names = name.kind in ("code", "literal") or name.text[:1].isupper()
                 names = names and name in pairs and noun in unpaired
                 coded = name.kind == "number" and name in pairs and noun in unpaired
                 if (names or coded) and not noun.rule and left.clause == right.clause:
-                    error = bool(self._stems([noun]) & _ERRORS) and name.text.endswith(_ENDINGS)
-                    kinds = _CODES if coded else self._vocabulary.kinds
+                    error = bool(self._stems([noun]) & frames.errors) and name.text.endswith(
+                        _ENDINGS
+                    )
+                    kinds = frames.codes if coded else self._vocabulary.kinds
                     named = self._stems([noun]) <= kinds
                     if error or (named and not right.function):
                         found[noun] = name
@@ -676,20 +665,35 @@ class _Comparison:
         Examples are "keep it under 80 words" and "sorted in ascending order".
         """
         found = set()
+        frames = self._vocabulary.frames
         for _, group in groupby(filter(counts, tokens), key=lambda token: token.clause):
             clause = list(group)
             rules = {rule for token in clause if token in pairs for rule in self._rules(token)}
             stems = {stem for token in clause if token in pairs for stem in self._stems([token])}
             for token in clause:
                 mine = self._stems([token]) - {"of"}
-                limited = "comparison" in rules and mine <= _KEEPING
-                checked = self._stems(clause) & _CHECKING and mine <= _CHECKED
-                ordered = ("order" in rules or stems & _ORDERS) and mine <= _SORTING
-                kept = stems & _KEPT_STEMS and mine <= _UNCHANGED
-                kept = kept or (stems & _UNCHANGED and mine <= _KEPT_STEMS)
+                limited = "comparison" in rules and mine <= frames.limiting
+                checked = self._stems(clause) & frames.checking and mine <= frames.checked
+                ordered = ("order" in rules or stems & frames.orders) and mine <= frames.sorting
+                kept = stems & frames.keeping and mine <= frames.unchanged
+                kept = kept or (stems & frames.unchanged and mine <= frames.keeping)
                 if limited or ordered or checked or kept:
                     found.add(token)
         return found
+
+    def _emphases(self, unpaired: Sequence[Token], tokens: Sequence[Token]) -> set[Token]:
+        """Return each "only" in a clause that keeps a first, last or largest one.
+
+        `unpaired` are the tokens of one text without a partner, and `tokens` all of them.
+        """
+        frames = self._vocabulary.frames
+        kept = {t.clause for t in tokens if self._stems([t]) & frames.selecting}
+        chosen = {
+            t.clause
+            for t in tokens
+            if t.rule == "superlative" or self._stems([t]) & frames.selected
+        }
+        return {t for t in unpaired if t.text.lower() == "only" and t.clause in kept & chosen}
 
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
         """Return whether `token` may be added or lost. `others` are the tokens that also were.
@@ -889,16 +893,6 @@ def _moments(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token
         and verb in pairs
         and pairs[verb].condition
     }
-
-
-def _emphases(unpaired: Sequence[Token], tokens: Sequence[Token]) -> set[Token]:
-    """Return each "only" in a clause that keeps a first, last or largest one.
-
-    `unpaired` are the tokens of one text without a partner, and `tokens` all of them.
-    """
-    kept = {t.clause for t in tokens if t.text.lower() in _KEPT}
-    chosen = {t.clause for t in tokens if t.rule == "superlative" or t.text.lower() in _CHOSEN}
-    return {t for t in unpaired if t.text.lower() == "only" and t.clause in kept & chosen}
 
 
 def _prohibitions(tokens: Sequence[Token]) -> set[Token]:

@@ -7,7 +7,7 @@ compared character by character, except for the words in its file.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._plainyaml import YamlNode
 
 __all__ = [
+    "FrameWords",
     "Stemmer",
     "Vocabulary",
     "VocabularyEntry",
@@ -47,10 +48,13 @@ _SECTIONS = (
     "hedges",
     "soft",
     "kinds",
+    "frames",
     "alone",
     "joint",
     "verbs",
 )
+_MAY_LACK = frozenset({"forms", "rewrite", "kinds", "frames", "joint"})
+_WORD = re.compile(r"[^\W\d_]+")
 _CJK_LETTER = re.compile(f"[{CJK}]")
 _PIECE = re.compile(rf"[{CJK}]|[^\W_{CJK}]+|\#|[^\w\s'-]+")
 _AUXILIARIES = "do|does|did|is|are|was|were|has|have|had|would|could|should"
@@ -166,6 +170,23 @@ class VocabularyEntry:
     request: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class FrameWords:
+    """Stems of words that go without saying beside others, by the section ``frames``."""
+
+    limiting: frozenset[str] = frozenset()
+    sorting: frozenset[str] = frozenset()
+    orders: frozenset[str] = frozenset()
+    checking: frozenset[str] = frozenset()
+    checked: frozenset[str] = frozenset()
+    keeping: frozenset[str] = frozenset()
+    unchanged: frozenset[str] = frozenset()
+    selecting: frozenset[str] = frozenset()
+    selected: frozenset[str] = frozenset()
+    errors: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Vocabulary:
     """The lists of one language. ``templates/judge/en.yaml`` explains each of them.
@@ -194,6 +215,7 @@ class Vocabulary:
     hedges: frozenset[tuple[str, ...]]
     soft: frozenset[str]
     kinds: frozenset[str]
+    frames: FrameWords
     alone: frozenset[str]
     joint: tuple[tuple[frozenset[str], frozenset[str]], ...]
     verbs: frozenset[str]
@@ -224,11 +246,17 @@ def vocabulary(language: str) -> Vocabulary:
     ------
     VariantError
         If the file of the language is missing.
+    TaskError
+        If the file is not such a file; the error names the line.
     """
     path = templates_dir() / "judge" / f"{language}.yaml"
     if not path.is_file():
         raise VariantError(f"{path}: the judge's word lists for {language!r} are missing")
-    sections = parse(path.read_text(encoding="utf-8"), path).fields(path.name, _SECTIONS)
+    root = parse(path.read_text(encoding="utf-8"), path)
+    sections = root.fields(path.name, _SECTIONS)
+    for name in _SECTIONS:
+        if name not in sections and name not in _MAY_LACK:
+            raise root.error(f"{path.name} has no key {name!r}; add it, as in en.yaml")
     stem = Stemmer(language, dict(_pairs(sections)))
     phrases = _phrases(sections, stem)
     request = sections["request"].fields("request")
@@ -255,6 +283,7 @@ def vocabulary(language: str) -> Vocabulary:
         soft=stems(sections["soft"]),
         alone=stems(sections["alone"]),
         kinds=stems(sections["kinds"]) if "kinds" in sections else frozenset(),
+        frames=_frame_words(sections, stem),
         joint=tuple(_joint(sections, stem)),
         verbs=frozenset(sections["verbs"].text("verbs").split()),
     )
@@ -311,6 +340,30 @@ def _joint(
     for line in _lines(sections["joint"]) if "joint" in sections else ():
         one, _, other = line.partition("=")
         yield frozenset(stem.phrase(one)), frozenset(stem.phrase(other))
+
+
+def _frame_words(sections: Mapping[str, YamlNode], stem: Stemmer) -> FrameWords:
+    """Return the lists of the section ``frames``. Lists that are missing are empty.
+
+    Raises
+    ------
+    TaskError
+        If a list has an unknown name, is no text, or has something that is no word in lower case.
+    """
+    if "frames" not in sections:
+        return FrameWords()
+    names = [one.name for one in fields(FrameWords)]
+    lists = sections["frames"].fields("frames", names)
+    for name, node in lists.items():
+        for word in node.text(f"frames: {name}").split():
+            if word != word.lower() or not _WORD.fullmatch(word):
+                raise node.error(
+                    f"frames: {name}: {word!r} is not a word in lower case; "
+                    "write single words between blanks"
+                )
+    return FrameWords(
+        **{name: frozenset(map(stem, node.text(name).split())) for name, node in lists.items()}
+    )
 
 
 def _lines(node: YamlNode) -> list[str]:
