@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_promptse.variants.invariance._library_talk import LibraryTalk
+    from pytest_promptse.variants.invariance._vocabulary import Rewrite
 
 __all__ = ["Reading", "Sentence", "Token", "read"]
 
@@ -75,6 +76,8 @@ _SUBORDINATE = frozenset(
 )
 _SPLITS = frozenset({"but", "so"})
 _REACH = 5
+_APART = 7
+"""The most words from a verb to its particle, as in "turn the fan at pin 7 off"."""
 _KEYWORDS = frozenset({"class", "def", "function", "func", "fn"})
 _ARTICLES = frozenset({"the", "a", "an"})
 _UNIVERSAL = frozenset({"any", "all"})
@@ -138,7 +141,7 @@ _BREAKS = frozenset(
 )
 _AFTER_PARTICLES = frozenset(
     """and or but if when as once unless until before after from to by for with so while then
-    because since at whenever where""".split()  # noqa: SIM905 - a list of words
+    because since at whenever where again too automatically immediately""".split()  # noqa: SIM905 - a list of words
 )
 
 
@@ -304,7 +307,6 @@ class _Builder:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._longest = max(map(len, vocabulary.rewrites), default=0)
         self._sentence = -1
         self._clause = -1
 
@@ -386,7 +388,7 @@ class _Builder:
             )
             if part.text.lower() not in _PARTICLES or not free:
                 continue
-            for start in range(place - 2, max(-1, place - 1 - _REACH), -1):
+            for start in range(place - 2, max(-1, place - 1 - _APART), -1):
                 between = [other.text.lower() for other in raw[start + 1 : place]]
                 if not _BREAKS.isdisjoint(between):
                     break
@@ -402,23 +404,40 @@ class _Builder:
         return self._rewritten_once(self._rewritten_once(raw))
 
     def _rewritten_once(self, raw: list[_Raw]) -> list[_Raw]:
-        rewrites = self._vocabulary.rewrites
-        if not rewrites:
-            return raw
         stems = [self._stem(part) for part in raw]
         result: list[_Raw] = []
         place = 0
         while place < len(raw):
-            for length in range(min(self._longest, len(raw) - place), 0, -1):
-                new = rewrites.get(tuple(stems[place : place + length]))
-                if new is not None:
-                    result.extend(_Raw(word, "word") for word in new)
-                    place += length
-                    break
-            else:
+            rewrite = self._rewrite(raw, stems, place)
+            if rewrite is None:
                 result.append(raw[place])
                 place += 1
+                continue
+            fitted = list(zip(rewrite.pattern, raw[place:], strict=False))
+            for word in rewrite.words:
+                same = next((pair for pair in fitted if pair[0] == word and word in "#*"), None)
+                result.append(same[1] if same else _Raw(word, "word"))
+                if same:
+                    fitted.remove(same)
+            place += len(rewrite.pattern)
         return result
+
+    def _rewrite(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> Rewrite | None:
+        """Return the longest rewrite whose pattern fits the words at `place`, or None."""
+        rewrites = self._vocabulary.rewrites
+        found = rewrites.get(stems[place], ())
+        if _is_number(raw[place]):
+            found = (*found, *rewrites.get("#", ()))
+        for rewrite in found:
+            fitted = zip(rewrite.pattern, raw[place:], stems[place:], strict=False)
+            if len(rewrite.pattern) <= len(raw) - place and all(
+                sign == stem
+                or (sign == "#" and _is_number(part))
+                or (sign == "*" and part.kind == "word")
+                for sign, part, stem in fitted
+            ):
+                return rewrite
+        return None
 
     def _tokens(self, raw: Sequence[_Raw], stems: Sequence[str]) -> Iterator[Token]:
         self._clause += 1

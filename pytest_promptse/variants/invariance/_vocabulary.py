@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, fields
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 from pytest_promptse.config._data_files import templates_dir
@@ -50,10 +51,13 @@ _SECTIONS = (
     "kinds",
     "frames",
     "alone",
+    "framing",
     "joint",
     "verbs",
 )
-_MAY_LACK = frozenset({"forms", "rewrite", "kinds", "frames", "joint"})
+_MAY_LACK = frozenset({"forms", "rewrite", "kinds", "frames", "framing", "joint"})
+_OPEN = frozenset({"#", "*"})
+"""Signs in rewrites for any number and any word."""
 _WORD = re.compile(r"[^\W\d_]+")
 _CJK_LETTER = re.compile(f"[{CJK}]")
 _PIECE = re.compile(rf"[{CJK}]|[^\W_{CJK}]+|\#|[^\w\s'-]+")
@@ -170,6 +174,18 @@ class VocabularyEntry:
     request: bool = False
 
 
+@dataclass(frozen=True)
+class Rewrite:
+    """A replacement of words before the comparison.
+
+    In `pattern`, the stems of the words to replace, ``#`` fits any number and ``*`` any word. In
+    `words`, which replace them, these signs stand for what they fitted, in the same order.
+    """
+
+    pattern: tuple[str, ...]
+    words: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class FrameWords:
     """Stems of words that go without saying beside others, by the section ``frames``."""
@@ -197,13 +213,15 @@ class Vocabulary:
         Entries by the stems of their words.
     longest
         Number of words of the longest phrase.
+    rewrites
+        By the first word of their patterns, the longest pattern first.
     """
 
     language: str
     stem: Stemmer
     phrases: Mapping[tuple[str, ...], VocabularyEntry]
     longest: int
-    rewrites: Mapping[tuple[str, ...], tuple[str, ...]]
+    rewrites: Mapping[str, tuple[Rewrite, ...]]
     request_verbs: frozenset[str]
     artifacts: frozenset[str]
     core: frozenset[str]
@@ -217,6 +235,7 @@ class Vocabulary:
     kinds: frozenset[str]
     frames: FrameWords
     alone: frozenset[str]
+    framing: frozenset[str]
     joint: tuple[tuple[frozenset[str], frozenset[str]], ...]
     verbs: frozenset[str]
 
@@ -270,7 +289,7 @@ def vocabulary(language: str) -> Vocabulary:
         stem=stem,
         phrases=phrases,
         longest=max(map(len, phrases)),
-        rewrites=dict(_rewrites(sections, stem)),
+        rewrites=_rewrites(sections, stem),
         request_verbs=stems(request["verbs"]),
         artifacts=stems(request["artifacts"]),
         core=stems(request["core"]),
@@ -282,6 +301,7 @@ def vocabulary(language: str) -> Vocabulary:
         hedges=frozenset(map(plain_words, _split(sections["hedges"].text("hedges")))),
         soft=stems(sections["soft"]),
         alone=stems(sections["alone"]),
+        framing=stems(sections["framing"]) if "framing" in sections else frozenset(),
         kinds=stems(sections["kinds"]) if "kinds" in sections else frozenset(),
         frames=_frame_words(sections, stem),
         joint=tuple(_joint(sections, stem)),
@@ -328,10 +348,25 @@ def _pairs(sections: Mapping[str, YamlNode]) -> Iterator[tuple[str, str]]:
 
 def _rewrites(
     sections: Mapping[str, YamlNode], stem: Stemmer
-) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+) -> dict[str, tuple[Rewrite, ...]]:
+    """Return the rewrites by the first words of their patterns. A slash separates alternatives."""
+    found: dict[str, dict[tuple[str, ...], Rewrite]] = {}
     for line in _lines(sections["rewrite"]) if "rewrite" in sections else ():
         was, _, now = line.partition("=")
-        yield stem.phrase(was), plain_words(now)
+        for words in product(*(word.split("/") for word in was.split())):
+            pattern = stem.phrase(" ".join(words))
+            rewrite = Rewrite(pattern, plain_words(now))
+            if sorted(set(rewrite.words) & _OPEN) != sorted(set(pattern) & _OPEN):
+                raise sections["rewrite"].error(
+                    f"rewrite: {line.strip()!r} has other signs # and * on its two sides; "
+                    "use each as often on the right as on the left"
+                )
+            found.setdefault(pattern[0], {})[pattern] = rewrite
+
+    def order(rewrite: Rewrite) -> tuple[int, int]:
+        return -len(rewrite.pattern), len(_OPEN & set(rewrite.pattern))
+
+    return {first: tuple(sorted(group.values(), key=order)) for first, group in found.items()}
 
 
 def _joint(
