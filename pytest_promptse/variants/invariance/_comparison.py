@@ -37,6 +37,10 @@ _MODALITY = frozenset({"obligation", "permission"})
 _SHORTEST = 3
 """Length of the shortest word behind a negative prefix."""
 _PARTS = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
+_THEN = frozenset({"then"})
+_SEQUENCE = frozenset({"after", "until", "when", "once", "if"}) | _THEN
+"""Words before the event that comes first, and "then" before the one that comes last."""
+_ONLY = frozenset({"only", "first", "no", "not"})
 _ARROWS = frozenset({"->", "=>", "→"})
 _ENDINGS = ("Error", "Exception")
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
@@ -195,8 +199,18 @@ class _Comparison:
         return self._objection(sentence)
 
     def _objection(self, sentence: Sentence) -> str:
-        problem = objection(sentence.words, sentence.tokens, self._vocabulary)
+        tokens = sentence.tokens
+        own = not self._vocabulary.first_person.isdisjoint(sentence.words)
+        if own and not any(t.request for t in tokens):
+            tokens = tuple(t for t in tokens if not self._is_mention(t))
+        problem = objection(sentence.words, tokens, self._vocabulary)
         return problem or self._on_task(sentence)
+
+    def _is_mention(self, token: Token) -> bool:
+        """Return whether a token only mentions a name of the task, or quotes some words."""
+        name = token.kind == "code" and bool(token.keys & self._task) and token.text.isalpha()
+        quoted = token.kind == "literal" and " " in token.text
+        return name or (quoted and not token.keys & self._task)
 
     def _on_task(self, sentence: Sentence) -> str:
         """Return why a sentence is about the task and not about its writer, or ``""``."""
@@ -252,6 +266,7 @@ class _Comparison:
         free = self._alone(added, lost, now, pairs)
         free |= self._alone(lost, added, self._original, back)
         free |= self._repeated_heads(added, lost, now, pairs)
+        free |= self._framing_words(added, lost, pairs)
         for tokens, others, text, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
@@ -315,13 +330,16 @@ class _Comparison:
         ):
             free |= _alternatives(text) | _split_alternatives(text, mates) | _prohibitions(text)
             if not _obliges(others, rivals):
-                free |= self._limited_permissions(text)
-            free |= _arrows(text, mates) | _moments(text, mates)
+                free |= self._limited_permissions(text) | _restricted_permissions(text)
+            free |= _arrows(text, mates) | _moments(text, mates) | _inclusions(text, mates)
+            free |= _first_of_two(text, mates) | _choices(text, mates)
+            free |= self._limited_results(text, mates)
             if not any(token.rule == "comparison" for token in rivals):
                 free |= self._equations(text, mates)
             free |= _ones(unpaired, text, mates) | self._emphases(unpaired, text)
             free |= self._light_verbs(text, mates) | self._framing_verbs(text, mates)
         free |= {token for token in added if token.text.lower() == "instead"}
+        free |= _sequences(self._original, now, pairs) | _sequences(now, self._original, back)
         free |= self._ends(added, lost, self._original) | self._ends(lost, added, now)
         kinds = self._kinds_of_names(self._original, pairs, lost)
         other_kinds = self._kinds_of_names(now, back, added)
@@ -362,12 +380,14 @@ class _Comparison:
         called = _called(counterpart)
         left = []
         for token in tokens:
-            alone = verb == "lost" or not any(
-                other is not token
+            others_beside = [
+                other
+                for other in tokens
+                if other is not token
                 and other.clause == token.clause
                 and not self._is_tolerated(other, ())
-                for other in tokens
-            )
+            ]
+            alone = verb == "lost" or not others_beside
             word = token.kind == "word" and " " not in token.text
             repeated = word and not token.rule and alone and token not in exchanged
             if repeated and self._stems([token]) <= known:
@@ -580,6 +600,30 @@ class _Comparison:
             )
         }
 
+    def _framing_words(
+        self, added: Sequence[Token], lost: Sequence[Token], pairs: Mapping[Token, Token]
+    ) -> set[Token]:
+        """Return added words of the list ``framing`` beside which no plain word was lost.
+
+        `lost` and `added` are the unpaired tokens. A word was lost beside another one if their
+        clauses share words, or if its own clause shares no word with any other.
+        """
+        links = {(a.clause, b.clause) for a, b in pairs.items()}
+        sentences = {b.sentence for b in pairs.values()}
+        known = {one for one, _ in links}
+        plain = [token for token in lost if token.kind == "word" and not token.rule]
+        return {
+            token
+            for token in added
+            if token.sentence in sentences
+            and not token.rule
+            and self._stems([token]) <= self._vocabulary.framing
+            and not any(
+                (other.clause, token.clause) in links or other.clause not in known
+                for other in plain
+            )
+        }
+
     def _light_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return each "return" or "find" whose object has a partner, as in "find the maximum".
 
@@ -695,6 +739,16 @@ class _Comparison:
         }
         return {t for t in unpaired if t.text.lower() == "only" and t.clause in kept & chosen}
 
+    def _limited_results(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return each "only" beside "return" or "show" and a limit.
+
+        "Only rows above 5 are shown" means "show the rows above 5". `pairs` has the counterparts
+        of `tokens`.
+        """
+        limited = {t.clause for t in pairs if t.rule == "comparison"}
+        shown = {t.clause for t in tokens if t.groups & self._frames}
+        return {t for t in tokens if t.text.lower() == "only" and t.clause in limited & shown}
+
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
         """Return whether `token` may be added or lost. `others` are the tokens that also were.
 
@@ -774,7 +828,7 @@ def _ones(
         for token in unpaired
         if token.text.lower() == "one"
         and nouns.get(token) in pairs
-        and not {"a", "an"}.isdisjoint(pairs[nouns[token]].function)
+        and not {"a", "an", "per", "each", "every"}.isdisjoint(pairs[nouns[token]].function)
     }
 
 
@@ -861,6 +915,58 @@ def _split_alternatives(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -
     return found
 
 
+def _sequences(
+    tokens: Sequence[Token], others: Sequence[Token], pairs: Mapping[Token, Token]
+) -> set[Token]:
+    """Return the words of "a before b" if the other text has "b only after a" or alike.
+
+    Other forms are "b only starts when a", "no b until a" and "first a, then b".
+
+    Parameters
+    ----------
+    tokens, others
+        The tokens of the text with "before", and those of the other one.
+    pairs
+        The counterparts in `others` of `tokens`.
+    """
+    found: set[Token] = set()
+    partners = set(pairs.values())
+    for word in tokens:
+        if word.text.lower() != "before" or word in pairs:
+            continue
+        place = tokens.index(word)
+        clause = [t for t in tokens if t.clause == word.clause and t in pairs]
+        early = [pairs[t] for t in clause if tokens.index(t) < place]
+        early = early or [
+            pairs[t]
+            for t in tokens
+            if t.sentence == word.sentence and t.clause != word.clause and t in pairs
+        ]
+        late = [pairs[t] for t in clause if tokens.index(t) > place]
+        if not early or not late:
+            continue
+        homes = {t.sentence for t in late} | {t.sentence for t in early}
+        for marker in others:
+            if marker.text.lower() not in _SEQUENCE or marker.sentence not in homes:
+                continue
+            behind = [t for t in others if t.clause == marker.clause]
+            behind = behind[behind.index(marker) + 1 :]
+            first = early if marker.text.lower() not in _THEN else late
+            last = late if first is early else early
+            right = sum(t in behind for t in first) - sum(t in behind for t in last)
+            if right > 0 and 2 * right >= len(first):
+                found.add(word)
+                found |= {
+                    t
+                    for t in others
+                    if t.sentence in homes
+                    and t not in partners
+                    and (t is marker or t.text.lower() in _ONLY)
+                    and (t.rule != "negation" or marker.text.lower() == "until")
+                }
+    return found
+
+
 def _arrows(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
     """Return each arrow for "then" whose neighbours have partners in one sentence, in this order.
 
@@ -878,6 +984,51 @@ def _arrows(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]
     }
 
 
+def _inclusions(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "including" that is an "and" or "with" in the other text.
+
+    `pairs` has the counterparts of `tokens`.
+    """
+    return {
+        word
+        for word, thing in pairwise(filter(counts, tokens))
+        if word.text.lower() == "including"
+        and thing in pairs
+        and not {"and", "with"}.isdisjoint(pairs[thing].function)
+    }
+
+
+def _first_of_two(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each adverb "first" in a sentence with "before", which says the same.
+
+    `pairs` has the counterparts of `tokens` in the other text.
+    """
+    ordered = {t.sentence for t in pairs if t.text.lower() == "before"}
+    return {
+        t
+        for t in tokens
+        if t.text.lower() == "first"
+        and t.sentence in ordered
+        and _ARTICLES.isdisjoint(t.function)
+    }
+
+
+def _choices(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "or" of an enumeration that follows "one of" in the other text.
+
+    `pairs` has the counterparts of `tokens`.
+    """
+    chosen = {b.sentence for b in pairs.values() if b.kind != "word" and "one" in b.function}
+    return {
+        word
+        for word, thing in pairwise(filter(counts, tokens))
+        if word.text.lower() == "or"
+        and thing.kind != "word"
+        and thing in pairs
+        and pairs[thing].sentence in chosen
+    }
+
+
 def _moments(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
     """Return each "after" at the start of a clause that is a "when" in the other text.
 
@@ -891,7 +1042,7 @@ def _moments(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token
         if word.text.lower() == "after"
         and (before is None or before.clause != word.clause)
         and verb in pairs
-        and pairs[verb].condition
+        and (pairs[verb].condition or (verb.kind == "code" and not pairs[verb].function))
     }
 
 
@@ -900,6 +1051,13 @@ def _prohibitions(tokens: Sequence[Token]) -> set[Token]:
     negative = {t.clause for t in tokens if t.rule == "negation"}
     words = {"may", "can", "could", "might", "allowed to", "permitted to"}
     return {t for t in tokens if t.text.lower() in words and t.clause in negative}
+
+
+def _restricted_permissions(tokens: Sequence[Token]) -> set[Token]:
+    """Return each permission beside "only": "only members may call" means "only members call"."""
+    restricted = {t.clause for t in tokens if t.text.lower() == "only"}
+    words = {"may", "can", "allowed to", "permitted to"}
+    return {t for t in tokens if t.text.lower() in words and t.clause in restricted}
 
 
 def _links(pairs: Mapping[Token, Token]) -> set[tuple[int, int]]:

@@ -84,6 +84,8 @@ _UNIVERSAL = frozenset({"any", "all"})
 """At the start of a sentence these mean the same as "each", as in "any line with # is skipped"."""
 _DIMENSIONS = frozenset({"long", "old", "wide", "high", "tall", "deep", "large", "apart"})
 """They add nothing behind a number and its unit, as in "8 characters long"."""
+_STATES = frozenset({"on", "off"})
+_BEING = frozenset({"is", "are", "be", "was", "were", "stays", "stay"})
 _NAMING = frozenset({"called", "named"})
 _NOT_COUNTED = frozenset(
     [
@@ -464,6 +466,8 @@ class _Builder:
                 function = []
             token = self._token(raw[place : place + length], stems[place : place + length], entry)
             token = self._in_context(token, raw, stems, place)
+            if condition and word == "some":
+                token = replace(token, groups=token.groups | self._vocabulary.groups_of("any"))
             token = replace(
                 token,
                 sentence=self._sentence,
@@ -493,6 +497,10 @@ class _Builder:
             behind, _ = self._vocabulary.longest_match(stems, place + 1)
             if behind >= length:
                 length, entry = 1, phrases.get((stems[place],))
+        behind = place + length
+        counted = behind < len(raw) and _is_number(raw[behind])
+        if length > 1 and counted and (stems[behind - 1], "#") in phrases:
+            length, entry = 1, phrases.get((stems[place],))
         if word == "or" and self._compares(raw, place + length):
             length, entry = 1, phrases.get((stems[place],))
         if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
@@ -512,6 +520,9 @@ class _Builder:
             return replace(token, groups=token.groups | self._vocabulary.groups_of("each"))
         if token.rule and token.optional and after and self._is_object(after[0]):
             return replace(token, optional=False)
+        if word in _STATES and self._is_state(raw, place):
+            groups = self._vocabulary.groups_of(f"switch {word}")
+            return replace(token, optional=False, rule="restriction", groups=groups)
         adverb = word == "before" and self._is_adverb(raw, place)
         size = word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2])
         return replace(token, optional=True) if adverb or size else token
@@ -520,6 +531,13 @@ class _Builder:
     def _is_object(part: _Raw) -> bool:
         """Return whether an object begins with `part`, as behind "below" in "below the limit"."""
         return _is_number(part) or part.kind == "code" or part.text.lower() in _ARTICLES
+
+    @staticmethod
+    def _is_state(raw: Sequence[_Raw], place: int) -> bool:
+        """Return whether the "on" or "off" at `place` is a state, as in "once it is on"."""
+        after = raw[place + 1 : place + 2]
+        ends = not after or after[0].kind == "pause" or after[0].text.lower() in _AFTER_PARTICLES
+        return ends and place > 0 and raw[place - 1].text.lower() in _BEING
 
     @staticmethod
     def _is_adverb(raw: Sequence[_Raw], place: int) -> bool:
