@@ -255,9 +255,9 @@ class _Comparison:
         partners = set(pairs.values())
         lost = list(self._missing(pairs))
         added = [token for token in now if counts(token) and token not in partners]
-        lost, added = self._without_joint(lost, added)
-        lost, added = self._without_prefixed(lost, added, now)
         links = _links(pairs)
+        lost, added = self._without_joint(lost, added, links)
+        lost, added = self._without_prefixed(lost, added, now)
         lost, added = self._without_free(lost, added, now, pairs, links)
         lost, added = self._word_by_word(lost, added)
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
@@ -330,7 +330,8 @@ class _Comparison:
         ):
             free |= _alternatives(text) | _split_alternatives(text, mates) | _prohibitions(text)
             if not _obliges(others, rivals):
-                free |= self._limited_permissions(text) | _restricted_permissions(text)
+                free |= self._limited_permissions(text)
+            free |= _restricted_permissions(text, mates, rivals)
             free |= _arrows(text, mates) | _moments(text, mates) | _inclusions(text, mates)
             free |= _first_of_two(text, mates) | _choices(text, mates)
             free |= self._limited_results(text, mates)
@@ -412,26 +413,34 @@ class _Comparison:
                 yield from missing
 
     def _without_joint(
-        self, lost: list[Token], added: list[Token]
+        self, lost: list[Token], added: list[Token], links: set[tuple[int, int]]
     ) -> tuple[list[Token], list[Token]]:
         """Remove phrases that mean the same only together: "not touch" and "leave alone".
 
         `lost` are the unpaired tokens of the original, and `added` those of the variant. Both are
-        returned without the phrases.
+        returned without the phrases. Phrases in sentences that share words, which are `links`, are
+        removed first.
         """
-        for one, other in self._vocabulary.joint:
-            for mine, theirs in ((one, other), (other, one)):
-                if mine <= self._stems(lost) and theirs <= self._stems(added):
-                    lost = self._without_first(lost, mine)
-                    added = self._without_first(added, theirs)
+        places = [({one}, {other}) for one, other in sorted(links)]
+        places.append(({t.sentence for t in lost}, {t.sentence for t in added}))
+        for was, now in places:
+            for one, other in self._vocabulary.joint:
+                for mine, theirs in ((one, other), (other, one)):
+                    here = [token for token in lost if token.sentence in was]
+                    there = [token for token in added if token.sentence in now]
+                    if mine <= self._stems(here) and theirs <= self._stems(there):
+                        lost = self._without_first(lost, mine, was)
+                        added = self._without_first(added, theirs, now)
         return lost, added
 
-    def _without_first(self, tokens: Sequence[Token], stems: Collection[str]) -> list[Token]:
-        """Return `tokens` without the first one that has each of `stems`."""
+    def _without_first(
+        self, tokens: Sequence[Token], stems: Collection[str], sentences: Collection[int]
+    ) -> list[Token]:
+        """Return `tokens` without the first one of `sentences` that has each of `stems`."""
         left = set(stems)
         result = []
         for token in tokens:
-            found = self._stems([token]) & left
+            found = self._stems([token]) & left if token.sentence in sentences else set()
             left -= found
             if not found:
                 result.append(token)
@@ -1053,11 +1062,23 @@ def _prohibitions(tokens: Sequence[Token]) -> set[Token]:
     return {t for t in tokens if t.text.lower() in words and t.clause in negative}
 
 
-def _restricted_permissions(tokens: Sequence[Token]) -> set[Token]:
-    """Return each permission beside "only": "only members may call" means "only members call"."""
+def _restricted_permissions(
+    tokens: Sequence[Token], pairs: Mapping[Token, Token], rivals: Sequence[Token]
+) -> set[Token]:
+    """Return each permission beside "only": "only members may call" means "only members call".
+
+    `pairs` has the counterparts of `tokens`. A permission in place of an obligation, which is one
+    of `rivals`, does not count.
+    """
+    duties = {token.sentence for token in rivals if token.rule == "obligation"}
+    changed = {a.sentence for a, b in pairs.items() if b.sentence in duties}
     restricted = {t.clause for t in tokens if t.text.lower() == "only"}
     words = {"may", "can", "allowed to", "permitted to"}
-    return {t for t in tokens if t.text.lower() in words and t.clause in restricted}
+    return {
+        t
+        for t in tokens
+        if t.text.lower() in words and t.clause in restricted and t.sentence not in changed
+    }
 
 
 def _links(pairs: Mapping[Token, Token]) -> set[tuple[int, int]]:

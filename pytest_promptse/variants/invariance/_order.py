@@ -235,7 +235,9 @@ class _Order:
                 fronts = (a.function[-1:], self._pairs[b].function[-1:])
                 if link == ["and"] and fronts == (("in",), ("in",)):
                     continue
-                if linked or (nouns and b.function == self._pairs[a].function):
+                both = b.function == self._pairs[a].function == ()
+                compound = both and not (_is_verb(a) or _is_verb(b) or a.rule or b.rule)
+                if linked or compound or (nouns and b.function == self._pairs[a].function):
                     yield a, b
             c = self._was.right.get(b)
             if c in self._pairs and not a.keys & c.keys:
@@ -388,6 +390,11 @@ class _Order:
 def _is_passive(token: Token) -> bool:
     """Return whether a verb is passive, as in "is sorted"."""
     return not _PASSIVE.isdisjoint(token.function) and token.text.endswith(_PARTICIPLE)
+
+
+def _is_verb(token: Token) -> bool:
+    """Return whether a word can be a participle, which may follow or precede its noun."""
+    return token.text.endswith((*_PARTICIPLE, "ing")) or token.kind != "word"
 
 
 def _is_adverb(token: Token) -> bool:

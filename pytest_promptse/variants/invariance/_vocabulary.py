@@ -213,6 +213,8 @@ class Vocabulary:
         Entries by the stems of their words.
     longest
         Number of words of the longest phrase.
+    joint
+        The longest phrases first.
     rewrites
         By the first word of their patterns, the longest pattern first.
     """
@@ -304,7 +306,7 @@ def vocabulary(language: str) -> Vocabulary:
         framing=stems(sections["framing"]) if "framing" in sections else frozenset(),
         kinds=stems(sections["kinds"]) if "kinds" in sections else frozenset(),
         frames=_frame_words(sections, stem),
-        joint=tuple(_joint(sections, stem)),
+        joint=tuple(sorted(_joint(sections, stem), key=_size, reverse=True)),
         verbs=frozenset(sections["verbs"].text("verbs").split()),
     )
 
@@ -375,6 +377,10 @@ def _joint(
     for line in _lines(sections["joint"]) if "joint" in sections else ():
         one, _, other = line.partition("=")
         yield frozenset(stem.phrase(one)), frozenset(stem.phrase(other))
+
+
+def _size(joint: tuple[frozenset[str], frozenset[str]]) -> int:
+    return sum(map(len, joint))
 
 
 def _frame_words(sections: Mapping[str, YamlNode], stem: Stemmer) -> FrameWords:
