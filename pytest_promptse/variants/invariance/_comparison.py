@@ -334,7 +334,8 @@ class _Comparison:
             free |= _restricted_permissions(text, mates, rivals)
             free |= _arrows(text, mates) | _moments(text, mates) | _inclusions(text, mates)
             free |= _first_of_two(text, mates) | _choices(text, mates)
-            free |= self._limited_results(text, mates)
+            free |= self._limited_results(text, mates) | _chances(text, mates)
+            free |= _measures(text, mates)
             if not any(token.rule == "comparison" for token in rivals):
                 free |= self._equations(text, mates)
             free |= _ones(unpaired, text, mates) | self._emphases(unpaired, text)
@@ -379,19 +380,21 @@ class _Comparison:
             stem for other in counterpart if other.kind == "word" for stem in self._stems([other])
         }
         called = _called(counterpart)
+        told = {pair[0] for pair in links} if verb == "lost" else set()
         left = []
         for token in tokens:
-            others_beside = [
+            beside = [
                 other
                 for other in tokens
                 if other is not token
                 and other.clause == token.clause
                 and not self._is_tolerated(other, ())
             ]
-            alone = verb == "lost" or not others_beside
+            alone = verb == "lost" or not beside or self._are_repeated(beside, known)
             word = token.kind == "word" and " " not in token.text
             repeated = word and not token.rule and alone and token not in exchanged
-            if repeated and self._stems([token]) <= known:
+            verbal = verb == "lost" and token.text.endswith("ed") and token.sentence in told
+            if repeated and not verbal and self._stems([token]) <= known:
                 continue
             if word and alone and token.text.lower() in called:
                 continue
@@ -399,6 +402,10 @@ class _Comparison:
             if not self._is_tolerated(token, rivals):
                 left.append(token)
         return left
+
+    def _are_repeated(self, tokens: Sequence[Token], known: Collection[str]) -> bool:
+        """Return whether `tokens` are at most one plain word, whose stem is one of `known`."""
+        return len(tokens) == 1 and not tokens[0].rule and self._stems(tokens) <= set(known)
 
     def _missing(self, pairs: Mapping[Token, Token]) -> Iterator[Token]:
         """Yield the tokens of the original without a counterpart, except those of its greetings."""
@@ -424,13 +431,15 @@ class _Comparison:
         places = [({one}, {other}) for one, other in sorted(links)]
         places.append(({t.sentence for t in lost}, {t.sentence for t in added}))
         for was, now in places:
+            here = self._stems([token for token in lost if token.sentence in was])
+            there = self._stems([token for token in added if token.sentence in now])
             for one, other in self._vocabulary.joint:
                 for mine, theirs in ((one, other), (other, one)):
-                    here = [token for token in lost if token.sentence in was]
-                    there = [token for token in added if token.sentence in now]
-                    if mine <= self._stems(here) and theirs <= self._stems(there):
+                    if mine <= here and theirs <= there:
                         lost = self._without_first(lost, mine, was)
                         added = self._without_first(added, theirs, now)
+                        here = self._stems([t for t in lost if t.sentence in was])
+                        there = self._stems([t for t in added if t.sentence in now])
         return lost, added
 
     def _without_first(
@@ -863,6 +872,13 @@ def _alternatives(tokens: Sequence[Token]) -> set[Token]:
         or (token.text.lower() == "or" and token.sentence in others)
         or (token.text.lower() == "either" and token.sentence in ors)
     }
+    words |= {
+        word
+        for before, word in pairwise(content)
+        if word.text.lower() == "or"
+        and before.clause != word.clause
+        and any(t.condition and t.sentence == word.sentence for t in content)
+    }
     return words | {
         token
         for token, value, condition in zip(content, content[1:], content[2:], strict=False)
@@ -1035,6 +1051,37 @@ def _choices(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token
         and thing.kind != "word"
         and thing in pairs
         and pairs[thing].sentence in chosen
+    }
+
+
+def _chances(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "can" for which the other text has "let", as in "let the user choose".
+
+    `pairs` has the counterparts of `tokens`.
+    """
+    found = set()
+    for who, word in pairwise(filter(counts, tokens)):
+        after = {"let", "allow"} & set(pairs[who].function) if who in pairs else set()
+        if after and word.text.lower() in ("can", "may"):
+            found.add(word)
+    return found
+
+
+def _measures(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each noun before "of" and a number, as in "at a speed of 5 metres".
+
+    `pairs` has the counterparts of `tokens`; the number must have one.
+    """
+    return {
+        noun
+        for noun, number in pairwise(filter(counts, tokens))
+        if number.kind == "number"
+        and number in pairs
+        and number.function == ("of",)
+        and "of" not in pairs[number].function
+        and noun.kind == "word"
+        and not noun.rule
+        and not {"a", "an", "the"}.isdisjoint(noun.function)
     }
 
 

@@ -371,11 +371,15 @@ class _Order:
         clause ("active users", "users that are active").
         """
         words = word.kind == noun.kind == "word" and not (word.rule or noun.rule)
-        turned = self._now.beside(noun, 1) is self._pairs[word]
         behind = self._was.beside(word, 1)
         if behind is not None and behind.text.lower() == "any":
             behind = self._was.beside(behind, 1)
-        return words and turned and self._back[noun] is behind
+        here: Token | None = noun
+        while words and here is not None and behind is not None and self._back.get(here) is behind:
+            here, behind = self._now.beside(here, 1), self._was.beside(behind, 1)
+            if here is self._pairs[word]:
+                return True
+        return False
 
     def stepped(self) -> Iterator[_Pair]:
         """Yield a number after another preposition, as in "by 5" and "to 5"."""
