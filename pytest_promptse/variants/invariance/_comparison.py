@@ -40,6 +40,8 @@ _PARTS = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
 _THEN = frozenset({"then"})
 _SEQUENCE = frozenset({"after", "until", "when", "once", "if"}) | _THEN
 """Words before the event that comes first, and "then" before the one that comes last."""
+_ONE_OF_SEVERAL = frozenset({"one of them", "one of these"})
+"""Words that mean "a" in a condition, as in "if one of them is empty"."""
 _ONLY = frozenset({"only", "first", "no", "not"})
 _ARROWS = frozenset({"->", "=>", "→"})
 _ENDINGS = ("Error", "Exception")
@@ -335,7 +337,7 @@ class _Comparison:
             free |= _arrows(text, mates) | _moments(text, mates) | _inclusions(text, mates)
             free |= _first_of_two(text, mates) | _choices(text, mates)
             free |= self._limited_results(text, mates) | _chances(text, mates)
-            free |= _measures(text, mates)
+            free |= _measures(text, mates) | self._attributes(text, mates)
             if not any(token.rule == "comparison" for token in rivals):
                 free |= self._equations(text, mates)
             free |= _ones(unpaired, text, mates) | self._emphases(unpaired, text)
@@ -379,7 +381,10 @@ class _Comparison:
         known = {
             stem for other in counterpart if other.kind == "word" for stem in self._stems([other])
         }
+        if verb == "lost":
+            known |= self._stems([t for s in self._now for t in s.tokens if t.kind == "word"])
         called = _called(counterpart)
+        parts = self._stems_of(_parts(counterpart)) if verb == "added" else set()
         told = {pair[0] for pair in links} if verb == "lost" else set()
         left = []
         for token in tokens:
@@ -396,7 +401,7 @@ class _Comparison:
             verbal = verb == "lost" and token.text.endswith("ed") and token.sentence in told
             if repeated and not verbal and self._stems([token]) <= known:
                 continue
-            if word and alone and token.text.lower() in called:
+            if word and alone and (token.text.lower() in called or self._stems([token]) <= parts):
                 continue
             rivals = [other for other in others if _linked(token, other, links, verb)]
             if not self._is_tolerated(token, rivals):
@@ -527,6 +532,9 @@ class _Comparison:
 
     def _stems(self, tokens: Sequence[Token]) -> set[str]:
         return set(map(self._vocabulary.stem, _words(tokens)))
+
+    def _stems_of(self, words: Collection[str]) -> set[str]:
+        return {self._vocabulary.stem(word) for word in words}
 
     def _request_heads(self, now: Sequence[Token]) -> set[Token]:
         """Return the verbs like "write" at the head of a request whose form changed."""
@@ -757,6 +765,24 @@ class _Comparison:
         }
         return {t for t in unpaired if t.text.lower() == "only" and t.clause in kept & chosen}
 
+    def _attributes(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return each "contain", "name" or "use" for which the other text has "with".
+
+        An example is "a line that contains the date" for "a line with the date". `pairs` has the
+        counterparts of `tokens`.
+        """
+        groups = frozenset().union(*map(self._vocabulary.groups_of, ("contain", "name", "use")))
+        return {
+            verb
+            for verb, thing in pairwise(filter(counts, tokens))
+            if verb.groups & groups
+            and not verb.rule
+            and verb.clause == thing.clause
+            and thing in pairs
+            and "with" in pairs[thing].function
+            and "with" not in thing.function
+        }
+
     def _limited_results(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return each "only" beside "return" or "show" and a limit.
 
@@ -872,6 +898,7 @@ def _alternatives(tokens: Sequence[Token]) -> set[Token]:
         or (token.text.lower() == "or" and token.sentence in others)
         or (token.text.lower() == "either" and token.sentence in ors)
     }
+    words |= {t for t in content if t.condition and t.text.lower() in _ONE_OF_SEVERAL}
     words |= {
         word
         for before, word in pairwise(content)
@@ -919,6 +946,15 @@ def _called(tokens: Sequence[Token]) -> set[str]:
     parts = {_PARTS.split(name)[-1] for name in last}
     capitals = {t.text for t in tokens if t.kind == "word" and t.text[:1].isupper() and t.function}
     return {name.lower() for name in last | parts | capitals}
+
+
+def _parts(tokens: Sequence[Token]) -> set[str]:
+    """Return the words of the names of functions in `tokens`, in lower case.
+
+    For "compare_groups(data)" these are "compare" and "groups".
+    """
+    calls = (token.text.partition("(") for token in tokens if token.kind == "code")
+    return {part.lower() for name, call, _ in calls if call for part in _PARTS.split(name)}
 
 
 def _split_alternatives(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:

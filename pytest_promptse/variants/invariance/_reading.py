@@ -86,6 +86,10 @@ _DIMENSIONS = frozenset({"long", "old", "wide", "high", "tall", "deep", "large",
 """They add nothing behind a number and its unit, as in "8 characters long"."""
 _STATES = frozenset({"on", "off"})
 _BEING = frozenset({"is", "are", "be", "was", "were", "stays", "stay"})
+_LASTING = frozenset({"last", "lasts", "lasted", "lasting"})
+_BEFORE_VERBS = frozenset(
+    {"that", "which", "who", "must", "should", "can", "may", "to", "will", "not", "they"}
+)
 _NAMING = frozenset({"called", "named"})
 _NOT_COUNTED = frozenset(
     [
@@ -523,6 +527,9 @@ class _Builder:
         if word in _STATES and self._is_state(raw, place):
             groups = self._vocabulary.groups_of(f"switch {word}")
             return replace(token, optional=False, rule="restriction", groups=groups)
+        if word in _LASTING and (word != "last" or self._is_after_verb_words(raw, place)):
+            groups = self._vocabulary.groups_of("take")
+            return replace(token, rule="", groups=groups, optional=False)
         adverb = word == "before" and self._is_adverb(raw, place)
         size = word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2])
         return replace(token, optional=True) if adverb or size else token
@@ -538,6 +545,11 @@ class _Builder:
         after = raw[place + 1 : place + 2]
         ends = not after or after[0].kind == "pause" or after[0].text.lower() in _AFTER_PARTICLES
         return ends and place > 0 and raw[place - 1].text.lower() in _BEING
+
+    @staticmethod
+    def _is_after_verb_words(raw: Sequence[_Raw], place: int) -> bool:
+        """Return whether the "last" at `place` is a verb, as in "meetings that last an hour"."""
+        return place > 0 and raw[place - 1].text.lower() in _BEFORE_VERBS
 
     @staticmethod
     def _is_adverb(raw: Sequence[_Raw], place: int) -> bool:
