@@ -331,9 +331,7 @@ class _Comparison:
             (now, self._original, added, lost, back),
         ):
             free |= _alternatives(text) | _split_alternatives(text, mates) | _prohibitions(text)
-            if not _obliges(others, rivals):
-                free |= self._limited_permissions(text)
-            free |= _restricted_permissions(text, mates, rivals)
+            free |= self._limited_permissions(text, mates, _duties(others, rivals))
             free |= _arrows(text, mates) | _moments(text, mates) | _inclusions(text, mates)
             free |= _first_of_two(text, mates) | _choices(text, mates)
             free |= self._limited_results(text, mates) | _chances(text, mates)
@@ -343,6 +341,8 @@ class _Comparison:
             free |= _ones(unpaired, text, mates) | self._emphases(unpaired, text)
             free |= self._light_verbs(text, mates) | self._framing_verbs(text, mates)
         free |= {token for token in added if token.text.lower() == "instead"}
+        if not any(token.kind == "number" for token in lost):
+            free |= self._announced(added, now)
         free |= _sequences(self._original, now, pairs) | _sequences(now, self._original, back)
         free |= self._ends(added, lost, self._original) | self._ends(lost, added, now)
         kinds = self._kinds_of_names(self._original, pairs, lost)
@@ -765,6 +765,23 @@ class _Comparison:
         }
         return {t for t in unpaired if t.text.lower() == "only" and t.clause in kept & chosen}
 
+    def _announced(self, added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+        """Return each added number word before things that the text lists, as in "four methods".
+
+        `now` is the text of `added`.
+        """
+        counted = self._vocabulary.frames.counted
+        unpaired = set(added)
+        return {
+            number
+            for number, noun in pairwise(filter(counts, now))
+            if number in unpaired
+            and number.kind == "number"
+            and number.text.isalpha()
+            and number.clause == noun.clause
+            and self._stems([noun]) <= counted
+        }
+
     def _attributes(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return each "contain", "name" or "use" for which the other text has "with".
 
@@ -808,13 +825,24 @@ class _Comparison:
             return not token.rule or not any(other.rule in family for other in others)
         return False
 
-    def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
-        """Return each "can" with an "at most", since it means no more than the limit does."""
-        limit = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("at most"))
-        groups = limit.groups if limit else set()
-        limited = {token.clause for token in tokens if token.groups & groups}
-        words = {"can", "may"}
-        return {t for t in tokens if t.text.lower() in words and t.clause in limited}
+    def _limited_permissions(
+        self, tokens: Sequence[Token], pairs: Mapping[Token, Token], duties: Collection[int]
+    ) -> set[Token]:
+        """Return each permission beside "at most" or "only", which it adds nothing to.
+
+        "Only members may call" means "only members call". `pairs` has the counterparts of
+        `tokens`. A permission stays if an obligation stands for it, in the sentences `duties` of
+        the other text.
+        """
+        groups = self._vocabulary.groups_of("at most")
+        limited = {t.clause for t in tokens if t.groups & groups or t.text.lower() == "only"}
+        changed = {a.sentence for a, b in pairs.items() if b.sentence in duties}
+        words = {"can", "may", "allowed to", "permitted to"}
+        return {
+            t
+            for t in tokens
+            if t.text.lower() in words and t.clause in limited and t.sentence not in changed
+        }
 
     def _is_function(self, stem: str) -> bool:
         entry = self._vocabulary.phrases.get((stem,))
@@ -850,13 +878,17 @@ def _exchanged(
     }
 
 
-def _obliges(tokens: Sequence[Token], unpaired: Sequence[Token]) -> bool:
-    """Return whether a text has an obligation that the other lacks, as in "you must write".
+def _duties(tokens: Sequence[Token], unpaired: Sequence[Token]) -> set[int]:
+    """Return the sentences with an obligation that the other text lacks, as in "you must write".
 
     `tokens` are those of the text, and `unpaired` those without a partner in the other text.
     """
-    requests = {word for token in tokens if token.request for word in token.text.lower().split()}
-    return any(t.rule == "obligation" for t in unpaired) or not _DUTIES.isdisjoint(requests)
+    requests = {
+        token.sentence
+        for token in tokens
+        if token.request and not _DUTIES.isdisjoint(token.text.lower().split())
+    }
+    return requests | {token.sentence for token in unpaired if token.rule == "obligation"}
 
 
 def _ones(
@@ -1068,19 +1100,29 @@ def _first_of_two(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[
     return {
         t
         for t in tokens
-        if t.text.lower() == "first"
-        and t.sentence in ordered
-        and _ARTICLES.isdisjoint(t.function)
+        if t.text.lower() == "first" and t.sentence in ordered and _ARTICLES.isdisjoint(t.function)
     }
 
 
 def _choices(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
     """Return each "or" of an enumeration that follows "one of" in the other text.
 
+    The same holds for an "or" in a condition that is an "and" outside it: "if the count or the
+    price is negative" means "negative counts and prices".
+
     `pairs` has the counterparts of `tokens`.
     """
     chosen = {b.sentence for b in pairs.values() if b.kind != "word" and "one" in b.function}
-    return {
+    joined = {
+        word
+        for word, thing in pairwise(filter(counts, tokens))
+        if word.text.lower() == "or"
+        and word.condition
+        and thing in pairs
+        and "and" in pairs[thing].function
+        and not pairs[thing].condition
+    }
+    return joined | {
         word
         for word, thing in pairwise(filter(counts, tokens))
         if word.text.lower() == "or"
@@ -1143,25 +1185,6 @@ def _prohibitions(tokens: Sequence[Token]) -> set[Token]:
     negative = {t.clause for t in tokens if t.rule == "negation"}
     words = {"may", "can", "could", "might", "allowed to", "permitted to"}
     return {t for t in tokens if t.text.lower() in words and t.clause in negative}
-
-
-def _restricted_permissions(
-    tokens: Sequence[Token], pairs: Mapping[Token, Token], rivals: Sequence[Token]
-) -> set[Token]:
-    """Return each permission beside "only": "only members may call" means "only members call".
-
-    `pairs` has the counterparts of `tokens`. A permission in place of an obligation, which is one
-    of `rivals`, does not count.
-    """
-    duties = {token.sentence for token in rivals if token.rule == "obligation"}
-    changed = {a.sentence for a, b in pairs.items() if b.sentence in duties}
-    restricted = {t.clause for t in tokens if t.text.lower() == "only"}
-    words = {"may", "can", "allowed to", "permitted to"}
-    return {
-        t
-        for t in tokens
-        if t.text.lower() in words and t.clause in restricted and t.sentence not in changed
-    }
 
 
 def _links(pairs: Mapping[Token, Token]) -> set[tuple[int, int]]:

@@ -52,6 +52,7 @@ _PARTICIPLE = ("d", "n", "t", "ne", "me")
 """Endings of participles, such as "sorted", "given", "kept" and "done"."""
 _BETWEEN = frozenset({"followed by", "before", "after"})
 _DETERMINERS = frozenset({"the", "a", "an", "its", "their", "this", "that", "whose", "your"})
+_DENIED = frozenset({"no", "none", "nobody", "without", "neither"})
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
 """Parts with fewer tokens change places when a sentence is put into the passive voice."""
@@ -328,9 +329,8 @@ class _Order:
             if token.rule == "restriction" and self._changed_voice(token):
                 continue
             right, new_right = self._was.beside(token, 1), self._now.beside(partner, 1)
-            if _is_adverb(token) and _is_adverb(partner) and new_right in self._back:
-                if self._back[new_right].clause == token.clause:
-                    continue
+            if self._is_free_adverb(token, new_right) or self._is_denied_noun(token, new_right):
+                continue
             if token.rule == "restriction" and self._turned_voice(right, new_right):
                 continue
             left, new_left = self._was.beside(token, -1), self._now.beside(partner, -1)
@@ -349,6 +349,30 @@ class _Order:
             one = expected.sentence == partner.sentence
             if moved and not beside and one and self._back[new_right].sentence == token.sentence:
                 yield token, right
+
+    def _is_free_adverb(self, token: Token, new_right: Token | None) -> bool:
+        """Return whether a "first" that tells when moved within its clause, before `new_right`."""
+        adverbs = _is_adverb(token) and _is_adverb(self._pairs[token])
+        return adverbs and new_right in self._back and self._in_clause(token, new_right)
+
+    def _is_denied_noun(self, token: Token, new_right: Token | None) -> bool:
+        """Return whether a "not" became a "no" before a noun of its clause, or the reverse.
+
+        An example is "no two jobs may run" for "two jobs must not run". `new_right` is the word
+        after it in the variant.
+        """
+        partner, verb = self._pairs[token], self._was.beside(token, 1)
+        nouns = [t.text.lower() in _DENIED for t in (token, partner)]
+        return (
+            nouns.count(True) == 1
+            and new_right in self._back
+            and verb in self._pairs
+            and self._pairs[verb].clause == partner.clause
+            and self._in_clause(token, new_right)
+        )
+
+    def _in_clause(self, token: Token, new: Token) -> bool:
+        return self._back[new].clause == token.clause
 
     def _voice(self, token: Token) -> int:
         """Return 1 for a verb that became passive, -1 for one that became active, and else 0."""

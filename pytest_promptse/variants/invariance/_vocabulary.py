@@ -199,6 +199,7 @@ class FrameWords:
     unchanged: frozenset[str] = frozenset()
     selecting: frozenset[str] = frozenset()
     selected: frozenset[str] = frozenset()
+    counted: frozenset[str] = frozenset()
     errors: frozenset[str] = frozenset()
     codes: frozenset[str] = frozenset()
 
@@ -348,9 +349,7 @@ def _pairs(sections: Mapping[str, YamlNode]) -> Iterator[tuple[str, str]]:
         yield form, base
 
 
-def _rewrites(
-    sections: Mapping[str, YamlNode], stem: Stemmer
-) -> dict[str, tuple[Rewrite, ...]]:
+def _rewrites(sections: Mapping[str, YamlNode], stem: Stemmer) -> dict[str, tuple[Rewrite, ...]]:
     """Return the rewrites by the first words of their patterns. A slash separates alternatives."""
     found: dict[str, dict[tuple[str, ...], Rewrite]] = {}
     for line in _lines(sections["rewrite"]) if "rewrite" in sections else ():
