@@ -43,6 +43,7 @@ _SEQUENCE = frozenset({"after", "until", "when", "once", "if"}) | _THEN
 _ONE_OF_SEVERAL = frozenset({"one of them", "one of these"})
 """Words that mean "a" in a condition, as in "if one of them is empty"."""
 _ONLY = frozenset({"only", "first", "no", "not"})
+_CONSTANTS = frozenset({"None", "True", "False"})
 _ARROWS = frozenset({"->", "=>", "→"})
 _ENDINGS = ("Error", "Exception")
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
@@ -210,7 +211,8 @@ class _Comparison:
 
     def _is_mention(self, token: Token) -> bool:
         """Return whether a token only mentions a name of the task, or quotes some words."""
-        name = token.kind == "code" and bool(token.keys & self._task) and token.text.isalpha()
+        name = token.kind == "code" and token.text.isalpha() and token.text not in _CONSTANTS
+        name = name and bool(token.keys & self._task)
         quoted = token.kind == "literal" and " " in token.text
         return name or (quoted and not token.keys & self._task)
 

@@ -237,7 +237,8 @@ class _Order:
                 if link == ["and"] and fronts == (("in",), ("in",)):
                     continue
                 both = b.function == self._pairs[a].function == ()
-                compound = both and not (_is_verb(a) or _is_verb(b) or a.rule or b.rule)
+                words = (a, b, self._pairs[a], self._pairs[b])
+                compound = both and not any(_is_verb(t) or t.rule for t in words)
                 if linked or compound or (nouns and b.function == self._pairs[a].function):
                     yield a, b
             c = self._was.right.get(b)
@@ -421,8 +422,12 @@ def _is_passive(token: Token) -> bool:
 
 
 def _is_verb(token: Token) -> bool:
-    """Return whether a word can be a participle, which may follow or precede its noun."""
-    return token.text.endswith((*_PARTICIPLE, "ing")) or token.kind != "word"
+    """Return whether a word can be a participle, which may follow or precede its noun.
+
+    The same holds for phrases.
+    """
+    alone = token.kind == "word" and " " not in token.text
+    return not alone or token.text.endswith((*_PARTICIPLE, "ing"))
 
 
 def _is_adverb(token: Token) -> bool:

@@ -47,6 +47,11 @@ def test_a_language_may_lack_these_words(lists):
         ),
         ("    status code", "    Status", r"xx\.yaml:\d+: frames: codes: 'Status' is not a word"),
         ("    status code", "", r"xx\.yaml:\d+: frames: codes is empty"),
+        (
+            "every # = every #",
+            "every # = every",
+            r"xx\.yaml:\d+: rewrite: 'once every # = every' has",
+        ),
         ("\nsoft: |", "\nsift: |", r"xx\.yaml:\d+: xx\.yaml has no key 'sift'.*soft"),
     ],
 )
