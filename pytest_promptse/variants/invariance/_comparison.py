@@ -53,6 +53,7 @@ _DUTIES = frozenset({"must", "should", "need", "have", "has"})
 _JOINING = frozenset({"and", "or", ",", "by", "with", "per", "but"})
 _LISTING = frozenset({"and", "or", ","})
 _ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
+_DETERMINERS = _ARTICLES | {"all", "each", "every", "any", "no", "of"}
 _AUXILIARIES = frozenset(
     {"is", "are", "was", "were", "has", "have", "had", "be", "does", "do", "will"}
 )
@@ -271,6 +272,7 @@ class _Comparison:
         free |= self._alone(lost, added, self._original, back)
         free |= self._repeated_heads(added, lost, now, pairs)
         free |= self._framing_words(added, lost, pairs)
+        free -= _telling(added, now)
         for tokens, others, text, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
@@ -853,6 +855,24 @@ class _Comparison:
 
 def _is_signature(sentence: Sentence) -> bool:
     return are_names(sentence.tokens, sentence.words)
+
+
+def _telling(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+    """Return added participles that tell which things are meant, as in "the stored files".
+
+    `now` is the text of `added`.
+    """
+    unpaired = set(added)
+    return {
+        word
+        for word, noun in pairwise(filter(counts, now))
+        if word in unpaired
+        and word.clause == noun.clause
+        and word.text.endswith(("ed", "en"))
+        and not _DETERMINERS.isdisjoint(word.function[-1:])
+        and noun.kind == "word"
+        and not (noun.function or noun.rule)
+    }
 
 
 def _exchanged(
