@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_promptse.variants.invariance._library_talk import LibraryTalk
-    from pytest_promptse.variants.invariance._vocabulary import Rewrite
+    from pytest_promptse.variants.invariance._vocabulary import WordRewrite
 
 __all__ = ["Reading", "Sentence", "Token", "read"]
 
@@ -428,7 +428,7 @@ class _Builder:
             place += len(rewrite.pattern)
         return result
 
-    def _rewrite(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> Rewrite | None:
+    def _rewrite(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> WordRewrite | None:
         """Return the longest rewrite whose pattern fits the words at `place`, or None."""
         rewrites = self._vocabulary.rewrites
         found = rewrites.get(stems[place], ())

@@ -175,7 +175,7 @@ class VocabularyEntry:
 
 
 @dataclass(frozen=True)
-class Rewrite:
+class WordRewrite:
     """A replacement of words before the comparison.
 
     In `pattern`, the stems of the words to replace, ``#`` fits any number and ``*`` any word. In
@@ -224,7 +224,7 @@ class Vocabulary:
     stem: Stemmer
     phrases: Mapping[tuple[str, ...], VocabularyEntry]
     longest: int
-    rewrites: Mapping[str, tuple[Rewrite, ...]]
+    rewrites: Mapping[str, tuple[WordRewrite, ...]]
     request_verbs: frozenset[str]
     artifacts: frozenset[str]
     core: frozenset[str]
@@ -349,14 +349,16 @@ def _pairs(sections: Mapping[str, YamlNode]) -> Iterator[tuple[str, str]]:
         yield form, base
 
 
-def _rewrites(sections: Mapping[str, YamlNode], stem: Stemmer) -> dict[str, tuple[Rewrite, ...]]:
+def _rewrites(
+    sections: Mapping[str, YamlNode], stem: Stemmer
+) -> dict[str, tuple[WordRewrite, ...]]:
     """Return the rewrites by the first words of their patterns. A slash separates alternatives."""
-    found: dict[str, dict[tuple[str, ...], Rewrite]] = {}
+    found: dict[str, dict[tuple[str, ...], WordRewrite]] = {}
     for line in _lines(sections["rewrite"]) if "rewrite" in sections else ():
         was, _, now = line.partition("=")
         for words in product(*(word.split("/") for word in was.split())):
             pattern = stem.phrase(" ".join(words))
-            rewrite = Rewrite(pattern, plain_words(now))
+            rewrite = WordRewrite(pattern, plain_words(now))
             if sorted(set(rewrite.words) & _OPEN) != sorted(set(pattern) & _OPEN):
                 raise sections["rewrite"].error(
                     f"rewrite: {line.strip()!r} has other signs # and * on its two sides; "
@@ -364,7 +366,7 @@ def _rewrites(sections: Mapping[str, YamlNode], stem: Stemmer) -> dict[str, tupl
                 )
             found.setdefault(pattern[0], {})[pattern] = rewrite
 
-    def order(rewrite: Rewrite) -> tuple[int, int]:
+    def order(rewrite: WordRewrite) -> tuple[int, int]:
         return -len(rewrite.pattern), len(_OPEN & set(rewrite.pattern))
 
     return {first: tuple(sorted(group.values(), key=order)) for first, group in found.items()}
