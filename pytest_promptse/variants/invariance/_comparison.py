@@ -37,22 +37,15 @@ _MODALITY = frozenset({"obligation", "permission"})
 _SHORTEST = 3
 """Length of the shortest word behind a negative prefix."""
 _PARTS = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
-_KEPT_STEMS = frozenset({"keep", "leav", "retain", "preserv", "maintain"})
-_UNCHANGED = frozenset({"unchang", "intact"})
+_THEN = frozenset({"then"})
+_SEQUENCE = frozenset({"after", "until", "when", "once", "if"}) | _THEN
+"""Words before the event that comes first, and "then" before the one that comes last."""
+_ONE_OF_SEVERAL = frozenset({"one of them", "one of these"})
+"""Words that mean "a" in a condition, as in "if one of them is empty"."""
+_ONLY = frozenset({"only", "first", "no", "not"})
+_CONSTANTS = frozenset({"None", "True", "False"})
 _ARROWS = frozenset({"->", "=>", "→"})
-_CODES = frozenset({"status", "code"})
-_CHECKING = frozenset({"check", "verifi", "test"})
-_CHECKED = frozenset({"valid", "correct"})
-_ERRORS = frozenset({"error", "exception"})
 _ENDINGS = ("Error", "Exception")
-_KEPT = frozenset({"keep", "keeps", "keeping", "kept", "retain", "retained", "retaining"})
-_CHOSEN = frozenset({"first", "last"})
-_KEEPING = frozenset(
-    {"keep", "stay", "remain", "drop", "fall", "sink", "go", "get", "becom", "rise", "climb"}
-    | {"number", "count", "total"}
-)
-_SORTING = frozenset({"sort", "order", "arrang", "rank"})
-_ORDERS = frozenset({"alphabet", "chronolog", "numer", "lexicograph"})
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
 _ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
 _PARTICLES = frozenset({"out", "off", "up", "down", "back", "away"})
@@ -60,6 +53,7 @@ _DUTIES = frozenset({"must", "should", "need", "have", "has"})
 _JOINING = frozenset({"and", "or", ",", "by", "with", "per", "but"})
 _LISTING = frozenset({"and", "or", ","})
 _ARTICLES = frozenset({"the", "a", "an", "its", "their", "your", "that", "this"})
+_DETERMINERS = _ARTICLES | {"all", "each", "every", "any", "no", "of"}
 _AUXILIARIES = frozenset(
     {"is", "are", "was", "were", "has", "have", "had", "be", "does", "do", "will"}
 )
@@ -209,8 +203,19 @@ class _Comparison:
         return self._objection(sentence)
 
     def _objection(self, sentence: Sentence) -> str:
-        problem = objection(sentence.words, sentence.tokens, self._vocabulary)
+        tokens = sentence.tokens
+        own = not self._vocabulary.first_person.isdisjoint(sentence.words)
+        if own and not any(t.request for t in tokens):
+            tokens = tuple(t for t in tokens if not self._is_mention(t))
+        problem = objection(sentence.words, tokens, self._vocabulary)
         return problem or self._on_task(sentence)
+
+    def _is_mention(self, token: Token) -> bool:
+        """Return whether a token only mentions a name of the task, or quotes some words."""
+        name = token.kind == "code" and token.text.isalpha() and token.text not in _CONSTANTS
+        name = name and bool(token.keys & self._task)
+        quoted = token.kind == "literal" and " " in token.text
+        return name or (quoted and not token.keys & self._task)
 
     def _on_task(self, sentence: Sentence) -> str:
         """Return why a sentence is about the task and not about its writer, or ``""``."""
@@ -255,9 +260,9 @@ class _Comparison:
         partners = set(pairs.values())
         lost = list(self._missing(pairs))
         added = [token for token in now if counts(token) and token not in partners]
-        lost, added = self._without_joint(lost, added)
-        lost, added = self._without_prefixed(lost, added, now)
         links = _links(pairs)
+        lost, added = self._without_joint(lost, added, links)
+        lost, added = self._without_prefixed(lost, added, now)
         lost, added = self._without_free(lost, added, now, pairs, links)
         lost, added = self._word_by_word(lost, added)
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
@@ -266,6 +271,8 @@ class _Comparison:
         free = self._alone(added, lost, now, pairs)
         free |= self._alone(lost, added, self._original, back)
         free |= self._repeated_heads(added, lost, now, pairs)
+        free |= self._framing_words(added, lost, pairs)
+        free -= _telling(added, now)
         for tokens, others, text, verb in (
             (lost, added, now, "lost"),
             (added, lost, self._original, "added"),
@@ -328,14 +335,19 @@ class _Comparison:
             (now, self._original, added, lost, back),
         ):
             free |= _alternatives(text) | _split_alternatives(text, mates) | _prohibitions(text)
-            if not _obliges(others, rivals):
-                free |= self._limited_permissions(text)
-            free |= _arrows(text, mates) | _moments(text, mates)
+            free |= self._limited_permissions(text, mates, _duties(others, rivals))
+            free |= _arrows(text, mates) | _moments(text, mates) | _inclusions(text, mates)
+            free |= _first_of_two(text, mates) | _choices(text, mates)
+            free |= self._limited_results(text, mates) | _chances(text, mates)
+            free |= _measures(text, mates) | self._attributes(text, mates)
             if not any(token.rule == "comparison" for token in rivals):
                 free |= self._equations(text, mates)
-            free |= _ones(unpaired, text, mates) | _emphases(unpaired, text)
+            free |= _ones(unpaired, text, mates) | self._emphases(unpaired, text)
             free |= self._light_verbs(text, mates) | self._framing_verbs(text, mates)
         free |= {token for token in added if token.text.lower() == "instead"}
+        if not any(token.kind == "number" for token in lost):
+            free |= self._announced(added, now)
+        free |= _sequences(self._original, now, pairs) | _sequences(now, self._original, back)
         free |= self._ends(added, lost, self._original) | self._ends(lost, added, now)
         kinds = self._kinds_of_names(self._original, pairs, lost)
         other_kinds = self._kinds_of_names(now, back, added)
@@ -373,25 +385,36 @@ class _Comparison:
         known = {
             stem for other in counterpart if other.kind == "word" for stem in self._stems([other])
         }
+        if verb == "lost":
+            known |= self._stems([t for s in self._now for t in s.tokens if t.kind == "word"])
         called = _called(counterpart)
+        parts = self._stems_of(_parts(counterpart)) if verb == "added" else set()
+        told = {pair[0] for pair in links} if verb == "lost" else set()
         left = []
         for token in tokens:
-            alone = verb == "lost" or not any(
-                other is not token
+            beside = [
+                other
+                for other in tokens
+                if other is not token
                 and other.clause == token.clause
                 and not self._is_tolerated(other, ())
-                for other in tokens
-            )
+            ]
+            alone = verb == "lost" or not beside or self._are_repeated(beside, known)
             word = token.kind == "word" and " " not in token.text
             repeated = word and not token.rule and alone and token not in exchanged
-            if repeated and self._stems([token]) <= known:
+            verbal = verb == "lost" and token.text.endswith("ed") and token.sentence in told
+            if repeated and not verbal and self._stems([token]) <= known:
                 continue
-            if word and alone and token.text.lower() in called:
+            if word and alone and (token.text.lower() in called or self._stems([token]) <= parts):
                 continue
             rivals = [other for other in others if _linked(token, other, links, verb)]
             if not self._is_tolerated(token, rivals):
                 left.append(token)
         return left
+
+    def _are_repeated(self, tokens: Sequence[Token], known: Collection[str]) -> bool:
+        """Return whether `tokens` are at most one plain word, whose stem is one of `known`."""
+        return len(tokens) == 1 and not tokens[0].rule and self._stems(tokens) <= set(known)
 
     def _missing(self, pairs: Mapping[Token, Token]) -> Iterator[Token]:
         """Yield the tokens of the original without a counterpart, except those of its greetings."""
@@ -406,26 +429,36 @@ class _Comparison:
                 yield from missing
 
     def _without_joint(
-        self, lost: list[Token], added: list[Token]
+        self, lost: list[Token], added: list[Token], links: set[tuple[int, int]]
     ) -> tuple[list[Token], list[Token]]:
         """Remove phrases that mean the same only together: "not touch" and "leave alone".
 
         `lost` are the unpaired tokens of the original, and `added` those of the variant. Both are
-        returned without the phrases.
+        returned without the phrases. Phrases in sentences that share words, which are `links`, are
+        removed first.
         """
-        for one, other in self._vocabulary.joint:
-            for mine, theirs in ((one, other), (other, one)):
-                if mine <= self._stems(lost) and theirs <= self._stems(added):
-                    lost = self._without_first(lost, mine)
-                    added = self._without_first(added, theirs)
+        places = [({one}, {other}) for one, other in sorted(links)]
+        places.append(({t.sentence for t in lost}, {t.sentence for t in added}))
+        for was, now in places:
+            here = self._stems([token for token in lost if token.sentence in was])
+            there = self._stems([token for token in added if token.sentence in now])
+            for one, other in self._vocabulary.joint:
+                for mine, theirs in ((one, other), (other, one)):
+                    if mine <= here and theirs <= there:
+                        lost = self._without_first(lost, mine, was)
+                        added = self._without_first(added, theirs, now)
+                        here = self._stems([t for t in lost if t.sentence in was])
+                        there = self._stems([t for t in added if t.sentence in now])
         return lost, added
 
-    def _without_first(self, tokens: Sequence[Token], stems: Collection[str]) -> list[Token]:
-        """Return `tokens` without the first one that has each of `stems`."""
+    def _without_first(
+        self, tokens: Sequence[Token], stems: Collection[str], sentences: Collection[int]
+    ) -> list[Token]:
+        """Return `tokens` without the first one of `sentences` that has each of `stems`."""
         left = set(stems)
         result = []
         for token in tokens:
-            found = self._stems([token]) & left
+            found = self._stems([token]) & left if token.sentence in sentences else set()
             left -= found
             if not found:
                 result.append(token)
@@ -503,6 +536,9 @@ class _Comparison:
 
     def _stems(self, tokens: Sequence[Token]) -> set[str]:
         return set(map(self._vocabulary.stem, _words(tokens)))
+
+    def _stems_of(self, words: Collection[str]) -> set[str]:
+        return {self._vocabulary.stem(word) for word in words}
 
     def _request_heads(self, now: Sequence[Token]) -> set[Token]:
         """Return the verbs like "write" at the head of a request whose form changed."""
@@ -594,6 +630,30 @@ class _Comparison:
             )
         }
 
+    def _framing_words(
+        self, added: Sequence[Token], lost: Sequence[Token], pairs: Mapping[Token, Token]
+    ) -> set[Token]:
+        """Return added words of the list ``framing`` beside which no plain word was lost.
+
+        `lost` and `added` are the unpaired tokens. A word was lost beside another one if their
+        clauses share words, or if its own clause shares no word with any other.
+        """
+        links = {(a.clause, b.clause) for a, b in pairs.items()}
+        sentences = {b.sentence for b in pairs.values()}
+        known = {one for one, _ in links}
+        plain = [token for token in lost if token.kind == "word" and not token.rule]
+        return {
+            token
+            for token in added
+            if token.sentence in sentences
+            and not token.rule
+            and self._stems([token]) <= self._vocabulary.framing
+            and not any(
+                (other.clause, token.clause) in links or other.clause not in known
+                for other in plain
+            )
+        }
+
     def _light_verbs(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return each "return" or "find" whose object has a partner, as in "find the maximum".
 
@@ -624,14 +684,17 @@ class _Comparison:
         text. A name without a partner does not count.
         """
         found = {}
+        frames = self._vocabulary.frames
         for left, right in pairwise(filter(counts, tokens)):
             for noun, name in ((left, right), (right, left)):
                 names = name.kind in ("code", "literal") or name.text[:1].isupper()
                 names = names and name in pairs and noun in unpaired
                 coded = name.kind == "number" and name in pairs and noun in unpaired
                 if (names or coded) and not noun.rule and left.clause == right.clause:
-                    error = bool(self._stems([noun]) & _ERRORS) and name.text.endswith(_ENDINGS)
-                    kinds = _CODES if coded else self._vocabulary.kinds
+                    error = bool(self._stems([noun]) & frames.errors) and name.text.endswith(
+                        _ENDINGS
+                    )
+                    kinds = frames.codes if coded else self._vocabulary.kinds
                     named = self._stems([noun]) <= kinds
                     if error or (named and not right.function):
                         found[noun] = name
@@ -676,20 +739,80 @@ class _Comparison:
         Examples are "keep it under 80 words" and "sorted in ascending order".
         """
         found = set()
+        frames = self._vocabulary.frames
         for _, group in groupby(filter(counts, tokens), key=lambda token: token.clause):
             clause = list(group)
             rules = {rule for token in clause if token in pairs for rule in self._rules(token)}
             stems = {stem for token in clause if token in pairs for stem in self._stems([token])}
             for token in clause:
                 mine = self._stems([token]) - {"of"}
-                limited = "comparison" in rules and mine <= _KEEPING
-                checked = self._stems(clause) & _CHECKING and mine <= _CHECKED
-                ordered = ("order" in rules or stems & _ORDERS) and mine <= _SORTING
-                kept = stems & _KEPT_STEMS and mine <= _UNCHANGED
-                kept = kept or (stems & _UNCHANGED and mine <= _KEPT_STEMS)
+                limited = "comparison" in rules and mine <= frames.limiting
+                checked = self._stems(clause) & frames.checking and mine <= frames.checked
+                ordered = ("order" in rules or stems & frames.orders) and mine <= frames.sorting
+                kept = stems & frames.keeping and mine <= frames.unchanged
+                kept = kept or (stems & frames.unchanged and mine <= frames.keeping)
                 if limited or ordered or checked or kept:
                     found.add(token)
         return found
+
+    def _emphases(self, unpaired: Sequence[Token], tokens: Sequence[Token]) -> set[Token]:
+        """Return each "only" in a clause that keeps a first, last or largest one.
+
+        `unpaired` are the tokens of one text without a partner, and `tokens` all of them.
+        """
+        frames = self._vocabulary.frames
+        kept = {t.clause for t in tokens if self._stems([t]) & frames.selecting}
+        chosen = {
+            t.clause
+            for t in tokens
+            if t.rule == "superlative" or self._stems([t]) & frames.selected
+        }
+        return {t for t in unpaired if t.text.lower() == "only" and t.clause in kept & chosen}
+
+    def _announced(self, added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+        """Return each added number word before things that the text lists, as in "four methods".
+
+        `now` is the text of `added`.
+        """
+        counted = self._vocabulary.frames.counted
+        unpaired = set(added)
+        return {
+            number
+            for number, noun in pairwise(filter(counts, now))
+            if number in unpaired
+            and number.kind == "number"
+            and number.text.isalpha()
+            and number.clause == noun.clause
+            and self._stems([noun]) <= counted
+        }
+
+    def _attributes(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return each "contain", "name" or "use" for which the other text has "with".
+
+        An example is "a line that contains the date" for "a line with the date". `pairs` has the
+        counterparts of `tokens`.
+        """
+        groups = frozenset().union(*map(self._vocabulary.groups_of, ("contain", "name", "use")))
+        return {
+            verb
+            for verb, thing in pairwise(filter(counts, tokens))
+            if verb.groups & groups
+            and not verb.rule
+            and verb.clause == thing.clause
+            and thing in pairs
+            and "with" in pairs[thing].function
+            and "with" not in thing.function
+        }
+
+    def _limited_results(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+        """Return each "only" beside "return" or "show" and a limit.
+
+        "Only rows above 5 are shown" means "show the rows above 5". `pairs` has the counterparts
+        of `tokens`.
+        """
+        limited = {t.clause for t in pairs if t.rule == "comparison"}
+        shown = {t.clause for t in tokens if t.groups & self._frames}
+        return {t for t in tokens if t.text.lower() == "only" and t.clause in limited & shown}
 
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
         """Return whether `token` may be added or lost. `others` are the tokens that also were.
@@ -706,13 +829,24 @@ class _Comparison:
             return not token.rule or not any(other.rule in family for other in others)
         return False
 
-    def _limited_permissions(self, tokens: Sequence[Token]) -> set[Token]:
-        """Return each "can" with an "at most", since it means no more than the limit does."""
-        limit = self._vocabulary.phrases.get(self._vocabulary.stem.phrase("at most"))
-        groups = limit.groups if limit else set()
-        limited = {token.clause for token in tokens if token.groups & groups}
-        words = {"can", "may"}
-        return {t for t in tokens if t.text.lower() in words and t.clause in limited}
+    def _limited_permissions(
+        self, tokens: Sequence[Token], pairs: Mapping[Token, Token], duties: Collection[int]
+    ) -> set[Token]:
+        """Return each permission beside "at most" or "only", which it adds nothing to.
+
+        "Only members may call" means "only members call". `pairs` has the counterparts of
+        `tokens`. A permission stays if an obligation stands for it, in the sentences `duties` of
+        the other text.
+        """
+        groups = self._vocabulary.groups_of("at most")
+        limited = {t.clause for t in tokens if t.groups & groups or t.text.lower() == "only"}
+        changed = {a.sentence for a, b in pairs.items() if b.sentence in duties}
+        words = {"can", "may", "allowed to", "permitted to"}
+        return {
+            t
+            for t in tokens
+            if t.text.lower() in words and t.clause in limited and t.sentence not in changed
+        }
 
     def _is_function(self, stem: str) -> bool:
         entry = self._vocabulary.phrases.get((stem,))
@@ -721,6 +855,24 @@ class _Comparison:
 
 def _is_signature(sentence: Sentence) -> bool:
     return are_names(sentence.tokens, sentence.words)
+
+
+def _telling(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+    """Return added participles that tell which things are meant, as in "the stored files".
+
+    `now` is the text of `added`.
+    """
+    unpaired = set(added)
+    return {
+        word
+        for word, noun in pairwise(filter(counts, now))
+        if word in unpaired
+        and word.clause == noun.clause
+        and word.text.endswith(("ed", "en"))
+        and not _DETERMINERS.isdisjoint(word.function[-1:])
+        and noun.kind == "word"
+        and not (noun.function or noun.rule)
+    }
 
 
 def _exchanged(
@@ -748,13 +900,17 @@ def _exchanged(
     }
 
 
-def _obliges(tokens: Sequence[Token], unpaired: Sequence[Token]) -> bool:
-    """Return whether a text has an obligation that the other lacks, as in "you must write".
+def _duties(tokens: Sequence[Token], unpaired: Sequence[Token]) -> set[int]:
+    """Return the sentences with an obligation that the other text lacks, as in "you must write".
 
     `tokens` are those of the text, and `unpaired` those without a partner in the other text.
     """
-    requests = {word for token in tokens if token.request for word in token.text.lower().split()}
-    return any(t.rule == "obligation" for t in unpaired) or not _DUTIES.isdisjoint(requests)
+    requests = {
+        token.sentence
+        for token in tokens
+        if token.request and not _DUTIES.isdisjoint(token.text.lower().split())
+    }
+    return requests | {token.sentence for token in unpaired if token.rule == "obligation"}
 
 
 def _ones(
@@ -770,7 +926,7 @@ def _ones(
         for token in unpaired
         if token.text.lower() == "one"
         and nouns.get(token) in pairs
-        and not {"a", "an"}.isdisjoint(pairs[nouns[token]].function)
+        and not {"a", "an", "per", "each", "every"}.isdisjoint(pairs[nouns[token]].function)
     }
 
 
@@ -795,6 +951,14 @@ def _alternatives(tokens: Sequence[Token]) -> set[Token]:
         if (token.text.lower() in _ANY and token.clause in negative)
         or (token.text.lower() == "or" and token.sentence in others)
         or (token.text.lower() == "either" and token.sentence in ors)
+    }
+    words |= {t for t in content if t.condition and t.text.lower() in _ONE_OF_SEVERAL}
+    words |= {
+        word
+        for before, word in pairwise(content)
+        if word.text.lower() == "or"
+        and before.clause != word.clause
+        and any(t.condition and t.sentence == word.sentence for t in content)
     }
     return words | {
         token
@@ -838,6 +1002,15 @@ def _called(tokens: Sequence[Token]) -> set[str]:
     return {name.lower() for name in last | parts | capitals}
 
 
+def _parts(tokens: Sequence[Token]) -> set[str]:
+    """Return the words of the names of functions in `tokens`, in lower case.
+
+    For "compare_groups(data)" these are "compare" and "groups".
+    """
+    calls = (token.text.partition("(") for token in tokens if token.kind == "code")
+    return {part.lower() for name, call, _ in calls if call for part in _PARTS.split(name)}
+
+
 def _split_alternatives(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
     """Return each "or" whose second part has a condition of its own, if it stands apart elsewhere.
 
@@ -854,6 +1027,58 @@ def _split_alternatives(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -
         part = [t for t in behind if t.clause == word.clause and t in pairs]
         if any(pairs[token].clause != pairs[left].clause for token in part):
             found.add(word)
+    return found
+
+
+def _sequences(
+    tokens: Sequence[Token], others: Sequence[Token], pairs: Mapping[Token, Token]
+) -> set[Token]:
+    """Return the words of "a before b" if the other text has "b only after a" or alike.
+
+    Other forms are "b only starts when a", "no b until a" and "first a, then b".
+
+    Parameters
+    ----------
+    tokens, others
+        The tokens of the text with "before", and those of the other one.
+    pairs
+        The counterparts in `others` of `tokens`.
+    """
+    found: set[Token] = set()
+    partners = set(pairs.values())
+    for word in tokens:
+        if word.text.lower() != "before" or word in pairs:
+            continue
+        place = tokens.index(word)
+        clause = [t for t in tokens if t.clause == word.clause and t in pairs]
+        early = [pairs[t] for t in clause if tokens.index(t) < place]
+        early = early or [
+            pairs[t]
+            for t in tokens
+            if t.sentence == word.sentence and t.clause != word.clause and t in pairs
+        ]
+        late = [pairs[t] for t in clause if tokens.index(t) > place]
+        if not early or not late:
+            continue
+        homes = {t.sentence for t in late} | {t.sentence for t in early}
+        for marker in others:
+            if marker.text.lower() not in _SEQUENCE or marker.sentence not in homes:
+                continue
+            behind = [t for t in others if t.clause == marker.clause]
+            behind = behind[behind.index(marker) + 1 :]
+            first = early if marker.text.lower() not in _THEN else late
+            last = late if first is early else early
+            right = sum(t in behind for t in first) - sum(t in behind for t in last)
+            if right > 0 and 2 * right >= len(first):
+                found.add(word)
+                found |= {
+                    t
+                    for t in others
+                    if t.sentence in homes
+                    and t not in partners
+                    and (t is marker or t.text.lower() in _ONLY)
+                    and (t.rule != "negation" or marker.text.lower() == "until")
+                }
     return found
 
 
@@ -874,6 +1099,92 @@ def _arrows(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]
     }
 
 
+def _inclusions(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "including" that is an "and" or "with" in the other text.
+
+    `pairs` has the counterparts of `tokens`.
+    """
+    return {
+        word
+        for word, thing in pairwise(filter(counts, tokens))
+        if word.text.lower() == "including"
+        and thing in pairs
+        and not {"and", "with"}.isdisjoint(pairs[thing].function)
+    }
+
+
+def _first_of_two(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each adverb "first" in a sentence with "before", which says the same.
+
+    `pairs` has the counterparts of `tokens` in the other text.
+    """
+    ordered = {t.sentence for t in pairs if t.text.lower() == "before"}
+    return {
+        t
+        for t in tokens
+        if t.text.lower() == "first" and t.sentence in ordered and _ARTICLES.isdisjoint(t.function)
+    }
+
+
+def _choices(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "or" of an enumeration that follows "one of" in the other text.
+
+    The same holds for an "or" in a condition that is an "and" outside it: "if the count or the
+    price is negative" means "negative counts and prices".
+
+    `pairs` has the counterparts of `tokens`.
+    """
+    chosen = {b.sentence for b in pairs.values() if b.kind != "word" and "one" in b.function}
+    joined = {
+        word
+        for word, thing in pairwise(filter(counts, tokens))
+        if word.text.lower() == "or"
+        and word.condition
+        and thing in pairs
+        and "and" in pairs[thing].function
+        and not pairs[thing].condition
+    }
+    return joined | {
+        word
+        for word, thing in pairwise(filter(counts, tokens))
+        if word.text.lower() == "or"
+        and thing.kind != "word"
+        and thing in pairs
+        and pairs[thing].sentence in chosen
+    }
+
+
+def _chances(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "can" for which the other text has "let", as in "let the user choose".
+
+    `pairs` has the counterparts of `tokens`.
+    """
+    found = set()
+    for who, word in pairwise(filter(counts, tokens)):
+        after = {"let", "allow"} & set(pairs[who].function) if who in pairs else set()
+        if after and word.text.lower() in ("can", "may"):
+            found.add(word)
+    return found
+
+
+def _measures(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each noun before "of" and a number, as in "at a speed of 5 metres".
+
+    `pairs` has the counterparts of `tokens`; the number must have one.
+    """
+    return {
+        noun
+        for noun, number in pairwise(filter(counts, tokens))
+        if number.kind == "number"
+        and number in pairs
+        and number.function == ("of",)
+        and "of" not in pairs[number].function
+        and noun.kind == "word"
+        and not noun.rule
+        and not {"a", "an", "the"}.isdisjoint(noun.function)
+    }
+
+
 def _moments(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
     """Return each "after" at the start of a clause that is a "when" in the other text.
 
@@ -887,18 +1198,8 @@ def _moments(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token
         if word.text.lower() == "after"
         and (before is None or before.clause != word.clause)
         and verb in pairs
-        and pairs[verb].condition
+        and (pairs[verb].condition or (verb.kind == "code" and not pairs[verb].function))
     }
-
-
-def _emphases(unpaired: Sequence[Token], tokens: Sequence[Token]) -> set[Token]:
-    """Return each "only" in a clause that keeps a first, last or largest one.
-
-    `unpaired` are the tokens of one text without a partner, and `tokens` all of them.
-    """
-    kept = {t.clause for t in tokens if t.text.lower() in _KEPT}
-    chosen = {t.clause for t in tokens if t.rule == "superlative" or t.text.lower() in _CHOSEN}
-    return {t for t in unpaired if t.text.lower() == "only" and t.clause in kept & chosen}
 
 
 def _prohibitions(tokens: Sequence[Token]) -> set[Token]:

@@ -48,7 +48,11 @@ _MODAL = frozenset({"obligation", "permission"})
 _TURNING = frozenset({"negation", "restriction", "superlative"})
 _ORDINALS = frozenset(["first", "last", "before", "after", "previous", "next", "until", "end"])
 _PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
+_PARTICIPLE = ("d", "n", "t", "ne", "me")
+"""Endings of participles, such as "sorted", "given", "kept" and "done"."""
 _BETWEEN = frozenset({"followed by", "before", "after"})
+_DETERMINERS = frozenset({"the", "a", "an", "its", "their", "this", "that", "whose", "your"})
+_DENIED = frozenset({"no", "none", "nobody", "without", "neither"})
 _FREE = frozenset({"or", "either"})
 _LEAST = 2
 """Parts with fewer tokens change places when a sentence is put into the passive voice."""
@@ -174,9 +178,10 @@ class _Order:
         one, other = nouns
         if a.kind != "number" or one is None or other is None or one.keys & other.keys:
             return False
+        counted = [self._now.right.get(self._pairs[token]) for token in (a, b)]
         return all(
-            noun in self._pairs and self._pairs[noun] is self._now.right.get(self._pairs[token])
-            for token, noun in ((a, one), (b, other))
+            noun in self._pairs and now is not None and noun.keys & now.keys
+            for noun, now in zip(nouns, counted, strict=True)
         )
 
     def _attribute_behind_in(self, a: Token, b: Token) -> bool:
@@ -188,7 +193,11 @@ class _Order:
             ("in" in token.function[-1:]) != ("in" in self._pairs[token].function[-1:])
             for token in (a, b)
         ]
-        return a.kind == "code" and moved.count(True) == 1
+        fixed = [
+            token.function[-1:] == self._pairs[token].function[-1:] and "in" in token.function[-1:]
+            for token in (a, b)
+        ]
+        return a.kind == "code" and (moved.count(True) == 1 or fixed.count(True) == 1)
 
     def _moved_along(self, token: Token) -> bool:
         """Return whether the whole clause of a token stays together in the variant."""
@@ -224,7 +233,13 @@ class _Order:
                 link = [word for word in b.function if word in _CONNECTIVES]
                 linked = link and link == [w for w in self._pairs[a].function if w in _CONNECTIVES]
                 nouns = b.function in (("the",), ("a",), ("an",)) and not (a.rule or b.rule)
-                if linked or (nouns and b.function == self._pairs[a].function):
+                fronts = (a.function[-1:], self._pairs[b].function[-1:])
+                if link == ["and"] and fronts == (("in",), ("in",)):
+                    continue
+                both = b.function == self._pairs[a].function == ()
+                words = (a, b, self._pairs[a], self._pairs[b])
+                compound = both and not any(_is_verb(t) or t.rule for t in words)
+                if linked or compound or (nouns and b.function == self._pairs[a].function):
                     yield a, b
             c = self._was.right.get(b)
             if c in self._pairs and not a.keys & c.keys:
@@ -315,6 +330,8 @@ class _Order:
             if token.rule == "restriction" and self._changed_voice(token):
                 continue
             right, new_right = self._was.beside(token, 1), self._now.beside(partner, 1)
+            if self._is_free_adverb(token, new_right) or self._is_denied_noun(token, new_right):
+                continue
             if token.rule == "restriction" and self._turned_voice(right, new_right):
                 continue
             left, new_left = self._was.beside(token, -1), self._now.beside(partner, -1)
@@ -334,10 +351,38 @@ class _Order:
             if moved and not beside and one and self._back[new_right].sentence == token.sentence:
                 yield token, right
 
+    def _is_free_adverb(self, token: Token, new_right: Token | None) -> bool:
+        """Return whether a "first" that tells when moved within its clause, before `new_right`."""
+        adverbs = _is_adverb(token) and _is_adverb(self._pairs[token])
+        return adverbs and new_right in self._back and self._in_clause(token, new_right)
+
+    def _is_denied_noun(self, token: Token, new_right: Token | None) -> bool:
+        """Return whether a "not" became a "no" before a noun of its clause, or the reverse.
+
+        An example is "no two jobs may run" for "two jobs must not run". `new_right` is the word
+        after it in the variant.
+        """
+        partner, verb = self._pairs[token], self._was.beside(token, 1)
+        nouns = [t.text.lower() in _DENIED for t in (token, partner)]
+        return (
+            nouns.count(True) == 1
+            and new_right in self._back
+            and verb in self._pairs
+            and self._pairs[verb].clause == partner.clause
+            and self._in_clause(token, new_right)
+        )
+
+    def _in_clause(self, token: Token, new: Token) -> bool:
+        return self._back[new].clause == token.clause
+
+    def _voice(self, token: Token) -> int:
+        """Return 1 for a verb that became passive, -1 for one that became active, and else 0."""
+        partner = self._pairs[token]
+        return _is_passive(partner) - _is_passive(token)
+
     def _changed_voice(self, token: Token) -> bool:
         """Return whether a verb is passive in one text and active in the other."""
-        partner = self._pairs[token]
-        return _PASSIVE.isdisjoint(token.function) != _PASSIVE.isdisjoint(partner.function)
+        return self._voice(token) != 0
 
     def _turned_voice(self, right: Token | None, new_right: Token | None) -> bool:
         """Return whether one of two tokens, of original and variant, is a verb in another voice."""
@@ -351,8 +396,15 @@ class _Order:
         clause ("active users", "users that are active").
         """
         words = word.kind == noun.kind == "word" and not (word.rule or noun.rule)
-        turned = self._now.beside(noun, 1) is self._pairs[word]
-        return words and turned and self._back[noun] is self._was.beside(word, 1)
+        behind = self._was.beside(word, 1)
+        if behind is not None and behind.text.lower() == "any":
+            behind = self._was.beside(behind, 1)
+        here: Token | None = noun
+        while words and here is not None and behind is not None and self._back.get(here) is behind:
+            here, behind = self._now.beside(here, 1), self._was.beside(behind, 1)
+            if here is self._pairs[word]:
+                return True
+        return False
 
     def stepped(self) -> Iterator[_Pair]:
         """Yield a number after another preposition, as in "by 5" and "to 5"."""
@@ -362,6 +414,25 @@ class _Order:
                 new = [word for word in partner.function if word in _STEPS][-1:]
                 if old and new and old != new:
                     yield token, partner
+
+
+def _is_passive(token: Token) -> bool:
+    """Return whether a verb is passive, as in "is sorted"."""
+    return not _PASSIVE.isdisjoint(token.function) and token.text.endswith(_PARTICIPLE)
+
+
+def _is_verb(token: Token) -> bool:
+    """Return whether a word can be a participle, which may follow or precede its noun.
+
+    The same holds for phrases.
+    """
+    alone = token.kind == "word" and " " not in token.text
+    return not alone or token.text.endswith((*_PARTICIPLE, "ing"))
+
+
+def _is_adverb(token: Token) -> bool:
+    """Return whether a "first" tells when something is done, as in "first copy the file"."""
+    return token.text.lower() == "first" and _DETERMINERS.isdisjoint(token.function)
 
 
 def _may_move(token: Token) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_promptse.variants.invariance._library_talk import LibraryTalk
+    from pytest_promptse.variants.invariance._vocabulary import WordRewrite
 
 __all__ = ["Reading", "Sentence", "Token", "read"]
 
@@ -75,12 +76,20 @@ _SUBORDINATE = frozenset(
 )
 _SPLITS = frozenset({"but", "so"})
 _REACH = 5
+_APART = 7
+"""The most words from a verb to its particle, as in "turn the fan at pin 7 off"."""
 _KEYWORDS = frozenset({"class", "def", "function", "func", "fn"})
 _ARTICLES = frozenset({"the", "a", "an"})
 _UNIVERSAL = frozenset({"any", "all"})
 """At the start of a sentence these mean the same as "each", as in "any line with # is skipped"."""
 _DIMENSIONS = frozenset({"long", "old", "wide", "high", "tall", "deep", "large", "apart"})
 """They add nothing behind a number and its unit, as in "8 characters long"."""
+_STATES = frozenset({"on", "off"})
+_BEING = frozenset({"is", "are", "be", "was", "were", "stays", "stay"})
+_LASTING = frozenset({"last", "lasts", "lasted", "lasting"})
+_BEFORE_VERBS = frozenset(
+    {"that", "which", "who", "must", "should", "can", "may", "to", "will", "not", "they"}
+)
 _NAMING = frozenset({"called", "named"})
 _NOT_COUNTED = frozenset(
     [
@@ -138,7 +147,7 @@ _BREAKS = frozenset(
 )
 _AFTER_PARTICLES = frozenset(
     """and or but if when as once unless until before after from to by for with so while then
-    because since at whenever where""".split()  # noqa: SIM905 - a list of words
+    because since at whenever where again too automatically immediately""".split()  # noqa: SIM905 - a list of words
 )
 
 
@@ -304,7 +313,6 @@ class _Builder:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._longest = max(map(len, vocabulary.rewrites), default=0)
         self._sentence = -1
         self._clause = -1
 
@@ -386,7 +394,7 @@ class _Builder:
             )
             if part.text.lower() not in _PARTICLES or not free:
                 continue
-            for start in range(place - 2, max(-1, place - 1 - _REACH), -1):
+            for start in range(place - 2, max(-1, place - 1 - _APART), -1):
                 between = [other.text.lower() for other in raw[start + 1 : place]]
                 if not _BREAKS.isdisjoint(between):
                     break
@@ -402,23 +410,40 @@ class _Builder:
         return self._rewritten_once(self._rewritten_once(raw))
 
     def _rewritten_once(self, raw: list[_Raw]) -> list[_Raw]:
-        rewrites = self._vocabulary.rewrites
-        if not rewrites:
-            return raw
         stems = [self._stem(part) for part in raw]
         result: list[_Raw] = []
         place = 0
         while place < len(raw):
-            for length in range(min(self._longest, len(raw) - place), 0, -1):
-                new = rewrites.get(tuple(stems[place : place + length]))
-                if new is not None:
-                    result.extend(_Raw(word, "word") for word in new)
-                    place += length
-                    break
-            else:
+            rewrite = self._rewrite(raw, stems, place)
+            if rewrite is None:
                 result.append(raw[place])
                 place += 1
+                continue
+            fitted = list(zip(rewrite.pattern, raw[place:], strict=False))
+            for word in rewrite.words:
+                same = next((pair for pair in fitted if pair[0] == word and word in "#*"), None)
+                result.append(same[1] if same else _Raw(word, "word"))
+                if same:
+                    fitted.remove(same)
+            place += len(rewrite.pattern)
         return result
+
+    def _rewrite(self, raw: Sequence[_Raw], stems: Sequence[str], place: int) -> WordRewrite | None:
+        """Return the longest rewrite whose pattern fits the words at `place`, or None."""
+        rewrites = self._vocabulary.rewrites
+        found = rewrites.get(stems[place], ())
+        if _is_number(raw[place]):
+            found = (*found, *rewrites.get("#", ()))
+        for rewrite in found:
+            fitted = zip(rewrite.pattern, raw[place:], stems[place:], strict=False)
+            if len(rewrite.pattern) <= len(raw) - place and all(
+                sign == stem
+                or (sign == "#" and _is_number(part))
+                or (sign == "*" and part.kind == "word")
+                for sign, part, stem in fitted
+            ):
+                return rewrite
+        return None
 
     def _tokens(self, raw: Sequence[_Raw], stems: Sequence[str]) -> Iterator[Token]:
         self._clause += 1
@@ -445,6 +470,8 @@ class _Builder:
                 function = []
             token = self._token(raw[place : place + length], stems[place : place + length], entry)
             token = self._in_context(token, raw, stems, place)
+            if condition and word == "some":
+                token = replace(token, groups=token.groups | self._vocabulary.groups_of("any"))
             token = replace(
                 token,
                 sentence=self._sentence,
@@ -474,6 +501,10 @@ class _Builder:
             behind, _ = self._vocabulary.longest_match(stems, place + 1)
             if behind >= length:
                 length, entry = 1, phrases.get((stems[place],))
+        behind = place + length
+        counted = behind < len(raw) and _is_number(raw[behind])
+        if length > 1 and counted and (stems[behind - 1], "#") in phrases:
+            length, entry = 1, phrases.get((stems[place],))
         if word == "or" and self._compares(raw, place + length):
             length, entry = 1, phrases.get((stems[place],))
         if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
@@ -493,6 +524,12 @@ class _Builder:
             return replace(token, groups=token.groups | self._vocabulary.groups_of("each"))
         if token.rule and token.optional and after and self._is_object(after[0]):
             return replace(token, optional=False)
+        if word in _STATES and self._is_state(raw, place):
+            groups = self._vocabulary.groups_of(f"switch {word}")
+            return replace(token, optional=False, rule="restriction", groups=groups)
+        if word in _LASTING and (word != "last" or self._is_after_verb_words(raw, place)):
+            groups = self._vocabulary.groups_of("take")
+            return replace(token, rule="", groups=groups, optional=False)
         adverb = word == "before" and self._is_adverb(raw, place)
         size = word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2])
         return replace(token, optional=True) if adverb or size else token
@@ -501,6 +538,18 @@ class _Builder:
     def _is_object(part: _Raw) -> bool:
         """Return whether an object begins with `part`, as behind "below" in "below the limit"."""
         return _is_number(part) or part.kind == "code" or part.text.lower() in _ARTICLES
+
+    @staticmethod
+    def _is_state(raw: Sequence[_Raw], place: int) -> bool:
+        """Return whether the "on" or "off" at `place` is a state, as in "once it is on"."""
+        after = raw[place + 1 : place + 2]
+        ends = not after or after[0].kind == "pause" or after[0].text.lower() in _AFTER_PARTICLES
+        return ends and place > 0 and raw[place - 1].text.lower() in _BEING
+
+    @staticmethod
+    def _is_after_verb_words(raw: Sequence[_Raw], place: int) -> bool:
+        """Return whether the "last" at `place` is a verb, as in "meetings that last an hour"."""
+        return place > 0 and raw[place - 1].text.lower() in _BEFORE_VERBS
 
     @staticmethod
     def _is_adverb(raw: Sequence[_Raw], place: int) -> bool:

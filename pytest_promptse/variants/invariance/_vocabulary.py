@@ -7,8 +7,9 @@ compared character by character, except for the words in its file.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 from pytest_promptse.config._data_files import templates_dir
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._plainyaml import YamlNode
 
 __all__ = [
+    "FrameWords",
     "Stemmer",
     "Vocabulary",
     "VocabularyEntry",
@@ -47,10 +49,16 @@ _SECTIONS = (
     "hedges",
     "soft",
     "kinds",
+    "frames",
     "alone",
+    "framing",
     "joint",
     "verbs",
 )
+_MAY_LACK = frozenset({"forms", "rewrite", "kinds", "frames", "framing", "joint"})
+_OPEN = frozenset({"#", "*"})
+"""Signs in rewrites for any number and any word."""
+_WORD = re.compile(r"[^\W\d_]+")
 _CJK_LETTER = re.compile(f"[{CJK}]")
 _PIECE = re.compile(rf"[{CJK}]|[^\W_{CJK}]+|\#|[^\w\s'-]+")
 _AUXILIARIES = "do|does|did|is|are|was|were|has|have|had|would|could|should"
@@ -166,6 +174,36 @@ class VocabularyEntry:
     request: bool = False
 
 
+@dataclass(frozen=True)
+class WordRewrite:
+    """A replacement of words before the comparison.
+
+    In `pattern`, the stems of the words to replace, ``#`` fits any number and ``*`` any word. In
+    `words`, which replace them, these signs stand for what they fitted, in the same order.
+    """
+
+    pattern: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameWords:
+    """Stems of words that go without saying beside others, by the section ``frames``."""
+
+    limiting: frozenset[str] = frozenset()
+    sorting: frozenset[str] = frozenset()
+    orders: frozenset[str] = frozenset()
+    checking: frozenset[str] = frozenset()
+    checked: frozenset[str] = frozenset()
+    keeping: frozenset[str] = frozenset()
+    unchanged: frozenset[str] = frozenset()
+    selecting: frozenset[str] = frozenset()
+    selected: frozenset[str] = frozenset()
+    counted: frozenset[str] = frozenset()
+    errors: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Vocabulary:
     """The lists of one language. ``templates/judge/en.yaml`` explains each of them.
@@ -176,13 +214,17 @@ class Vocabulary:
         Entries by the stems of their words.
     longest
         Number of words of the longest phrase.
+    joint
+        The longest phrases first.
+    rewrites
+        By the first word of their patterns, the longest pattern first.
     """
 
     language: str
     stem: Stemmer
     phrases: Mapping[tuple[str, ...], VocabularyEntry]
     longest: int
-    rewrites: Mapping[tuple[str, ...], tuple[str, ...]]
+    rewrites: Mapping[str, tuple[WordRewrite, ...]]
     request_verbs: frozenset[str]
     artifacts: frozenset[str]
     core: frozenset[str]
@@ -194,7 +236,9 @@ class Vocabulary:
     hedges: frozenset[tuple[str, ...]]
     soft: frozenset[str]
     kinds: frozenset[str]
+    frames: FrameWords
     alone: frozenset[str]
+    framing: frozenset[str]
     joint: tuple[tuple[frozenset[str], frozenset[str]], ...]
     verbs: frozenset[str]
 
@@ -224,11 +268,17 @@ def vocabulary(language: str) -> Vocabulary:
     ------
     VariantError
         If the file of the language is missing.
+    TaskError
+        If the file is not such a file; the error names the line.
     """
     path = templates_dir() / "judge" / f"{language}.yaml"
     if not path.is_file():
         raise VariantError(f"{path}: the judge's word lists for {language!r} are missing")
-    sections = parse(path.read_text(encoding="utf-8"), path).fields(path.name, _SECTIONS)
+    root = parse(path.read_text(encoding="utf-8"), path)
+    sections = root.fields(path.name, _SECTIONS)
+    for name in _SECTIONS:
+        if name not in sections and name not in _MAY_LACK:
+            raise root.error(f"{path.name} has no key {name!r}; add it, as in en.yaml")
     stem = Stemmer(language, dict(_pairs(sections)))
     phrases = _phrases(sections, stem)
     request = sections["request"].fields("request")
@@ -242,7 +292,7 @@ def vocabulary(language: str) -> Vocabulary:
         stem=stem,
         phrases=phrases,
         longest=max(map(len, phrases)),
-        rewrites=dict(_rewrites(sections, stem)),
+        rewrites=_rewrites(sections, stem),
         request_verbs=stems(request["verbs"]),
         artifacts=stems(request["artifacts"]),
         core=stems(request["core"]),
@@ -254,8 +304,10 @@ def vocabulary(language: str) -> Vocabulary:
         hedges=frozenset(map(plain_words, _split(sections["hedges"].text("hedges")))),
         soft=stems(sections["soft"]),
         alone=stems(sections["alone"]),
+        framing=stems(sections["framing"]) if "framing" in sections else frozenset(),
         kinds=stems(sections["kinds"]) if "kinds" in sections else frozenset(),
-        joint=tuple(_joint(sections, stem)),
+        frames=_frame_words(sections, stem),
+        joint=tuple(sorted(_joint(sections, stem), key=_size, reverse=True)),
         verbs=frozenset(sections["verbs"].text("verbs").split()),
     )
 
@@ -299,10 +351,25 @@ def _pairs(sections: Mapping[str, YamlNode]) -> Iterator[tuple[str, str]]:
 
 def _rewrites(
     sections: Mapping[str, YamlNode], stem: Stemmer
-) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+) -> dict[str, tuple[WordRewrite, ...]]:
+    """Return the rewrites by the first words of their patterns. A slash separates alternatives."""
+    found: dict[str, dict[tuple[str, ...], WordRewrite]] = {}
     for line in _lines(sections["rewrite"]) if "rewrite" in sections else ():
         was, _, now = line.partition("=")
-        yield stem.phrase(was), plain_words(now)
+        for words in product(*(word.split("/") for word in was.split())):
+            pattern = stem.phrase(" ".join(words))
+            rewrite = WordRewrite(pattern, plain_words(now))
+            if sorted(set(rewrite.words) & _OPEN) != sorted(set(pattern) & _OPEN):
+                raise sections["rewrite"].error(
+                    f"rewrite: {line.strip()!r} has other signs # and * on its two sides; "
+                    "use each as often on the right as on the left"
+                )
+            found.setdefault(pattern[0], {})[pattern] = rewrite
+
+    def order(rewrite: WordRewrite) -> tuple[int, int]:
+        return -len(rewrite.pattern), len(_OPEN & set(rewrite.pattern))
+
+    return {first: tuple(sorted(group.values(), key=order)) for first, group in found.items()}
 
 
 def _joint(
@@ -311,6 +378,34 @@ def _joint(
     for line in _lines(sections["joint"]) if "joint" in sections else ():
         one, _, other = line.partition("=")
         yield frozenset(stem.phrase(one)), frozenset(stem.phrase(other))
+
+
+def _size(joint: tuple[frozenset[str], frozenset[str]]) -> int:
+    return sum(map(len, joint))
+
+
+def _frame_words(sections: Mapping[str, YamlNode], stem: Stemmer) -> FrameWords:
+    """Return the lists of the section ``frames``. Lists that are missing are empty.
+
+    Raises
+    ------
+    TaskError
+        If a list has an unknown name, is no text, or has something that is no word in lower case.
+    """
+    if "frames" not in sections:
+        return FrameWords()
+    names = [one.name for one in fields(FrameWords)]
+    lists = sections["frames"].fields("frames", names)
+    for name, node in lists.items():
+        for word in node.text(f"frames: {name}").split():
+            if word != word.lower() or not _WORD.fullmatch(word):
+                raise node.error(
+                    f"frames: {name}: {word!r} is not a word in lower case; "
+                    "write single words between blanks"
+                )
+    return FrameWords(
+        **{name: frozenset(map(stem, node.text(name).split())) for name, node in lists.items()}
+    )
 
 
 def _lines(node: YamlNode) -> list[str]:
