@@ -26,9 +26,8 @@ OPERATIONS = ("style", "transform")
 """The operations whose variants begin with an introduction."""
 MANNERS = ("terse", "non-native")
 """The kinds of introduction that are a manner of writing. They fit every prompt otherwise."""
-KINDS = ("any", "project", "work", *MANNERS)
-"""``any`` fits every prompt, ``project`` those that can be for something of the writer's own, and
-``work`` those that a person at work can have."""
+KINDS = ("any", "work", *MANNERS)
+"""``any`` fits every prompt; ``work`` fits those that a person at work can have."""
 
 Introductions = Mapping[tuple[str, str, str], "tuple[Introduction, ...]"]
 """Introductions by the name of the emotion, the slug of the persona and the operation."""

@@ -47,8 +47,6 @@ def test_an_introduction_contradicts_no_prompt_of_a_person_or_no_text_of_a_compa
     for texts in ENGLISH.introductions.values():
         for each in texts:
             prompts = of_company if each.kind == "work" else of_person
-            if each.kind == "project":
-                prompts = prompts - {"exercise", "numbered", "own-place", "personal", "story"}
             # Somebody who has time has it above a deadline too.
             opponents = coherence.opponents(prompts) - {"joins", "unhurried"}
             assert opponents.isdisjoint(coherence.facts_of(each.text)), each.text
