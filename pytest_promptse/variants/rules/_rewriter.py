@@ -430,7 +430,7 @@ class _Composer:
         writer, draws, setting = self.writer, self.writer.draws, self.source.setting
         passes_on = setting.is_passed_on_at("style")
         form = None
-        if not passes_on and draws.random() < 0.7:  # noqa: PLR2004
+        if not passes_on and draws.random() < 0.7 and not self._mixes_letters:  # noqa: PLR2004
             form = self._form(light=False)
         edits, request = self._put(form)
         operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
@@ -618,6 +618,14 @@ class _Composer:
     def _follows_message(self) -> bool:
         """Whether the writer's words can follow a message that goes on from its greeting."""
         return self.source.setting.frame == "chat" and self.source.document.tail is not None
+
+    @property
+    def _mixes_letters(self) -> bool:
+        """Whether a writer without capitals would put words into a text that has them."""
+        writer = self.writer
+        # The style of the emotion, so that a neutral variant makes the same decisions.
+        has_no_capitals = writer.feeling.style.lower and not writer.raised
+        return has_no_capitals and not writer.lowered and "one-liner" not in writer.given
 
     @property
     def _is_greeted(self) -> bool:
