@@ -43,7 +43,7 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "4"
+VERSION = "5"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
 STANDS_FOR = "stands-for:"
 """Prefix of the operation that names the emotion and persona behind a neutral variant."""
@@ -80,7 +80,7 @@ class RulesRewriter:
 
     @property
     def version(self) -> str:
-        """``4`` for the shipped library, ``4+digest`` for one with a team's own entries."""
+        """``5`` for the shipped library, ``5+digest`` for one with a team's own entries."""
         return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
 
     @property
