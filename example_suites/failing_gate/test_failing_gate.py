@@ -4,16 +4,15 @@ import pytest
 
 
 @pytest.mark.promptse(
-    """Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,
-    join the words with single hyphens.""",
+    """Write `running(numbers: list[int]) -> list[int]`: return the running total of the numbers,
+    one entry per number. An empty list gives an empty list.""",
     reference="""
-import re
-
-def slugify(title: str) -> str:
-    return "-".join(re.findall("[a-z0-9]+", title.lower()))
+def running(numbers: list[int]) -> list[int]:
+    return [sum(numbers[: i + 1]) for i in range(len(numbers))]
 """,
     min_auc_e=0.9,
 )
-def test_slugify(candidate):
-    assert candidate("Hello,  World!") == "hello-world"
-    assert candidate("") == ""
+def test_running(candidate):
+    assert candidate([1, 2, 3]) == [1, 3, 6]
+    assert candidate([5, -2, -4]) == [5, 3, -1]
+    assert candidate([]) == []
