@@ -61,7 +61,7 @@ _GREETING = re.compile(
 _GREETING_IN_LINE = re.compile(
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|morning|hallo|moin)\b"
     r"(?:[ ]@?[\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S"
-    r"|(?:哈喽|在吗|在么|在不)[,\uff0c!\uff01\u3002?\uff1f]\S",
+    r"|(?:哈喽|在吗|在么|在不)(?:[,\uff0c!\uff01\u3002?\uff1f][ ]?|[ ])\S",
     re.IGNORECASE,
 )
 # A greeting without a mark, in a message without capitals: *hey can you write*.

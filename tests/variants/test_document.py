@@ -148,6 +148,6 @@ def test_a_chinese_email_has_header_lines():
     assert document.has_mail_headers
 
 
-def test_a_chinese_chat_message_goes_on_from_its_first_words():
-    document = read_document("在吗\uff0c帮我写个脚本")
-    assert document.salutation == len("在吗\uff0c")
+@pytest.mark.parametrize("greeting", ["在吗\uff0c", "在吗 ", "在吗\uff1f", "哈喽! "])
+def test_a_chinese_chat_message_goes_on_from_its_first_words(greeting):
+    assert read_document(f"{greeting}帮我写个脚本").salutation == len(greeting)
