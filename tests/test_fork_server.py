@@ -54,7 +54,8 @@ def test_what_ends_a_program_ends_no_other(fork_server, tmp_path):
         "import sys; sys.exit('a message')",
         "import atexit; atexit.register(print, 'last'); print('first')",
         "import threading; threading.Timer(0.1, print, ['from a thread']).start()",
-        "import os, signal; os.kill(os.getpid(), signal.SIGINT)",
+        # A shell starts its background jobs with SIGINT ignored.
+        "from signal import *; signal(SIGINT, default_int_handler); raise_signal(SIGINT)",
         "import sys; sys.stdout = open('/dev/full', 'w'); print('lost')",
     ],
 )
