@@ -166,7 +166,7 @@ class _Comparison:
         keys = [key for token in content for key in token.keys]
         self._keys = frozenset(keys) | self._stems(phrases)
         self._groups = frozenset(group for token in content for group in token.groups)
-        self._frames = vocabulary.groups_of("return")
+        self._returning = vocabulary.groups_of("return")
         self._raising = vocabulary.groups_of("raise")
 
     def findings(self) -> Iterator[Finding]:
@@ -184,7 +184,7 @@ class _Comparison:
         pairs = match([list(sentence.tokens) for sentence in self._was], kept)
         tokens = [token for sentence in kept for token in sentence]
         yield from self._unmatched(tokens, pairs)
-        yield from order_findings(self._original, tokens, pairs, self._frames)
+        yield from order_findings(self._original, tokens, pairs, self._returning)
 
     # -- the part of the variant that belongs to the task --------------------------------------
 
@@ -535,7 +535,7 @@ class _Comparison:
         return len(content) > 1 and not any(entry and entry.rule for entry in entries)
 
     def _stems(self, tokens: Sequence[Token]) -> set[str]:
-        return set(map(self._vocabulary.stem, _words(tokens)))
+        return self._stems_of(_words(tokens))
 
     def _stems_of(self, words: Collection[str]) -> set[str]:
         return {self._vocabulary.stem(word) for word in words}
@@ -670,7 +670,7 @@ class _Comparison:
             if verb.clause == thing.clause
             and thing in pairs
             and (
-                verb.groups & self._frames
+                verb.groups & self._returning
                 or (verb.groups & self._raising and thing.text.endswith(_ENDINGS))
             )
         }
@@ -811,7 +811,7 @@ class _Comparison:
         of `tokens`.
         """
         limited = {t.clause for t in pairs if t.rule == "comparison"}
-        shown = {t.clause for t in tokens if t.groups & self._frames}
+        shown = {t.clause for t in tokens if t.groups & self._returning}
         return {t for t in tokens if t.text.lower() == "only" and t.clause in limited & shown}
 
     def _is_tolerated(self, token: Token, others: Sequence[Token]) -> bool:
@@ -1046,18 +1046,18 @@ def _sequences(
     """
     found: set[Token] = set()
     partners = set(pairs.values())
+    places = {token: place for place, token in enumerate(tokens)}
     for word in tokens:
         if word.text.lower() != "before" or word in pairs:
             continue
-        place = tokens.index(word)
         clause = [t for t in tokens if t.clause == word.clause and t in pairs]
-        early = [pairs[t] for t in clause if tokens.index(t) < place]
+        early = [pairs[t] for t in clause if places[t] < places[word]]
         early = early or [
             pairs[t]
             for t in tokens
             if t.sentence == word.sentence and t.clause != word.clause and t in pairs
         ]
-        late = [pairs[t] for t in clause if tokens.index(t) > place]
+        late = [pairs[t] for t in clause if places[t] > places[word]]
         if not early or not late:
             continue
         homes = {t.sentence for t in late} | {t.sentence for t in early}
@@ -1135,23 +1135,15 @@ def _choices(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token
     `pairs` has the counterparts of `tokens`.
     """
     chosen = {b.sentence for b in pairs.values() if b.kind != "word" and "one" in b.function}
-    joined = {
-        word
-        for word, thing in pairwise(filter(counts, tokens))
-        if word.text.lower() == "or"
-        and word.condition
-        and thing in pairs
-        and "and" in pairs[thing].function
-        and not pairs[thing].condition
-    }
-    return joined | {
-        word
-        for word, thing in pairwise(filter(counts, tokens))
-        if word.text.lower() == "or"
-        and thing.kind != "word"
-        and thing in pairs
-        and pairs[thing].sentence in chosen
-    }
+    found = set()
+    for word, thing in pairwise(filter(counts, tokens)):
+        if word.text.lower() != "or" or thing not in pairs:
+            continue
+        partner = pairs[thing]
+        joined = word.condition and "and" in partner.function and not partner.condition
+        if joined or (thing.kind != "word" and partner.sentence in chosen):
+            found.add(word)
+    return found
 
 
 def _chances(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:

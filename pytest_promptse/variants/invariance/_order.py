@@ -375,14 +375,9 @@ class _Order:
     def _in_clause(self, token: Token, new: Token) -> bool:
         return self._back[new].clause == token.clause
 
-    def _voice(self, token: Token) -> int:
-        """Return 1 for a verb that became passive, -1 for one that became active, and else 0."""
-        partner = self._pairs[token]
-        return _is_passive(partner) - _is_passive(token)
-
     def _changed_voice(self, token: Token) -> bool:
         """Return whether a verb is passive in one text and active in the other."""
-        return self._voice(token) != 0
+        return _is_passive(token) != _is_passive(self._pairs[token])
 
     def _turned_voice(self, right: Token | None, new_right: Token | None) -> bool:
         """Return whether one of two tokens, of original and variant, is a verb in another voice."""

@@ -527,7 +527,7 @@ class _Builder:
         if word in _STATES and self._is_state(raw, place):
             groups = self._vocabulary.groups_of(f"switch {word}")
             return replace(token, optional=False, rule="restriction", groups=groups)
-        if word in _LASTING and (word != "last" or self._is_after_verb_words(raw, place)):
+        if word in _LASTING and (word != "last" or self._is_lasting(raw, place)):
             groups = self._vocabulary.groups_of("take")
             return replace(token, rule="", groups=groups, optional=False)
         adverb = word == "before" and self._is_adverb(raw, place)
@@ -547,7 +547,7 @@ class _Builder:
         return ends and place > 0 and raw[place - 1].text.lower() in _BEING
 
     @staticmethod
-    def _is_after_verb_words(raw: Sequence[_Raw], place: int) -> bool:
+    def _is_lasting(raw: Sequence[_Raw], place: int) -> bool:
         """Return whether the "last" at `place` is a verb, as in "meetings that last an hour"."""
         return place > 0 and raw[place - 1].text.lower() in _BEFORE_VERBS
 

@@ -359,7 +359,7 @@ def _rewrites(
         for words in product(*(word.split("/") for word in was.split())):
             pattern = stem.phrase(" ".join(words))
             rewrite = WordRewrite(pattern, plain_words(now))
-            if sorted(set(rewrite.words) & _OPEN) != sorted(set(pattern) & _OPEN):
+            if _open_signs(rewrite.words) != _open_signs(pattern):
                 raise sections["rewrite"].error(
                     f"rewrite: {line.strip()!r} has other signs # and * on its two sides; "
                     "use each as often on the right as on the left"
@@ -370,6 +370,10 @@ def _rewrites(
         return -len(rewrite.pattern), len(_OPEN & set(rewrite.pattern))
 
     return {first: tuple(sorted(group.values(), key=order)) for first, group in found.items()}
+
+
+def _open_signs(words: Sequence[str]) -> list[str]:
+    return sorted(word for word in words if word in _OPEN)
 
 
 def _joint(

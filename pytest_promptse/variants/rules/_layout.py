@@ -109,12 +109,11 @@ def beside(
     if before and inline is not None:
         first = next(s for s in document.spans if s.start >= document.body and s.kind != "blank")
         opening = gap.join(before) + inline
-        place = first.start if document.salutation is None else document.salutation
-        greeting = text[: document.salutation].rstrip()
-        if document.salutation is not None and inline.isspace() and greeting[-1:].isalnum():
-            made = _merged(made, len(greeting), f",{inline}{opening.rstrip()}")
-        else:
-            made = _merged(made, place, opening)
+        place = document.salutation
+        greeting = text[:place].rstrip() if place is not None else ""
+        if inline.isspace() and greeting[-1:].isalnum():
+            place, opening = len(greeting), f",{inline}{opening.rstrip()}"
+        made = _merged(made, first.start if place is None else place, opening)
     elif before:
         opening = gap.join(before)
         if text[document.body :].startswith(("\n", "\r\n")) and document.body:
