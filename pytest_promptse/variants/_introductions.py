@@ -26,8 +26,10 @@ OPERATIONS = ("style", "transform")
 """The operations whose variants begin with an introduction."""
 MANNERS = ("terse", "non-native")
 """The kinds of introduction that are a manner of writing. They fit every prompt otherwise."""
-KINDS = ("any", "work", *MANNERS)
-"""``any`` fits every prompt; ``work`` fits those that a person at work can have."""
+KINDS = ("any", "work", "comment", "practice", *MANNERS)
+"""``any`` fits every prompt; ``work`` fits those that a person at work can have, ``comment`` fits
+code to complete, and ``practice`` exercises, by people of whom nobody expects them.
+"""
 
 Introductions = Mapping[tuple[str, str, str], "tuple[Introduction, ...]"]
 """Introductions by the name of the emotion, the slug of the persona and the operation."""

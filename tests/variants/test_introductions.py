@@ -17,7 +17,15 @@ from pytest_promptse.variants._library import DIMENSIONS, Library
 
 LIBRARY = Library.load()
 ENGLISH = LIBRARY.languages["en"]
-LENGTHS = {"style": range(15, 28), "transform": range(32, 47)}
+LENGTHS = {"style": range(14, 28), "transform": range(30, 47)}
+PROMPTS = {
+    "work": {"company"},
+    "comment": {"stub"},
+    "practice": {"exercise", "numbered", "short"},
+}
+"""The facts of the prompts for which the introductions of a kind are; of any person without one."""
+STUB = 'def median_gap(times):\n    """Return the median of the gaps between times."""\n'
+EXERCISE = "Exercise 4 (3 points). Write `f(x)`. It doubles every item of x. It keeps a zero."
 PLAIN = Task(id="t", prompt="Write `f(x)`. It doubles every item of x. It keeps a zero.")
 TEXT = (
     "[role: I began with maths this spring], and [way: this is next on my list]. "
@@ -25,11 +33,13 @@ TEXT = (
 )
 
 
-def test_every_emotion_and_persona_has_introductions_for_every_prompt_and_for_work():
+def test_every_emotion_and_persona_has_introductions_of_each_kind():
     for emotion, slug, operation in product(LIBRARY.emotions, LIBRARY.personalities(), OPERATIONS):
         kinds = Counter(each.kind for each in ENGLISH.introductions[emotion, slug, operation])
         assert {"any", "work"} <= set(kinds), (emotion, slug, operation)
-        assert kinds.total() >= 3, (emotion, slug, operation)
+        assert kinds["comment"] == 2, (emotion, slug, operation)
+        assert kinds["practice"] == (".senior." in slug), (emotion, slug, operation)
+        assert kinds["any"] + kinds["work"] + sum(kinds[each] for each in MANNERS) >= 3
 
 
 def test_an_introduction_shows_each_trait_and_the_emotion_within_the_words_of_its_level():
@@ -42,11 +52,10 @@ def test_an_introduction_shows_each_trait_and_the_emotion_within_the_words_of_it
 
 def test_an_introduction_contradicts_no_prompt_of_a_person_or_no_text_of_a_company():
     coherence = ENGLISH.coherence
-    of_company = {"company"}
-    of_person = (FACTS_OF_PROMPTS | set(coherence.prompts)) - of_company
+    of_person = (FACTS_OF_PROMPTS | set(coherence.prompts)) - {"company"}
     for texts in ENGLISH.introductions.values():
         for each in texts:
-            prompts = of_company if each.kind == "work" else of_person
+            prompts = PROMPTS.get(each.kind, of_person)
             # Somebody who has time has it above a deadline too.
             opponents = coherence.opponents(prompts) - {"joins", "unhurried"}
             assert opponents.isdisjoint(coherence.facts_of(each.text)), each.text
@@ -80,6 +89,46 @@ def test_a_chinese_ticket_comes_from_somebody_at_work():
         assert not at_work.isdisjoint(made.snippets[variant.id])
 
 
+def of_kind(kind: str) -> set[str]:
+    return {
+        each.text for texts in ENGLISH.introductions.values() for each in texts if each.kind == kind
+    }
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind"),
+    [
+        (STUB, "comment"),
+        ("OPS-12: Double it\n\nWrite `f(x)`. It doubles every item. A zero is kept.", "work"),
+        ("You are a careful SQL assistant.\n<task>Write `f(x)`. It doubles x.</task>\n", "work"),
+    ],
+)
+def test_a_prompt_takes_the_introductions_that_are_for_it(prompt, kind):
+    made = generate(Task(id="k", prompt=prompt), Selection(per_distance=40, distances=(0.2, 0.3)))
+    for variant in made.variants:
+        assert not of_kind(kind).isdisjoint(made.snippets[variant.id]), variant.text
+
+
+@pytest.mark.parametrize(
+    "prompt", [PLAIN.prompt, EXERCISE, "hey can someone write `f(x)`? It keeps each zero of x."]
+)
+def test_only_code_to_complete_has_comments(prompt):
+    made = generate(Task(id="k", prompt=prompt), Selection(per_distance=20, distances=(0.2, 0.3)))
+    for variant in made.variants:
+        assert of_kind("comment").isdisjoint(made.snippets[variant.id]), variant.text
+
+
+def test_experienced_people_practise_where_there_is_an_exercise():
+    for prompt, expected in ((EXERCISE, True), (PLAIN.prompt, False)):
+        made = generate(
+            Task(id="k", prompt=prompt), Selection(per_distance=40, distances=(0.2, 0.3))
+        )
+        for variant in made.variants:
+            if ".senior." in variant.personality:
+                practises = not of_kind("practice").isdisjoint(made.snippets[variant.id])
+                assert practises == expected, variant.text
+
+
 def test_no_introduction_stands_in_the_library_more_than_once():
     texts = Counter(
         each.text.casefold() for known in ENGLISH.introductions.values() for each in known
@@ -105,19 +154,14 @@ def test_a_manner_of_writing_is_recorded_and_some_writers_have_it(manner):
 def test_a_private_person_has_no_work():
     prompt = "I keep bees as a hobby. Can you write `f(x)` for me? It doubles every item of x."
     made = generate(Task(id="p", prompt=prompt), Selection(per_distance=40, distances=(0.2,)))
-    at_work = {
-        each.text
-        for texts in ENGLISH.introductions.values()
-        for each in texts
-        if each.kind == "work"
-    }
     for variant in made.variants:
-        assert at_work.isdisjoint(made.snippets[variant.id])
+        assert of_kind("work").isdisjoint(made.snippets[variant.id])
 
 
 def test_a_context_for_the_emotion_prefers_introductions_with_more_of_it():
     key = ("tired", "pragmatic.senior.plan", "style")
-    shares = sorted(each.emotion_share for each in ENGLISH.introductions[key])
+    known = [each for each in ENGLISH.introductions[key] if each.kind in ("any", "work", *MANNERS)]
+    shares = sorted(each.emotion_share for each in known)
     for hint, expected in (
         ("The deadline is urgent", shares[1:]),
         ("A graph, a path, a prime, a permutation", shares[:2]),

@@ -123,10 +123,10 @@ class SentenceGenerator:
         without `emotional`, the smaller one. The result is None if the library has none for the
         emotion, the persona and the operation.
 
-        Only the facts of the prompt and of `said` can refuse an introduction. Its own parts belong
-        together. If all are refused, those with the fewest such facts may be drawn. Of those that
-        fit, the ones that the prompt prefers are drawn, and of these the ones that are short
-        enough.
+        Only the facts of the prompt and of `said` can refuse an introduction: they contradict it,
+        or a fact that its kind needs is not among them. Its own parts belong together. If all are
+        refused, those with the fewest such facts may be drawn. Of those that fit, the ones that the
+        prompt prefers are drawn, and of these the ones that are short enough.
 
         `most` is the largest number of words, if there are introductions that short.
         """
@@ -138,8 +138,11 @@ class SentenceGenerator:
             return None
         coherence = self.language.coherence
         facts = {each.text: coherence.facts_of(each.text) | each.facts for each in known}
-        refused = coherence.opponents(self.given.union(*(each.facts for each in said)))
-        conflicts = {each.text: len(refused & facts[each.text]) for each in known}
+        before = self.given.union(*(each.facts for each in said))
+        refused, unmet = coherence.opponents(before), coherence.unmet(before)
+        conflicts = {
+            each.text: len(refused & facts[each.text]) + len(unmet & each.facts) for each in known
+        }
         fewest = min(conflicts.values())
         fitting = [each for each in known if conflicts[each.text] == fewest]
         preferred = coherence.preferred(self.given)
