@@ -422,7 +422,7 @@ def _offset(text: str, line: int, column: int) -> int:
 def _comment_of(prompt: str) -> str:
     """Return the comment sign of source code that is not a Python stub. Empty for prose."""
     lines = [line for line in prompt.splitlines() if line.strip()]
-    if not lines or not _is_code_line(lines[0]) or _FENCE.search(prompt):
+    if not lines or not _is_code_line(lines[0]) or any(map(_FENCE.match, lines)):
         return ""
     for before, line in pairwise(lines):
         if not (_is_code_line(line) or (line[0].isspace() and not _ITEM.match(before))):

@@ -133,6 +133,9 @@ def test_every_humaneval_prompt_is_a_stub_with_a_docstring():
 
 def test_source_in_another_language_takes_its_comment_sign():
     assert read_document("function add(a, b) {\n  // returns the sum\n").comment == "//"
+    # The fence is inside a comment, so it begins no block of code.
+    rust = "/// Adds.\n///\n/// ```\n/// assert_eq!(add(1, 2), 3);\n/// ```\npub fn add(a: i32) {\n"
+    assert read_document(rust).comment == "//"
     assert read_document("SELECT id\nFROM users\nWHERE active = 1;\n").comment == "--"
 
 

@@ -120,7 +120,7 @@ def read_setting(document: Document, language: Language) -> Setting:
         if frame == "prose" and len(document.sentences) == 1:
             asserted |= {"one-liner"}
     if frame == "mail" or (frame == "prose" and "story" in asserted):
-        asserted |= {"company"}
+        asserted = (asserted | {"company"}) - {"exercise"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
     own = frame in ("chat", "mail") or (
@@ -129,10 +129,13 @@ def read_setting(document: Document, language: Language) -> Setting:
         and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
         and _first_kind(document) not in _HEADED
     )
-    facts = (asserted if own else asserted - {"asks", *_OWN_LIFE}) | {frame}
+    if own:
+        facts = asserted | {frame, "own-voice"}
+    else:
+        facts = (asserted - {"asks", *_OWN_LIFE}) | {frame, "impersonal"}
     return Setting(
         frame=frame,
-        facts=facts | {"own-voice"} if own else facts,
+        facts=facts,
         passed_on=(asserted - {"asks", "one-liner", *_OWN_LIFE}) | {"passed-on"},
         follows=document.tail is not None
         and frame == "prose"
