@@ -20,8 +20,13 @@ HARD = ("free",)
 """Retellings of a whole specification. Many of them are rejected, as the documentation says."""
 SETS = sorted(Path(__file__).parent.glob("*_set.yaml"))
 FOUND, ACCEPTED = 0.97, 0.8
-RETOLD = {"fifteenth_set": 0.55, "sixteenth_set": 0.48, "seventeenth_set": 0.55}
-"""The least share of accepted paraphrases in sets that are mostly retellings of long prompts."""
+RETOLD = {
+    "fifteenth_set": 0.55,
+    "sixteenth_set": 0.48,
+    "seventeenth_set": 0.55,
+    "eighteenth_set": 0.3,
+}
+"""The least share of accepted paraphrases in sets that are mostly retellings."""
 FEW = 5
 """Kinds with fewer cases are judged together with the others only."""
 
