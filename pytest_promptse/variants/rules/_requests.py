@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _PRONOUN = re.compile(r"\bI\b")
 _STOP_WITHIN = re.compile(r"[.!?][\"'`)*_]*\s")
+_SENTENCE_ENDS = tuple(".!?:\u2026")
 _MOST_WORDS = 45
 _FIRST = 3
 
@@ -52,6 +53,8 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             found = act.find.match(content)
             if found is None:
                 continue
+            if _goes_on(document, content, start):
+                return None
             verb = (found.groupdict().get("verb") or "").lower()
             last = content[-1]
             stop = start + len(content) - 1 if last in requests.stops else None
@@ -81,6 +84,12 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             )
             return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
     return None
+
+
+def _goes_on(document: Document, content: str, start: int) -> bool:
+    """Return whether the sentence at `start` goes on from words before it, as after a table."""
+    before = document.text[document.body : start].rstrip()
+    return bool(before) and content[0].islower() and not before.endswith(_SENTENCE_ENDS)
 
 
 def put(document: Document, act: RequestAct, form: Form, *, lower: bool) -> list[Edit]:

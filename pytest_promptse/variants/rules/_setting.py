@@ -132,7 +132,9 @@ def read_setting(document: Document, language: Language) -> Setting:
     if own:
         facts = asserted | {frame, "own-voice"}
     else:
-        facts = (asserted - {"asks", *_OWN_LIFE}) | {frame, "impersonal"}
+        facts = (asserted - {"asks", *_OWN_LIFE}) | {frame}
+        if frame == "prose" and asserted.isdisjoint(("company", "exercise")):
+            facts |= {"impersonal"}
     return Setting(
         frame=frame,
         facts=facts,

@@ -441,6 +441,16 @@ def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
         assert all(line[:1].isupper() for line in variant.text.splitlines() if line)
 
 
+def test_a_request_that_ends_a_sentence_from_before_a_table_stays():
+    prompt = (
+        "Given the tables\n\n    a(id, name)\n\nwrite a query `q` that lists every name once.\n"
+    )
+    for variant in generate(
+        Task(id="g", prompt=prompt, entry_point="q"), Selection(per_distance=20)
+    ).variants:
+        assert "write a query `q` that lists every name once." in variant.text
+
+
 def test_a_request_inside_a_tag_keeps_its_letters():
     prompt = "<task>\nWrite a function `f(x)` that doubles x.\n</task>"
     for variant in generate(Task(id="t", prompt=prompt), Selection(per_distance=30)).variants:
