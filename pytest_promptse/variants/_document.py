@@ -52,7 +52,7 @@ _ITEM = re.compile(
 _GREETING = re.compile(
     r"\s*(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|morning"
     r"|hallo|guten (?:tag|morgen)|moin|liebe[rs]?|sehr geehrte[rs]?|bonjour|hola)\b"
-    r"(?:\s+[\w.'\u2019-]+){0,4}\s*[,!.:\u2013-]?\s*$"
+    r"(?:\s+[\w.'\u2019-]+){0,4}\s*[,!.:\u2013\uff0c\uff01\uff1a-]?\s*$"
     r"|\s*(?:你好|您好|大家好|各位好?|嗨)[^\u3002]{0,8}[,\uff0c!\uff01\u3002:\uff1a]?\s*$"
     r"|\s*(?:尊敬的)?[^\W\d_]{1,8}[,\uff0c\u3001 ]?(?:[你您]好|大家好|老师好)"
     r"[,\uff0c!\uff01\u3002:\uff1a]\s*$"

@@ -143,6 +143,7 @@ def test_source_in_another_language_takes_its_comment_sign():
     "greeting",
     [
         "李工\uff0c您好\uff1a",
+        "Hi 小王\uff0c",
         "王老师您好\uff01",
         "尊敬的张老师\uff1a",
         "刘教授\uff0c",
