@@ -642,3 +642,14 @@ def test_an_error_message_does_not_make_a_chinese_prompt_english():
         "Cannot read properties of undefined (reading 'map')\uff0c\u600e\u4e48\u6539\u3002"
     )
     assert main_language([prompt]) == "zh"
+
+
+def test_code_with_chinese_comments_has_chinese_variants():
+    task = Task(
+        id="t",
+        prompt="def check(no):\n    # \u6821\u9a8c\u6700\u540e\u4e00\u4f4d\n    pass\n",
+        entry_point="check",
+    )
+    made = generate(task, Selection(per_distance=1, distances=(0.2,)))
+    signs = re.compile("[\u4e00-\u9fff]")
+    assert all(len(signs.findall(variant.text)) > 20 for variant in made.variants)
