@@ -52,10 +52,12 @@ _ITEM = re.compile(
 _GREETING = re.compile(
     r"\s*(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|morning"
     r"|hallo|guten (?:tag|morgen)|moin|liebe[rs]?|sehr geehrte[rs]?|bonjour|hola)\b"
-    r"(?:\s+[\w.'\u2019-]+){0,4}\s*[,!.:\u2013-]?\s*$"
+    r"(?:\s+[\w.'\u2019-]+){0,4}\s*[,!.:\u2013\uff0c\uff01\uff1a-]?\s*$"
     r"|\s*(?:你好|您好|大家好|各位好?|嗨)[^\u3002]{0,8}[,\uff0c!\uff01\u3002:\uff1a]?\s*$"
     r"|\s*(?:尊敬的)?[^\W\d_]{1,8}[,\uff0c\u3001 ]?(?:[你您]好|大家好|老师好)"
-    r"[,\uff0c!\uff01\u3002:\uff1a]\s*$",
+    r"[,\uff0c!\uff01\u3002:\uff1a]\s*$"
+    r"|\s*(?:(?:尊敬的|敬爱的)[^\u3002\uff0c,:\uff1a]{1,12}|[^\W\d_]{1,4}(?:老师|教授))"
+    r"[,\uff0c!\uff01:\uff1a]\s*$",
     re.IGNORECASE,
 )
 _GREETING_IN_LINE = re.compile(

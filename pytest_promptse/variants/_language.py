@@ -69,6 +69,8 @@ for _language, _words in _SMALL_WORDS.items():
         _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _CODE = re.compile(r"`[^`]*`|https?://\S+|[\w./-]*[_/()\[\]=<>{}][\w./-]*")
+_ERROR_MESSAGE = re.compile(r"\w*(?:Error|Exception|Warning):[^\u3400-\u9fff\uff0c\u3002]*")
+"""The message of an error, which is in English in a text of any language."""
 _LATIN_PER_SIGN = 4
 """Number of Latin letters that count as much as one Chinese character."""
 
@@ -77,9 +79,12 @@ _LATIN_PER_SIGN = 4
 def language_of(sentence: str) -> str | None:
     """Return the ISO 639-1 code of a sentence's language, or None if it cannot be detected.
 
-    Inline code and URLs do not count. *Return n-th Fibonacci number.* is English by one word.
+    Inline code and URLs do not count, and neither does an error message in a Chinese sentence.
+    *Return n-th Fibonacci number.* is English by one word.
     """
     text = _CODE.sub(" ", sentence)
+    if _SCRIPTS["zh"].search(text):
+        text = _ERROR_MESSAGE.sub(" ", text)
     letters = sum(character.isalpha() for character in text)
     signs = {code: len(pattern.findall(text)) for code, pattern in _SCRIPTS.items()}
     if signs["ja"]:

@@ -140,7 +140,16 @@ def test_source_in_another_language_takes_its_comment_sign():
 
 
 @pytest.mark.parametrize(
-    "greeting", ["李工\uff0c您好\uff1a", "王老师您好\uff01", "您好\uff0c", "各位好\uff1a"]
+    "greeting",
+    [
+        "李工\uff0c您好\uff1a",
+        "Hi 小王\uff0c",
+        "王老师您好\uff01",
+        "尊敬的张老师\uff1a",
+        "刘教授\uff0c",
+        "您好\uff0c",
+        "各位好\uff1a",
+    ],
 )
 def test_a_chinese_greeting_may_begin_with_a_name(greeting):
     assert kinds(f"{greeting}\n\n请修改导出。\n")[0] == ("greeting", greeting)

@@ -124,7 +124,7 @@ def library_talk(prompt: str, library: Library) -> LibraryTalk:
     The result is empty if the library does not have the language.
     """
     document = read_document(prompt)
-    code = main_language(document.content(span) for span in document.sentences)
+    code = main_language([document.content(span) for span in document.sentences] or [prompt])
     language = library.languages.get(code)
     return LibraryTalk((), ()) if language is None else _talk_of(language)
 

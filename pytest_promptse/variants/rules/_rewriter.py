@@ -281,7 +281,8 @@ class _Source:
 def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Source:
     document = read_document(prompt, entry_point)
     sentences = [document.content(span) for span in document.sentences]
-    language = library.language(main_language(sentences), task=task)
+    # Code with comments alone has no sentences: its own signs tell the language.
+    language = library.language(main_language(sentences or [prompt]), task=task)
     setting = read_setting(document, language)
     # The text in a tag or in a stub keeps its letters, including the words of the request.
     fixed = setting.frame == "stub" or "tag" in document.kinds

@@ -644,3 +644,22 @@ def test_a_request_is_never_put_into_the_form_that_it_has():
     task = Task(id="p", prompt="Please write `f(x)`. It doubles every item of x. It keeps a zero.")
     for variant in generate(task, Selection(per_distance=30, distances=(0.1, 0.2))).variants:
         assert "request:please" not in variant.operations
+
+
+def test_an_error_message_does_not_make_a_chinese_prompt_english():
+    prompt = (
+        "npm run build \u4e4b\u540e\u9875\u9762\u7a7a\u767d\uff0c\u62a5 Uncaught TypeError: "
+        "Cannot read properties of undefined (reading 'map')\uff0c\u600e\u4e48\u6539\u3002"
+    )
+    assert main_language([prompt]) == "zh"
+
+
+def test_code_with_chinese_comments_has_chinese_variants():
+    task = Task(
+        id="t",
+        prompt="def check(no):\n    # \u6821\u9a8c\u6700\u540e\u4e00\u4f4d\n    pass\n",
+        entry_point="check",
+    )
+    made = generate(task, Selection(per_distance=1, distances=(0.2,)))
+    signs = re.compile("[\u4e00-\u9fff]")
+    assert all(len(signs.findall(variant.text)) > 20 for variant in made.variants)
