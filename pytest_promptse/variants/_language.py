@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pytest_promptse.variants._document import Document
+
 NAMES = {
     "ar": "Arabic",
     "de": "German",
@@ -71,6 +73,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _CODE = re.compile(r"`[^`]*`|https?://\S+|[\w./-]*[_/()\[\]=<>{}][\w./-]*")
 _ERROR_MESSAGE = re.compile(r"\w*(?:Error|Exception|Warning):[^\u3400-\u9fff\uff0c\u3002]*")
 """The message of an error, which is in English in a text of any language."""
+_OTHER_SCRIPT = re.compile(r"[^\x00-\u024f]+")
 _LATIN_PER_SIGN = 4
 """Number of Latin letters that count as much as one Chinese character."""
 
@@ -113,3 +116,13 @@ def main_language(sentences: Iterable[str]) -> str:
         if language is not None:
             weights[language] += max(1, len(sentence))
     return weights.most_common(1)[0][0] if weights else "en"
+
+
+def prompt_language(document: Document) -> str:
+    """Return the language of a prompt: of its sentences, or else of the comments in its code.
+
+    Code has words of several languages, such as *del*. So only another script than the Latin one
+    tells the language of code without sentences.
+    """
+    sentences = [document.content(span) for span in document.sentences]
+    return main_language(sentences or _OTHER_SCRIPT.findall(document.text))

@@ -8,7 +8,7 @@ from itertools import chain, product
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants._document import read_document
-from pytest_promptse.variants._language import main_language
+from pytest_promptse.variants._language import prompt_language
 from pytest_promptse.variants.invariance._vocabulary import CJK
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ def library_talk(prompt: str, library: Library) -> LibraryTalk:
     The result is empty if the library does not have the language.
     """
     document = read_document(prompt)
-    code = main_language([document.content(span) for span in document.sentences] or [prompt])
-    language = library.languages.get(code)
+    language = library.languages.get(prompt_language(document))
     return LibraryTalk((), ()) if language is None else _talk_of(language)
 
 

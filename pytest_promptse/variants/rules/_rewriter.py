@@ -13,7 +13,7 @@ from pytest_promptse.models._base import derive_seed
 from pytest_promptse.variants._coherence import repeats_an_opening
 from pytest_promptse.variants._distance import changed, words
 from pytest_promptse.variants._document import Document, read_document
-from pytest_promptse.variants._language import main_language
+from pytest_promptse.variants._language import prompt_language
 from pytest_promptse.variants._rewriter import Draft
 from pytest_promptse.variants.rules import _layout
 from pytest_promptse.variants.rules._requests import RequestAct, find_request, put
@@ -280,9 +280,7 @@ class _Source:
 @lru_cache(maxsize=64)
 def _source(prompt: str, entry_point: str, task: str, library: Library) -> _Source:
     document = read_document(prompt, entry_point)
-    sentences = [document.content(span) for span in document.sentences]
-    # Code with comments alone has no sentences: its own signs tell the language.
-    language = library.language(main_language(sentences or [prompt]), task=task)
+    language = library.language(prompt_language(document), task=task)
     setting = read_setting(document, language)
     # The text in a tag or in a stub keeps its letters, including the words of the request.
     fixed = setting.frame == "stub" or "tag" in document.kinds
