@@ -163,21 +163,18 @@ def test_a_private_person_has_no_work():
 
 def test_a_context_for_the_emotion_prefers_introductions_with_more_of_it():
     key = ("tired", "pragmatic.senior.plan", "style")
-    known = [each for each in ENGLISH.introductions[key] if each.kind in ("any", "work", *MANNERS)]
-    shares = sorted(each.emotion_share for each in known)
-    for hint, expected in (
-        ("The deadline is urgent", shares[1:]),
-        ("A graph, a path, a prime, a permutation", shares[:2]),
-    ):
-        task = Task(id="t", prompt=f"{PLAIN.prompt} {hint}.")
+    shares = {each.text: each.emotion_share for each in ENGLISH.introductions[key]}
+    means = []
+    for hint in ("A graph, a path, a prime, a permutation", "The deadline is urgent"):
+        task = Task(id="t", prompt=f"I need `f(x)`. It doubles every x. It keeps a zero. {hint}.")
         chosen = Selection(
-            per_distance=10, distances=(0.2,), emotions=[key[0]], personalities=[key[1]]
+            per_distance=6, distances=(0.2,), emotions=[key[0]], personalities=[key[1]]
         )
-        texts = {each.text: each.emotion_share for each in ENGLISH.introductions[key]}
         made = generate(task, chosen)
-        for variant in made.variants:
-            [share] = [texts[s] for s in made.snippets[variant.id] if s in texts]
-            assert share in expected
+        drawn = [shares[s] for v in made.variants for s in made.snippets[v.id] if s in shares]
+        assert len(drawn) == 6
+        means.append(sum(drawn) / len(drawn))
+    assert means[0] < means[1]
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ _SMALL_PRONOUN = re.compile(r"\bi\b(?!\.)")
 _BEFORE_SMALL = re.compile(r"([.!?] )([a-z])")
 _FEWEST_TO_CHOOSE = 7
 _JOINED, _ROLE_SHARE = 0.65, 0.6
+_WEIGHED = 0.75
+"""The probability that the weights of emotion and persona limit the choice of an introduction."""
 _SAME_FIRST_WORD = 2
 
 
@@ -119,8 +121,8 @@ class SentenceGenerator:
     ) -> Said | None:
         """Return an introduction that is written as a whole and fits the prompt and `said`.
 
-        It is drawn from the half of those that fit in which the emotion has the larger part, or,
-        without `emotional`, the smaller one. The result is None if the library has none for the
+        It is mostly drawn from the half of those that fit in which the emotion has the larger part,
+        or, without `emotional`, the smaller one. The result is None if the library has none for the
         emotion, the persona and the operation.
 
         Only the facts of the prompt and of `said` can refuse an introduction: they contradict it,
@@ -151,7 +153,9 @@ class SentenceGenerator:
         ] or fitting
         fitting = [each for each in fitting if count(each.text) <= most] or fitting
         ordered = sorted(fitting, key=lambda each: each.emotion_share, reverse=emotional)
-        drawn = self.draws.choice(ordered[: (len(ordered) + 1) // 2])
+        half = (len(ordered) + 1) // 2
+        weighed = self.draws.random() < _WEIGHED
+        drawn = self.draws.choice(ordered[:half] if weighed else ordered)
         text = self._cased(drawn.text)
         return Said(
             text=self._matched(text) if self.neutral else text,

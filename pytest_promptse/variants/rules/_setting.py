@@ -129,6 +129,8 @@ def read_setting(document: Document, language: Language) -> Setting:
         and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
         and _first_kind(document) not in _HEADED
     )
+    if own and "company" in asserted:
+        asserted -= {"exercise"}
     if own:
         facts = asserted | {frame, "own-voice"}
     else:
