@@ -63,15 +63,11 @@ class Setting:
 
         An e-mail is set apart from ``style`` on, since its writer would not introduce themselves
         to somebody whom they know, and at ``light`` if its body continues from its greeting. A
-        user story is set apart from ``style`` on, since the role in it is not its writer's. A
-        text that names its writer's workplace, or a private task, is set apart at ``transform``,
-        since the persona of the variant is another person.
+        user story is set apart from ``style`` on, since the role in it is not its writer's.
         """
         if self.frame == "mail":
             return operation != "light" or self.continues
-        if self._is_story:
-            return operation != "light"
-        return operation == "transform" and self._tells_place
+        return self._is_story and operation != "light"
 
     @property
     def is_announced(self) -> bool:
@@ -84,14 +80,10 @@ class Setting:
     def _is_story(self) -> bool:
         return self.frame == "prose" and "story" in self.facts
 
-    @property
-    def _tells_place(self) -> bool:
-        return self.frame == "prose" and not self.facts.isdisjoint(_OWN_LIFE)
-
     def blocks(self, document: Document) -> tuple[Block, ...]:
         """Return the possible ways to set the whole prompt apart."""
         known = _layout.blocks(document)
-        if self.frame == "mail" or self._is_story or self._tells_place:
+        if self.frame == "mail" or self._is_story:
             apart: tuple[Block, ...] = tuple(b for b in known if b in ("rule", "quote"))
             return apart or known
         if not self.is_announced or self.frame != "prose":

@@ -610,6 +610,8 @@ def test_a_story_and_a_mail_with_headers_are_announced_and_set_apart(prompt, low
         "I have a list of pairs. Write `f(x)`. It doubles each x.",
         "What's a regular expression that matches two digits? It matches the whole text.",
         "Write a function `f(x)` that returns the largest number in x.",
+        "I keep bees. Could you write `f(x)` for me? It sums the weights of a hive. Gaps are 0.",
+        "We run a small library. Please write `f(x)` for our loans. It counts them by month.",
     ],
 )
 def test_own_words_are_never_announced(prompt):
