@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_promptse.variants._document import Document
     from pytest_promptse.variants._library import Form, Language
     from pytest_promptse.variants.rules._layout import Edit
@@ -53,7 +55,7 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             found = act.find.match(content)
             if found is None:
                 continue
-            if _goes_on(document, content, start):
+            if _goes_on(document, content, start) or _asks(language, contents, content):
                 return None
             verb = (found.groupdict().get("verb") or "").lower()
             last = content[-1]
@@ -84,6 +86,17 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             )
             return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
     return None
+
+
+def _asks(language: Language, contents: Sequence[str], act: str) -> bool:
+    """Return whether one of the sentences `contents` other than `act` makes a request.
+
+    *I'd like to refactor this. Define a type for the pages* requests no type alone.
+    """
+    pattern = language.coherence.prompts.get("asks")
+    return pattern is not None and any(
+        pattern.search(content) for content in contents if content != act
+    )
 
 
 def _goes_on(document: Document, content: str, start: int) -> bool:

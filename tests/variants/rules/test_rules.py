@@ -441,6 +441,12 @@ def test_a_stressed_writer_of_a_mail_writes_it_with_capitals():
         assert all(line[:1].isupper() for line in variant.text.splitlines() if line)
 
 
+def test_a_requirement_beside_the_request_is_not_made_the_request():
+    prompt = "I'd like to refactor `f(x)`. Define a type for its pages. It keeps the order."
+    for variant in generate(Task(id="g", prompt=prompt), Selection(per_distance=20)).variants:
+        assert "Define a type for its pages." in variant.text
+
+
 def test_a_request_that_ends_a_sentence_from_before_a_table_stays():
     prompt = (
         "Given the tables\n\n    a(id, name)\n\nwrite a query `q` that lists every name once.\n"
