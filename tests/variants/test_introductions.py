@@ -35,6 +35,11 @@ TEXT = (
 )
 
 
+def of_kind(kind: str, language: str = "en") -> set[str]:
+    known = LIBRARY.languages[language].introductions
+    return {each.text for texts in known.values() for each in texts if each.kind == kind}
+
+
 def test_every_emotion_and_persona_has_introductions_of_each_kind():
     for emotion, slug, operation in product(LIBRARY.emotions, LIBRARY.personalities(), OPERATIONS):
         kinds = Counter(each.kind for each in ENGLISH.introductions[emotion, slug, operation])
@@ -82,20 +87,9 @@ def test_a_text_of_a_company_has_no_student(prompt):
 def test_a_chinese_ticket_comes_from_somebody_at_work():
     prompt = "OPS-17 导出报表\n\n写一个函数 `f(rows)`。金额列保留原样。空行不导出。\n"
     made = generate(Task(id="z", prompt=prompt), Selection(per_distance=20, distances=(0.2, 0.3)))
-    at_work = {
-        each.text
-        for texts in LIBRARY.languages["zh"].introductions.values()
-        for each in texts
-        if each.kind == "work"
-    }
+    at_work = of_kind("work", "zh")
     for variant in made.variants:
         assert not at_work.isdisjoint(made.snippets[variant.id])
-
-
-def of_kind(kind: str) -> set[str]:
-    return {
-        each.text for texts in ENGLISH.introductions.values() for each in texts if each.kind == kind
-    }
 
 
 @pytest.mark.parametrize(
@@ -108,8 +102,9 @@ def of_kind(kind: str) -> set[str]:
 )
 def test_a_prompt_takes_the_introductions_that_are_for_it(prompt, kind):
     made = generate(Task(id="k", prompt=prompt), Selection(per_distance=40, distances=(0.2, 0.3)))
+    chosen = of_kind(kind)
     for variant in made.variants:
-        assert not of_kind(kind).isdisjoint(made.snippets[variant.id]), variant.text
+        assert not chosen.isdisjoint(made.snippets[variant.id]), variant.text
 
 
 @pytest.mark.parametrize(
@@ -117,18 +112,20 @@ def test_a_prompt_takes_the_introductions_that_are_for_it(prompt, kind):
 )
 def test_only_code_to_complete_has_comments(prompt):
     made = generate(Task(id="k", prompt=prompt), Selection(per_distance=20, distances=(0.2, 0.3)))
+    comments = of_kind("comment")
     for variant in made.variants:
-        assert of_kind("comment").isdisjoint(made.snippets[variant.id]), variant.text
+        assert comments.isdisjoint(made.snippets[variant.id]), variant.text
 
 
 def test_experienced_people_practise_where_there_is_an_exercise():
+    practice = of_kind("practice")
     for prompt, expected in ((EXERCISE, True), (PLAIN.prompt, False)):
         made = generate(
             Task(id="k", prompt=prompt), Selection(per_distance=40, distances=(0.2, 0.3))
         )
         for variant in made.variants:
             if ".senior." in variant.personality:
-                practises = not of_kind("practice").isdisjoint(made.snippets[variant.id])
+                practises = not practice.isdisjoint(made.snippets[variant.id])
                 assert practises == expected, variant.text
 
 
@@ -144,12 +141,7 @@ def test_a_manner_of_writing_is_recorded_and_some_writers_have_it(manner):
     made = generate(PLAIN, Selection(per_distance=120, distances=(0.2, 0.3)))
     shown_in = [v for v in made.variants if f"manner:{manner}" in v.operations]
     assert 0.01 < len(shown_in) / len(made.variants) < 0.1
-    of_manner = {
-        each.text
-        for texts in ENGLISH.introductions.values()
-        for each in texts
-        if each.manner == manner
-    }
+    of_manner = of_kind(manner)
     for variant in shown_in:
         assert not of_manner.isdisjoint(made.snippets[variant.id])
 
@@ -157,8 +149,9 @@ def test_a_manner_of_writing_is_recorded_and_some_writers_have_it(manner):
 def test_a_private_person_has_no_work():
     prompt = "I keep bees as a hobby. Can you write `f(x)` for me? It doubles every item of x."
     made = generate(Task(id="p", prompt=prompt), Selection(per_distance=40, distances=(0.2,)))
+    at_work = of_kind("work")
     for variant in made.variants:
-        assert of_kind("work").isdisjoint(made.snippets[variant.id])
+        assert at_work.isdisjoint(made.snippets[variant.id])
 
 
 def test_a_context_for_the_emotion_prefers_introductions_with_more_of_it():

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_promptse.variants._document import Document
     from pytest_promptse.variants._library import Form, Language
     from pytest_promptse.variants.rules._layout import Edit
@@ -38,9 +36,9 @@ class RequestAct:
 def find_request(document: Document, language: Language) -> RequestAct | None:
     """Return the request act in the first sentences of `document`, or None in case of doubt.
 
-    A prompt with several requests stays unchanged, and so do list items and docstrings. A request
-    inside a tag has only light forms, since a sentence that hands over the task belongs outside the
-    tag.
+    A prompt with several requests stays unchanged, and so do list items and docstrings. In *I'd
+    like to refactor this. Define a type for the pages* the type is a requirement. A request inside
+    a tag has only light forms, since a sentence that hands over the task belongs outside the tag.
     """
     requests = language.requests
     text = document.text
@@ -55,7 +53,9 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             found = act.find.match(content)
             if found is None:
                 continue
-            if _goes_on(document, content, start) or _asks(language, contents, content):
+            others = (other for other in contents if other != content)
+            elsewhere = language.coherence.facts_of_prompt(others)
+            if "asks" in elsewhere or _goes_on(document, content, start):
                 return None
             verb = (found.groupdict().get("verb") or "").lower()
             last = content[-1]
@@ -86,17 +86,6 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             )
             return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
     return None
-
-
-def _asks(language: Language, contents: Sequence[str], act: str) -> bool:
-    """Return whether one of the sentences `contents` other than `act` makes a request.
-
-    *I'd like to refactor this. Define a type for the pages* requests no type alone.
-    """
-    pattern = language.coherence.prompts.get("asks")
-    return pattern is not None and any(
-        pattern.search(content) for content in contents if content != act
-    )
 
 
 def _goes_on(document: Document, content: str, start: int) -> bool:

@@ -83,7 +83,7 @@ class Setting:
     def blocks(self, document: Document) -> tuple[Block, ...]:
         """Return the possible ways to set the whole prompt apart."""
         known = _layout.blocks(document)
-        if self.frame == "mail" or self._is_story:
+        if self.is_passed_on_at("transform"):
             apart: tuple[Block, ...] = tuple(b for b in known if b in ("rule", "quote"))
             return apart or known
         if not self.is_announced or self.frame != "prose":
@@ -111,18 +111,19 @@ def read_setting(document: Document, language: Language) -> Setting:
         asserted |= {"short"}
         if frame == "prose" and len(document.sentences) == 1:
             asserted |= {"one-liner"}
-    if frame == "mail" or (frame == "prose" and "story" in asserted):
-        asserted = (asserted | {"company"}) - {"exercise"}
-    if "numbered" in asserted and frame == "prose":
-        asserted |= {"exercise", "passed-on"}
     own = frame in ("chat", "mail") or (
         frame == "prose"
         and asserted.isdisjoint(("story", "numbered"))
         and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
         and _first_kind(document) not in _HEADED
     )
-    if own and "company" in asserted:
+    story = frame == "prose" and "story" in asserted
+    if frame == "mail" or story:
+        asserted |= {"company"}
+    if "company" in asserted and (own or story):
         asserted -= {"exercise"}
+    if "numbered" in asserted and frame == "prose":
+        asserted |= {"exercise", "passed-on"}
     if own:
         facts = asserted | {frame, "own-voice"}
     else:
