@@ -28,7 +28,7 @@ MANNERS = ("terse", "non-native")
 """The kinds of introduction that are a manner of writing. They fit every prompt otherwise."""
 KINDS = ("any", "work", "comment", "practice", *MANNERS)
 """``any`` fits every prompt; ``work`` fits those that a person at work can have, ``comment`` fits
-code to complete, and ``practice`` exercises, by people of whom nobody expects them.
+code to complete, and ``practice`` fits exercises, of people who study.
 """
 
 Introductions = Mapping[tuple[str, str, str], "tuple[Introduction, ...]"]

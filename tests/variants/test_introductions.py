@@ -45,7 +45,7 @@ def test_every_emotion_and_persona_has_introductions_of_each_kind():
         kinds = Counter(each.kind for each in ENGLISH.introductions[emotion, slug, operation])
         assert {"any", "work"} <= set(kinds), (emotion, slug, operation)
         assert kinds["comment"] == 2, (emotion, slug, operation)
-        assert kinds["practice"] == (".senior." in slug), (emotion, slug, operation)
+        assert kinds["practice"] == 1, (emotion, slug, operation)
         assert kinds["any"] + kinds["work"] + sum(kinds[each] for each in MANNERS) >= 3
 
 
@@ -117,16 +117,15 @@ def test_only_code_to_complete_has_comments(prompt):
         assert comments.isdisjoint(made.snippets[variant.id]), variant.text
 
 
-def test_experienced_people_practise_where_there_is_an_exercise():
+def test_people_who_study_have_an_exercise():
     practice = of_kind("practice")
     for prompt, expected in ((EXERCISE, True), (PLAIN.prompt, False)):
         made = generate(
             Task(id="k", prompt=prompt), Selection(per_distance=40, distances=(0.2, 0.3))
         )
         for variant in made.variants:
-            if ".senior." in variant.personality:
-                practises = not practice.isdisjoint(made.snippets[variant.id])
-                assert practises == expected, variant.text
+            practises = not practice.isdisjoint(made.snippets[variant.id])
+            assert practises == expected, variant.text
 
 
 def test_no_introduction_stands_in_the_library_more_than_once():

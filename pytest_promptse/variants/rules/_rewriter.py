@@ -43,7 +43,7 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "6"
+VERSION = "7"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
 STANDS_FOR = "stands-for:"
 """Prefix of the operation that names the emotion and persona behind a neutral variant."""

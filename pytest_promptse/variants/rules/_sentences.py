@@ -128,7 +128,8 @@ class SentenceGenerator:
         Only the facts of the prompt and of `said` can refuse an introduction: they contradict it,
         or a fact that its kind needs is not among them. Its own parts belong together. If all are
         refused, those with the fewest such facts may be drawn. Of those that fit, the ones that the
-        prompt prefers are drawn, and of these the ones that are short enough.
+        prompt prefers are drawn, and of these the ones that are short enough. Kinds are drawn
+        first, so that the number of texts of a kind does not matter.
 
         `most` is the largest number of words, if there are introductions that short.
         """
@@ -152,6 +153,8 @@ class SentenceGenerator:
             each for each in fitting if not preferred.isdisjoint(facts[each.text])
         ] or fitting
         fitting = [each for each in fitting if count(each.text) <= most] or fitting
+        kind = self.draws.choice(sorted({each.kind for each in fitting}))
+        fitting = [each for each in fitting if each.kind == kind]
         ordered = sorted(fitting, key=lambda each: each.emotion_share, reverse=emotional)
         half = (len(ordered) + 1) // 2
         weighed = self.draws.random() < _WEIGHED
