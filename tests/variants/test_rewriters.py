@@ -70,7 +70,7 @@ def test_control_conditions_that_speak_have_no_emotion(arm):
 
 
 def test_the_polite_arm_is_polite():
-    polite = re.compile(r"please|kind|thank|grateful|appreciate|pardon|excuse|regards|hope|permission|leave|good day|hello|\bhi\b|wishes|favour|May I|Could I", re.IGNORECASE)  # fmt: skip  # noqa: E501
+    polite = re.compile(r"please|kind|thank|grateful|appreciate|pardon|excuse|regards|hope|permission|leave|good day|hello|\bhi\b|wishes|favour|obliged|May I|Could I", re.IGNORECASE)  # fmt: skip  # noqa: E501
     assert all(polite.search(text) for text in texts("polite"))
 
 

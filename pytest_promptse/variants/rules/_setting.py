@@ -120,7 +120,7 @@ def read_setting(document: Document, language: Language) -> Setting:
     story = frame == "prose" and "story" in asserted
     if frame == "mail" or story:
         asserted |= {"company"}
-    if frame == "tagged" or ("company" in asserted and (own or story)):
+    if frame in ("stub", "tagged") or ("company" in asserted and (own or story)):
         asserted -= {"exercise"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
