@@ -63,6 +63,9 @@ def test_contradictory_phrases_clash_both_ways(one, other):
         ("trouble", "I like this plan."),
         ("mail", "Good night, then..."),
         ("focused", "I've been all over the place this week"),
+        ("owner", "I was moved onto this an hour ago."),
+        ("anxious", "I need you to write "),
+        ("trouble", "Could you do this for me?"),
     ],
 )
 def test_a_phrase_clashes_with_a_prompt_or_a_writer_that_it_does_not_fit(fact, snippet):
@@ -82,6 +85,36 @@ def test_a_phrase_clashes_with_a_prompt_or_a_writer_that_it_does_not_fit(fact, s
 )
 def test_prompts_tell_their_facts(sentence, fact):
     assert fact in ENGLISH.facts_of_prompt([sentence])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Raise ValueError if the check fails.",
+        "When all attempts failed, return the last error.",
+        "push(x) throws IllegalStateException when the stack is full.",
+        "A regression test covers a closed account.",
+        "List the ten largest, ties broken by name.",
+        "Write `reconcile(expected: dict, counted: dict)`.",
+        "Retry failed deliveries after a minute.",
+    ],
+)
+def test_a_rule_about_failures_is_no_report_of_one(sentence):
+    assert "trouble" not in ENGLISH.facts_of_prompt([sentence])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Our nightly import fails since we moved to Python 3.12.",
+        "It hangs on the second page.",
+        "The upload failed.",
+        "**Steps to reproduce**",
+        "The button doesn't work on phones.",
+    ],
+)
+def test_a_report_of_a_failure_is_trouble(sentence):
+    assert "trouble" in ENGLISH.facts_of_prompt([sentence])
 
 
 def test_every_alternative_of_a_snippet_counts():

@@ -17,7 +17,7 @@ from pytest_promptse.variants._library import DIMENSIONS, Library
 
 LIBRARY = Library.load()
 ENGLISH = LIBRARY.languages["en"]
-LENGTHS = {"style": range(15, 28), "transform": range(32, 47)}
+LENGTHS = {"style": range(15, 28), "transform": range(33, 47)}
 COMMENTS = {"style": range(14, 28), "transform": range(30, 47)}
 """Comments may be shorter, since a request always follows them."""
 PROMPTS = {
@@ -143,6 +143,31 @@ def test_a_manner_of_writing_is_recorded_and_some_writers_have_it(manner):
     of_manner = of_kind(manner)
     for variant in shown_in:
         assert not of_manner.isdisjoint(made.snippets[variant.id])
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "My nightly export crashes since we added a warehouse. Fix `f(x)`. It doubles each x.",
+        "Our customers wait too long. I need `f(x)` by Thursday. It doubles every item of x.",
+    ],
+)
+def test_the_owner_of_a_matter_at_work_does_not_stand_in_for_anybody(prompt):
+    made = generate(Task(id="o", prompt=prompt), Selection(per_distance=60, distances=(0.2, 0.3)))
+    at_work = of_kind("work")
+    for variant in made.variants:
+        chosen = at_work & set(made.snippets[variant.id])
+        assert chosen, variant.text
+        if prompt.startswith("My"):
+            assert not any("stand-in" in ENGLISH.coherence.facts_of(text) for text in chosen)
+
+
+def test_a_chinese_message_names_the_request_as_this_once():
+    prompt = "写一个函数 `f(rows)`。金额列保留原样。空行不导出。\n"
+    made = generate(Task(id="z", prompt=prompt), Selection(per_distance=40, distances=(0.2,)))
+    for variant in made.variants:
+        naming = [s for s in made.snippets[variant.id] if "这个" in s or "这件" in s]
+        assert len(naming) <= 1, variant.text
 
 
 def test_a_private_person_has_no_work():

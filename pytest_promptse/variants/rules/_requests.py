@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.rules._layout import Edit
 
 _PRONOUN = re.compile(r"\bI\b")
+_COLON = re.compile("[:\uff1a]")
 _STOP_WITHIN = re.compile(r"[.!?][\"'`)*_]*\s")
 _SENTENCE_ENDS = tuple(".!?:\u2026")
 _MOST_WORDS = 45
@@ -39,6 +40,7 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
     A prompt with several requests stays unchanged, and so do list items and docstrings. In *I'd
     like to refactor this. Define a type for the pages* the type is a requirement. A request inside
     a tag has only light forms, since a sentence that hands over the task belongs outside the tag.
+    A sentence with a colon has no form with another one.
     """
     requests = language.requests
     text = document.text
@@ -82,6 +84,7 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and (form.end != question or plain)
                 and (form.light or not tagged)
                 and (is_first or not form.first)
+                and not (_COLON.search(form.say) and _COLON.search(content, found.end()))
                 and form.say.replace("{verb}", verb) != content[: found.end()]
             )
             return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
