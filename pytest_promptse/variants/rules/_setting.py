@@ -120,7 +120,8 @@ def read_setting(document: Document, language: Language) -> Setting:
     story = frame == "prose" and "story" in asserted
     if frame == "mail" or story:
         asserted |= {"company"}
-    if frame in ("stub", "tagged") or ("company" in asserted and (own or story)):
+    own_matter = own and not asserted.isdisjoint(("company", "trouble"))
+    if frame in ("stub", "tagged") or own_matter or ("company" in asserted and story):
         asserted -= {"exercise"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
