@@ -654,6 +654,22 @@ def test_a_request_is_never_put_into_the_form_that_it_has():
         assert "request:please" not in variant.operations
 
 
+def test_a_request_with_a_colon_gets_no_second_one():
+    language = Library.load().languages["en"]
+    forms = {}
+    for end in ("that doubles x.", "with this signature: `f(x)`."):
+        act = find_request(read_document(f"Write a function {end} It keeps a zero."), language)
+        forms[end] = [":" in form.say for form in act.forms]
+    assert any(forms["that doubles x."])
+    assert not any(forms["with this signature: `f(x)`."])
+
+
+def test_an_option_at_the_end_of_a_request_is_not_asked_as_a_question():
+    language = Library.load().languages["en"]
+    prompt = "Write a function that checks an ISBN, hyphens allowed."
+    assert not any(form.end == "?" for form in find_request(read_document(prompt), language).forms)
+
+
 def test_an_error_message_does_not_make_a_chinese_prompt_english():
     prompt = (
         "npm run build \u4e4b\u540e\u9875\u9762\u7a7a\u767d\uff0c\u62a5 Uncaught TypeError: "
