@@ -11,6 +11,7 @@ def running(numbers: list[int]) -> list[int]:
     return [sum(numbers[: i + 1]) for i in range(len(numbers))]
 """,
     min_auc_e=0.9,
+    samples=16,
 )
 def test_running(candidate):
     assert candidate([1, 2, 3]) == [1, 3, 6]

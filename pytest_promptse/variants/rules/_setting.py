@@ -121,7 +121,7 @@ def read_setting(document: Document, language: Language) -> Setting:
     if frame == "mail" or story:
         asserted |= {"company"}
     own_matter = own and not asserted.isdisjoint(("company", "trouble"))
-    if frame in ("stub", "tagged") or own_matter or ("company" in asserted and story):
+    if frame in ("stub", "tagged") or story or own_matter:
         asserted -= {"exercise"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
