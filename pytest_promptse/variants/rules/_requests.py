@@ -40,7 +40,8 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
     A prompt with several requests stays unchanged, and so do list items and docstrings. In *I'd
     like to refactor this. Define a type for the pages* the type is a requirement. A request inside
     a tag has only light forms, since a sentence that hands over the task belongs outside the tag.
-    A sentence with a colon has no form with another one.
+    A sentence with a colon has no form with another one, and one below a heading is no question,
+    since it fills in a template.
     """
     requests = language.requests
     text = document.text
@@ -76,12 +77,13 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             )
             tagged = text[:start].rstrip().endswith(">")
             is_first = not text[document.body : start].strip()
+            is_headed = _is_below_heading(document, start)
             forms = tuple(
                 form
                 for form in requests.forms
                 if act.kind in form.of
                 and (not form.make or verb in requests.make or not verb)
-                and (form.end != question or plain)
+                and (form.end != question or (plain and not is_headed))
                 and (form.light or not tagged)
                 and (is_first or not form.first)
                 and not (_COLON.search(form.say) and _COLON.search(content, found.end()))
@@ -89,6 +91,12 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             )
             return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
     return None
+
+
+def _is_below_heading(document: Document, start: int) -> bool:
+    """Return whether the last line with words before `start` is a heading."""
+    before = [span for span in document.spans if span.end <= start and span.kind != "blank"]
+    return bool(before) and before[-1].kind == "heading"
 
 
 def _goes_on(document: Document, content: str, start: int) -> bool:

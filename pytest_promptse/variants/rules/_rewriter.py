@@ -43,7 +43,7 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "7"
+VERSION = "8"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
 STANDS_FOR = "stands-for:"
 """Prefix of the operation that names the emotion and persona behind a neutral variant."""
@@ -256,7 +256,7 @@ def _writes_no_capitals(source: _Source) -> bool:
     if setting.frame == "chat" and start is not None:
         begins = document.text[start].islower()
         return begins and not document.text[document.head :].lstrip()[0].isupper()
-    return setting.frame == "prose" and document.text.lstrip()[:1].islower()
+    return setting.frame in ("chat", "prose") and document.text.lstrip()[:1].islower()
 
 
 def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) -> _T:

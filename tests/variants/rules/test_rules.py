@@ -670,6 +670,34 @@ def test_an_option_at_the_end_of_a_request_is_not_asked_as_a_question():
     assert not any(form.end == "?" for form in find_request(read_document(prompt), language).forms)
 
 
+@pytest.mark.parametrize("heading", ["## Describe the solution", "**What would you like?**"])
+def test_a_request_below_a_heading_is_no_question(heading):
+    language = Library.load().languages["en"]
+    asked = "Add an option `--dry` to the command."
+    below = read_document(f"The command deletes files.\n\n{heading}\n\n{asked}")
+    alone = read_document(f"The command deletes files.\n\n{asked}")
+    assert any(form.end == "?" for form in find_request(alone, language).forms)
+    assert not any(form.end == "?" for form in find_request(below, language).forms)
+
+
+def test_a_chat_message_without_capitals_has_none_in_its_writers_words():
+    prompt = "hey whats the easiest way in js to group an array by month? dates are iso strings"
+    made = generate(Task(id="c", prompt=prompt, entry_point="f"), Selection(per_distance=20))
+    for variant in made.variants:
+        assert not re.search(r"\bI\b|(?<=[.!?] )[A-Z]", variant.text)
+
+
+def test_a_focused_writer_asks_for_help_and_does_not_hand_over_the_work():
+    prompt = "Given a list of ints, find the largest. The list may be empty. Constraints: n <= 10."
+    made = generate(
+        Task(id="f", prompt=prompt, entry_point="f"),
+        Selection(per_distance=80, emotions=["focused"], distances=(0.3,)),
+    )
+    said = " ".join(variant.text for variant in made.variants)
+    assert re.search(r"\bhelp\b", said)
+    assert not re.search(r"\b(?:handle|take care of) this\b", said)
+
+
 def test_an_error_message_does_not_make_a_chinese_prompt_english():
     prompt = (
         "npm run build \u4e4b\u540e\u9875\u9762\u7a7a\u767d\uff0c\u62a5 Uncaught TypeError: "
