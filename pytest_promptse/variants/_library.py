@@ -132,10 +132,12 @@ class Style:
 
     ``lower`` writes them without capitals. A full stop is replaced by one of ``ends``. If that
     leaves no mark, ``run_on`` precedes the next sentence. Each of ``joints`` joins the two clauses
-    of a persona: ``{0}`` is the clause as it is, ``{0^}`` with a capital.
+    of a persona: ``{0}`` is the clause as it is, ``{0^}`` with a capital. ``asks`` rephrases a bare
+    request, as in *Could you write*, wherever that is possible.
     """
 
     lower: bool = False
+    asks: bool = False
     run_on: str = ","
     ends: tuple[str, ...] = (".",)
     joints: tuple[str, ...] = ("{0^}. {1^}.",)
@@ -755,10 +757,11 @@ def _language(draft: _Draft, writers: Iterable[str]) -> Language:
 
 def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
     fields = _needed(entry, f"{name!r}", ("style", "cues", "sentences", "closings"), ("scenes",))
-    style = fields["style"].fields("style", ("lower", "run_on", "ends", "joints"))
+    style = fields["style"].fields("style", ("lower", "asks", "run_on", "ends", "joints"))
     given: dict[str, Any] = {}
-    if "lower" in style:
-        given["lower"] = bool(style["lower"].value())
+    for name in ("lower", "asks"):
+        if name in style:
+            given[name] = bool(style[name].value())
     if "run_on" in style:
         given["run_on"] = str(style["run_on"].value())
     if "ends" in style:

@@ -399,7 +399,7 @@ class _Composer:
             said += writer.intro(self._words(_INTRO_WORDS), bullets=False, said=said)
             block = draws.choice(setting.blocks(self.source.document))
             return self._around(block, said, [], ["cue", f"block:{block}"])
-        form = self._form(light=True) if draws.random() < 0.4 else None  # noqa: PLR2004
+        form = self._form(light=True) if draws.random() < self._revoiced(0.4) else None
         edits, request = self._put(form)
         operations = ["cue", *([f"request:{form.kind}"] if form else [])]
         said = self._few_words(request)
@@ -429,7 +429,8 @@ class _Composer:
         writer, draws, setting = self.writer, self.writer.draws, self.source.setting
         passes_on = setting.is_passed_on_at("style")
         form = None
-        if not passes_on and draws.random() < 0.7 and not self._mixes_letters:  # noqa: PLR2004
+        revoiced = draws.random() < self._revoiced(0.7)
+        if revoiced and not passes_on and not self._mixes_letters:
             form = self._form(light=False)
         edits, request = self._put(form)
         operations = ["sentences", *([f"request:{form.kind}"] if form else [])]
@@ -679,6 +680,10 @@ class _Composer:
     def _words(self, number: float) -> int:
         """Return a number of words as the number of measured words of the language."""
         return round(number * self.source.language.words_each)
+
+    def _revoiced(self, share: float) -> float:
+        """Return the share of rephrased requests: `share`, or 1 for a writer who always asks."""
+        return 1 if self.writer.feeling.style.asks else share
 
     def _form(self, *, light: bool) -> Form | None:
         act, facts_of = self.source.request, self.source.language.coherence.facts_of
