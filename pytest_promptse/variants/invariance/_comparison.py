@@ -16,6 +16,7 @@ from pytest_promptse.variants.invariance._talk import (
     are_names,
     is_address,
     is_own_talk,
+    is_remark,
     objection,
 )
 from pytest_promptse.variants.invariance._vocabulary import VocabularyEntry
@@ -194,9 +195,19 @@ class _Comparison:
         found = sum(1 for t in content if t.keys & self._keys or t.groups & self._groups)
         return found / len(content) if content else 0.0
 
+    def _share_of(self, sentence: Sentence) -> float:
+        """Return the share of a sentence's content that the original has, without its remarks."""
+        task = [
+            token
+            for clause in _clauses(sentence.tokens)
+            if not self._is_remark(_words(clause), clause)
+            for token in clause
+        ]
+        return self._share(task)
+
     def _instruction(self, sentence: Sentence) -> str:
         """Return the reason why a sentence outside the task is a request, or ``""``."""
-        if self._share(sentence.tokens) > _THIRD or any(t.request for t in sentence.tokens):
+        if self._share_of(sentence) > _THIRD or any(t.request for t in sentence.tokens):
             return ""
         if is_address(sentence.words, sentence.tokens, self._vocabulary):
             return ""
@@ -240,7 +251,7 @@ class _Comparison:
         vocabulary = self._vocabulary
         if is_address(sentence.words, sentence.tokens, vocabulary):
             return []
-        if self._share(sentence.tokens) <= _HALF and not self._objection(sentence):
+        if self._share_of(sentence) <= _HALF and not self._objection(sentence):
             return []
         request = next((t.clause for t in sentence.tokens if t.request), -1)
         tokens: list[Token] = []
@@ -250,9 +261,19 @@ class _Comparison:
             before = before and not objection(words, clause, vocabulary)
             talk = before or is_own_talk(words, clause, vocabulary)
             own = talk and share <= _THIRD
+            own = own or (bool(tokens) and self._is_remark(words, clause))
             if not own and not is_address(words, clause, vocabulary):
                 tokens.extend(clause)
         return tokens
+
+    def _is_remark(self, words: Sequence[str], clause: Sequence[Token]) -> bool:
+        """Return whether a clause is a remark on the requirement before it and names nothing of it.
+
+        `words` are those of `clause`.
+        """
+        content = [token for token in clause if counts(token) and not token.rule]
+        known = any(token.keys & self._task for token in content)
+        return not known and not self._share(content) and is_remark(words, clause, self._vocabulary)
 
     # -- tokens without a counterpart ----------------------------------------------------------
 
@@ -337,6 +358,7 @@ class _Comparison:
             free |= _alternatives(text) | _split_alternatives(text, mates) | _prohibitions(text)
             free |= self._limited_permissions(text, mates, _duties(others, rivals))
             free |= _arrows(text, mates) | _moments(text, mates) | _inclusions(text, mates)
+            free |= _two_of_none(text, mates) | _emphatic_only(text, mates)
             free |= _first_of_two(text, mates) | _choices(text, mates)
             free |= self._limited_results(text, mates) | _chances(text, mates)
             free |= _measures(text, mates) | self._attributes(text, mates)
@@ -841,7 +863,7 @@ class _Comparison:
         groups = self._vocabulary.groups_of("at most")
         limited = {t.clause for t in tokens if t.groups & groups or t.text.lower() == "only"}
         changed = {a.sentence for a, b in pairs.items() if b.sentence in duties}
-        words = {"can", "may", "allowed to", "permitted to"}
+        words = {"can", "may", "allowed to", "permitted to", "allow", "allows", "permit", "permits"}
         return {
             t
             for t in tokens
@@ -1124,6 +1146,36 @@ def _first_of_two(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[
         for t in tokens
         if t.text.lower() == "first" and t.sentence in ordered and _ARTICLES.isdisjoint(t.function)
     }
+
+
+def _two_of_none(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "two" of "no two jobs overlap", which means "jobs never overlap".
+
+    `pairs` has the counterparts of `tokens`; the "no" must have one.
+    """
+    return {
+        number
+        for no, number in pairwise(filter(counts, tokens))
+        if no.text.lower() == "no"
+        and no in pairs
+        and not number.function
+        and number.kind == "number"
+        and number.text.lower() in ("two", "2")
+    }
+
+
+def _emphatic_only(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "only" beside "no other", as in "use only pytest, no other framework".
+
+    `pairs` has the counterparts of `tokens`; the "no" must have one.
+    """
+    content = list(filter(counts, tokens))
+    exclusive = {
+        no.sentence
+        for no, other in pairwise(content)
+        if no in pairs and no.text.lower() == "no" and other.text.lower() == "other"
+    }
+    return {t for t in content if t.text.lower() == "only" and t.sentence in exclusive}
 
 
 def _choices(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.invariance._reading import Token
     from pytest_promptse.variants.invariance._vocabulary import Vocabulary
 
-__all__ = ["are_names", "is_address", "is_own_talk", "objection"]
+__all__ = ["are_names", "is_address", "is_own_talk", "is_remark", "objection"]
 
 _TIMES = frozenset(
     """am pm o'clock clock hour hours minute minutes day days week weeks month months year years
@@ -32,6 +33,22 @@ _NO_VERBS = frozenset(
     got
     made went felt slept spent lost left woke came i we you been being bit like""".split()  # noqa: SIM905 - a list of words
 )
+_LONG_SPELLING = re.compile(r"([a-z])\1{2,}")
+"""A letter three times or more, as in "thank youuu". No English word has that."""
+_JOINERS = frozenset(
+    """and or so because as but since otherwise then too also even just though although otherwise
+    else that""".split()  # noqa: SIM905 - a list of words
+)
+"""Words before the subject of a clause, as in "or they complain"."""
+_OTHERS = frozenset({"they", "she", "he", "it", "that", "this", "which", "those", "these"})
+"""Pronouns that are the subject of a remark, as in "she insists"."""
+_DEMANDS = frozenset({"obligation", "permission", "restriction", "comparison", "order"})
+"""Rules of words that make the reason for a requirement a requirement, too."""
+_FEELINGS_OF_PRONOUNS = frozenset({"it", "this", "that", "them", "me", "us", "those", "you"})
+_LIKING = frozenset({"love", "loves", "hate", "hates", "loving", "hating"})
+_DEPARTMENTS = frozenset({"support", "product", "design", "test"})
+"""Words of the lists that name people before an auxiliary, as in "support is yelling"."""
+_PREDICATES = frozenset({"is", "are", "was", "keeps", "has", "wants", "says", "said", "will"})
 _PEOPLE = frozenset(
     """colleague colleagues boss bosses manager managers team teammate teammates coworker coworkers
     everyone everybody nobody someone somebody people friend friends""".split()  # noqa: SIM905 - a list of words
@@ -53,16 +70,57 @@ def is_own_talk(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocab
     return own and not objection(words, tokens, vocabulary)
 
 
+def is_remark(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
+    """Return whether a clause beside a requirement only comments on it, as in "(they insisted)".
+
+    A remark begins with a phrase of the list ``remarks``, gives a reason, or tells what other
+    people feel, with a word of the list ``feelings``. It names nothing of programs, and it holds
+    no word of duty, limit or order. `words` are those of the clause in lower case, and `tokens`
+    the same clause as tokens. Whether it names something of the task is left to the caller.
+    """
+    start, end = _without_talk(words, vocabulary.talk)
+    words = words[start:end]
+    opened = any(tuple(words[:size]) in vocabulary.remarks for size in range(1, len(words) + 1))
+    about = opened and not _PEOPLE.isdisjoint(words)
+    if (
+        not words
+        or words[0] in ("if", "when", "where")
+        or objection(words, tokens, vocabulary, about_people=about)
+    ):
+        return False
+    if opened:
+        return True
+    own = any(word in vocabulary.first_person for word in words)
+    if any(token.rule in _DEMANDS for token in tokens):
+        return False
+    if words[0] == "because" and len(words) > _MOST_NAMES:
+        return True
+    place = 0
+    while place < len(words) and words[place] in _JOINERS and words[place] != "that":
+        place += 1
+    subject = words[place : place + 2]
+    people = not _PEOPLE.isdisjoint(subject)
+    feels = not vocabulary.feelings.isdisjoint(words)
+    return feels and (own or people or bool(subject and subject[0] in _OTHERS))
+
+
 def is_address(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
     """Return whether a clause is only a greeting or thanks, perhaps with the names of people.
 
     `words` are those of the clause in lower case, and `tokens` the same clause as tokens.
     """
+    words = [_LONG_SPELLING.sub(r"\1", word) for word in words]
     start, end = _without_talk(words, vocabulary.talk)
     return start == end or (end - start < len(words) and are_names(tokens, words[start:end]))
 
 
-def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> str:
+def objection(
+    words: Sequence[str],
+    tokens: Sequence[Token],
+    vocabulary: Vocabulary,
+    *,
+    about_people: bool = False,
+) -> str:
     """Return the reason why a clause or sentence is a request. Empty for the writer's own talk.
 
     Parameters
@@ -73,12 +131,14 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
         The same words as tokens.
     vocabulary
         The lists of its language.
+    about_people
+        True if it is known to tell of people, so that it may name things of programs.
     """
     if is_address(words, tokens, vocabulary):
         return ""
     start, end = _without_talk(words, vocabulary.talk)
     words = words[start:end]
-    own = any(word in vocabulary.first_person for word in words)
+    own = about_people or any(word in vocabulary.first_person for word in words)
     change = _phrase_in(words, vocabulary.cues)
     hedge = _phrase_in(words, vocabulary.hedges)
     person = own or not _PEOPLE.isdisjoint(words)
@@ -86,7 +146,8 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
         change = change or hedge
     if change:
         return f"{change!r} may change the request"
-    wishes = own and not vocabulary.wishes.isdisjoint(words)
+    words = _without_departments(words)
+    wishes = own and not vocabulary.wishes.isdisjoint(_without_feelings(words))
     counted = not _TIMES.isdisjoint(words) or (own and not wishes)
     for token in tokens:
         if token.kind != "word" and not (token.kind == "number" and counted):
@@ -94,6 +155,24 @@ def objection(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     if (found := _phrase_in(words, vocabulary.program)) and (wishes or not own):
         return f"{found!r} speaks of the program"
     return _instruction(words, vocabulary.verbs)
+
+
+def _without_feelings(words: Sequence[str]) -> list[str]:
+    """Return `words` without "love" and "hate" before a pronoun, which ask for nothing."""
+    return [
+        word
+        for word, after in pairwise([*words, ""])
+        if word not in _LIKING or after not in _FEELINGS_OF_PRONOUNS
+    ]
+
+
+def _without_departments(words: Sequence[str]) -> list[str]:
+    """Return `words` without the names of departments that are subjects, as in "support is"."""
+    return [
+        word
+        for word, after in pairwise([*words, ""])
+        if word not in _DEPARTMENTS or after not in _PREDICATES
+    ]
 
 
 def are_names(tokens: Sequence[Token], words: Sequence[str]) -> bool:

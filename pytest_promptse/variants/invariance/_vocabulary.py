@@ -231,6 +231,8 @@ class Vocabulary:
     first_person: frozenset[str]
     wishes: frozenset[str]
     talk: frozenset[tuple[str, ...]]
+    remarks: frozenset[tuple[str, ...]]
+    feelings: frozenset[str]
     program: frozenset[tuple[str, ...]]
     cues: frozenset[tuple[str, ...]]
     hedges: frozenset[tuple[str, ...]]
@@ -299,6 +301,10 @@ def vocabulary(language: str) -> Vocabulary:
         first_person=frozenset(talk["first"].text("first").split()),
         wishes=frozenset(talk["wishes"].text("wishes").split()),
         talk=frozenset(map(plain_words, _split(talk["phrases"].text("phrases")))),
+        remarks=frozenset(
+            map(plain_words, _split(talk["remarks"].text("remarks")) if "remarks" in talk else ())
+        ),
+        feelings=frozenset(talk["feelings"].text("feelings").split() if "feelings" in talk else ()),
         program=frozenset(map(plain_words, sections["program"].text("program").split())),
         cues=frozenset(map(plain_words, _split(sections["cues"].text("cues")))),
         hedges=frozenset(map(plain_words, _split(sections["hedges"].text("hedges")))),
