@@ -15,6 +15,7 @@ from pytest_promptse.variants.invariance._order import order_findings
 from pytest_promptse.variants.invariance._talk import (
     are_names,
     is_address,
+    is_confession,
     is_own_talk,
     is_remark,
     objection,
@@ -260,7 +261,8 @@ class _Comparison:
             before = clause[0].clause < request or (not tokens and not share)
             before = before and not objection(words, clause, vocabulary)
             talk = before or is_own_talk(words, clause, vocabulary)
-            own = talk and share <= _THIRD
+            most = _HALF if is_confession(words) else _THIRD
+            own = talk and share <= most
             own = own or (bool(tokens) and self._is_remark(words, clause))
             if not own and not is_address(words, clause, vocabulary):
                 tokens.extend(clause)
@@ -273,7 +275,8 @@ class _Comparison:
         """
         content = [token for token in clause if counts(token) and not token.rule]
         known = any(token.keys & self._task for token in content)
-        return not known and not self._share(content) and is_remark(words, clause, self._vocabulary)
+        known = known or any(token.keys & self._keys for token in content)
+        return not known and is_remark(words, clause, self._vocabulary)
 
     # -- tokens without a counterpart ----------------------------------------------------------
 
@@ -289,8 +292,10 @@ class _Comparison:
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
         lost, added = self._without_free(lost, added, now, pairs, links)
         back = {b: a for a, b in pairs.items()}
-        free = self._alone(added, lost, now, pairs)
-        free |= self._alone(lost, added, self._original, back)
+        free = self._alone(added, lost, now, pairs) - _inserted(now, self._original, back)
+        free |= self._alone(lost, added, self._original, back) - _inserted(
+            self._original, now, pairs
+        )
         free |= self._repeated_heads(added, lost, now, pairs)
         free |= self._framing_words(added, lost, pairs)
         free -= _telling(added, now)
@@ -900,26 +905,33 @@ def _telling(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
 def _exchanged(
     was: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token], unpaired: set[Token]
 ) -> set[Token]:
-    """Return unpaired plain words that follow the same word, one in place of the other.
+    """Return unpaired plain words beside the same word, one in place of the other.
+
+    A word of the variant that was paired with another place of the original counts, too, if the
+    same word is unpaired in its sentence.
 
     `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was` to their
     partners, and `unpaired` has the tokens of both without one.
     """
 
-    def followers(tokens: Sequence[Token]) -> dict[Token, Token]:
-        return {
-            a: b
-            for a, b in pairwise(filter(counts, tokens))
-            if a.sentence == b.sentence and b in unpaired and not b.rule
-        }
+    found: set[Token] = set()
+    for step in (1, -1):
+        before, after = _neighbours(was, step), _neighbours(now, step)
+        for a, lost in before.items():
+            other = after.get(pairs[a]) if a in pairs else None
+            if other is None or lost not in unpaired or lost.rule or other.rule:
+                continue
+            same = [t for t in now if t in unpaired and t.keys & other.keys and not t.rule]
+            added = next((t for t in same if t.sentence == other.sentence), None)
+            if added is not None:
+                found |= {lost, added}
+    return found
 
-    before, after = followers(was), followers(now)
-    return {
-        token
-        for a, lost in before.items()
-        if a in pairs and pairs[a] in after
-        for token in (lost, after[pairs[a]])
-    }
+
+def _neighbours(tokens: Sequence[Token], step: int) -> dict[Token, Token]:
+    """Return for each token with content the next one of its sentence, or with -1 the previous."""
+    content = list(filter(counts, tokens))[::step]
+    return {a: b for a, b in pairwise(content) if a.sentence == b.sentence}
 
 
 def _duties(tokens: Sequence[Token], unpaired: Sequence[Token]) -> set[int]:
@@ -948,7 +960,28 @@ def _ones(
         for token in unpaired
         if token.text.lower() == "one"
         and nouns.get(token) in pairs
-        and not {"a", "an", "per", "each", "every"}.isdisjoint(pairs[nouns[token]].function)
+        and not {"a", "an", "per", "each", "every", "own"}.isdisjoint(pairs[nouns[token]].function)
+    }
+
+
+def _inserted(
+    tokens: Sequence[Token], others: Sequence[Token], pairs: Mapping[Token, Token]
+) -> set[Token]:
+    """Return words that stand between two neighbours of the other text, as in "public write access".
+
+    `pairs` has the counterparts of `tokens` in `others`.
+    """
+    content = list(filter(counts, tokens))
+    beside = set(pairwise(filter(counts, others)))
+    return {
+        word
+        for left, word, right in zip(content, content[1:], content[2:], strict=False)
+        if left in pairs
+        and right in pairs
+        and (pairs[left], pairs[right]) in beside
+        and right.kind == "word"
+        and left.clause == word.clause == right.clause
+        and not (word.function or right.function or right.rule)
     }
 
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.invariance._reading import Token
     from pytest_promptse.variants.invariance._vocabulary import Vocabulary
 
-__all__ = ["are_names", "is_address", "is_own_talk", "is_remark", "objection"]
+__all__ = ["are_names", "is_address", "is_confession", "is_own_talk", "is_remark", "objection"]
 
 _TIMES = frozenset(
     """am pm o'clock clock hour hours minute minutes day days week weeks month months year years
     night nights morning mornings evening afternoon midnight noon today monday tuesday wednesday
     thursday friday saturday sunday coffee coffees cup cups time times people meeting meetings
-    call calls since awake slept""".split()  # noqa: SIM905 - a list of words
+    call calls since awake slept half past quarter""".split()  # noqa: SIM905 - a list of words
 )
 _MOST_NAMES = 2
 _MODALS = frozenset({"could", "can", "would", "will", "might", "may"})
@@ -42,6 +42,9 @@ _JOINERS = frozenset(
 """Words before the subject of a clause, as in "or they complain"."""
 _OTHERS = frozenset({"they", "she", "he", "it", "that", "this", "which", "those", "these"})
 """Pronouns that are the subject of a remark, as in "she insists"."""
+_STATES = frozenset(
+    {"am", "was", "feel", "felt", "have", "had", "know", "knew", "hate", "love", "like", "got"}
+)
 _DEMANDS = frozenset({"obligation", "permission", "restriction", "comparison", "order"})
 """Rules of words that make the reason for a requirement a requirement, too."""
 _FEELINGS_OF_PRONOUNS = frozenset({"it", "this", "that", "them", "me", "us", "those", "you"})
@@ -50,7 +53,7 @@ _DEPARTMENTS = frozenset({"support", "product", "design", "test"})
 """Words of the lists that name people before an auxiliary, as in "support is yelling"."""
 _PREDICATES = frozenset({"is", "are", "was", "keeps", "has", "wants", "says", "said", "will"})
 _PEOPLE = frozenset(
-    """colleague colleagues boss bosses manager managers team teammate teammates coworker coworkers
+    """others colleague colleagues boss bosses manager managers team teammate teammates coworker coworkers
     everyone everybody nobody someone somebody people friend friends""".split()  # noqa: SIM905 - a list of words
 )
 _FAVOURS = frozenset(
@@ -70,6 +73,17 @@ def is_own_talk(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocab
     return own and not objection(words, tokens, vocabulary)
 
 
+def is_confession(words: Sequence[str]) -> bool:
+    """Return whether a clause starts with what the writer is, has or feels, as in "I am sad".
+
+    `words` are those of the clause in lower case.
+    """
+    place = 0
+    while place < len(words) and words[place] in _JOINERS:
+        place += 1
+    return words[place : place + 1] == ["i"] and bool(_STATES & set(words[place + 1 : place + 3]))
+
+
 def is_remark(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
     """Return whether a clause beside a requirement only comments on it, as in "(they insisted)".
 
@@ -80,13 +94,14 @@ def is_remark(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     """
     start, end = _without_talk(words, vocabulary.talk)
     words = words[start:end]
+    if not words or words[0] in ("if", "when", "where"):
+        return False
     opened = any(tuple(words[:size]) in vocabulary.remarks for size in range(1, len(words) + 1))
+    place = 0
+    while place < len(words) - 1 and words[place] in _JOINERS and words[place] != "that":
+        place += 1
     about = opened and not _PEOPLE.isdisjoint(words)
-    if (
-        not words
-        or words[0] in ("if", "when", "where")
-        or objection(words, tokens, vocabulary, about_people=about)
-    ):
+    if objection(words[place:], tokens, vocabulary, about_people=about):
         return False
     if opened:
         return True
@@ -95,9 +110,6 @@ def is_remark(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
         return False
     if words[0] == "because" and len(words) > _MOST_NAMES:
         return True
-    place = 0
-    while place < len(words) and words[place] in _JOINERS and words[place] != "that":
-        place += 1
     subject = words[place : place + 2]
     people = not _PEOPLE.isdisjoint(subject)
     feels = not vocabulary.feelings.isdisjoint(words)
