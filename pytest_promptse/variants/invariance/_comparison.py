@@ -47,6 +47,7 @@ _ONE_OF_SEVERAL = frozenset({"one of them", "one of these"})
 _ONLY = frozenset({"only", "first", "no", "not"})
 _CONSTANTS = frozenset({"None", "True", "False"})
 _ARROWS = frozenset({"->", "=>", "→"})
+_NAMING = frozenset({"called", "named"})
 _ENDINGS = ("Error", "Exception")
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
 _ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
@@ -292,12 +293,14 @@ class _Comparison:
         exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
         lost, added = self._without_free(lost, added, now, pairs, links)
         back = {b: a for a, b in pairs.items()}
-        free = self._alone(added, lost, now, pairs) - _inserted(now, self._original, back)
+        inserted = _inserted(now, self._original, back)
+        exchanged |= inserted
+        free = self._alone(added, lost, now, pairs) - inserted
         free |= self._alone(lost, added, self._original, back) - _inserted(
             self._original, now, pairs
         )
         free |= self._repeated_heads(added, lost, now, pairs)
-        free |= self._framing_words(added, lost, pairs)
+        free |= self._framing_words(added, lost, pairs) - inserted
         free -= _telling(added, now)
         for tokens, others, text, verb in (
             (lost, added, now, "lost"),
@@ -816,11 +819,20 @@ class _Comparison:
     def _attributes(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return each "contain", "name" or "use" for which the other text has "with".
 
-        An example is "a line that contains the date" for "a line with the date". `pairs` has the
-        counterparts of `tokens`.
+        An example is "a line that contains the date" for "a line with the date". The same holds
+        for "and add a line" and "and a line". `pairs` has the counterparts of `tokens`.
         """
         groups = frozenset().union(*map(self._vocabulary.groups_of, ("contain", "name", "use")))
-        return {
+        further = {
+            verb
+            for verb, thing in pairwise(filter(counts, tokens))
+            if verb.text.lower() == "add"
+            and "and" in verb.function
+            and verb.clause == thing.clause
+            and thing in pairs
+            and not {"and", "with"}.isdisjoint(pairs[thing].function)
+        }
+        return further | {
             verb
             for verb, thing in pairwise(filter(counts, tokens))
             if verb.groups & groups
@@ -861,7 +873,8 @@ class _Comparison:
     ) -> set[Token]:
         """Return each permission beside "at most" or "only", which it adds nothing to.
 
-        "Only members may call" means "only members call". `pairs` has the counterparts of
+        "Only members may call" means "only members call". An "up to" adds nothing to a permission,
+        either. `pairs` has the counterparts of
         `tokens`. A permission stays if an obligation stands for it, in the sentences `duties` of
         the other text.
         """
@@ -869,7 +882,9 @@ class _Comparison:
         limited = {t.clause for t in tokens if t.groups & groups or t.text.lower() == "only"}
         changed = {a.sentence for a, b in pairs.items() if b.sentence in duties}
         words = {"can", "may", "allowed to", "permitted to", "allow", "allows", "permit", "permits"}
-        return {
+        permitted = {t.clause for t in tokens if t in pairs and t.rule == "permission"}
+        most = {t for t in tokens if t.text.lower() == "up to" and t.clause in permitted}
+        return most | {
             t
             for t in tokens
             if t.text.lower() in words and t.clause in limited and t.sentence not in changed
@@ -979,9 +994,10 @@ def _inserted(
         if left in pairs
         and right in pairs
         and (pairs[left], pairs[right]) in beside
-        and right.kind == "word"
+        and left.kind == right.kind == "word"
+        and word.text.lower() not in _NAMING
         and left.clause == word.clause == right.clause
-        and not (word.function or right.function or right.rule)
+        and not (word.function or right.function or left.rule or right.rule)
     }
 
 
@@ -1149,6 +1165,7 @@ def _arrows(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]
         if arrow.text in _ARROWS
         and right in pairs
         and left.kind == right.kind == "word"
+        and word.text.lower() not in _NAMING
         and (left not in pairs or pairs[left].sentence == pairs[right].sentence)
         and (left not in pairs or pairs[left].clause <= pairs[right].clause)
     }

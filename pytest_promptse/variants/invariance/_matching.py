@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
     matcher.exchange(everything, others)
     for test in (same, alike):
         matcher.pair(everything, others, test, optional=True)
+    matcher.uncross()
     return matcher.pairs
 
 
@@ -115,6 +117,15 @@ class _Matcher:
         if any(token not in back for token in theirs):
             for token in self._free(mine):
                 found(token, set())
+
+    def uncross(self) -> None:
+        """Exchange the partners of two words that are equivalents where both have an equal one."""
+        words = [(a, b) for a, b in self.pairs.items() if " " not in a.text + b.text]
+        equivalent = [a for a, b in words if not same(a, b)]
+        for a, b in combinations(equivalent, 2):
+            x, y = self.pairs[a], self.pairs[b]
+            if same(a, y) and same(b, x):
+                self.pairs[a], self.pairs[b] = y, x
 
     def _free(self, tokens: Sequence[Token], *, optional: bool = False) -> list[Token]:
         return [

@@ -218,11 +218,27 @@ class _Order:
             moved = []
             for a, x in near.items():
                 other = far.get(self._pairs[a]) if a in self._pairs else None
+                turned = other is not None and self._is_predicate(a, other)
                 if other is not None and x in self._pairs and other is not self._pairs[x]:
+                    if turned:
+                        continue
                     moved.append((x, other))
             for (x, new_x), (y, new_y) in combinations(moved, 2):
                 if new_x is self._pairs[y] and new_y is self._pairs[x] and not x.keys & y.keys:
                     yield x, y
+
+    def _is_predicate(self, token: Token, other: Token) -> bool:
+        """Return whether two neighbours became a clause, as "a full buffer" and "if it is full".
+
+        `token` is of the original. `other` is the new neighbour of its partner.
+        """
+        mate, partner = self._back.get(other), self._pairs[token]
+        if mate is None:
+            return False
+        turned = self._was.right.get(mate) is token or self._was.right.get(token) is mate
+        later = max((other, partner), key=self._now.place.__getitem__)
+        first = token if self._was.place[token] < self._was.place[mate] else mate
+        return turned and self._pairs[first] is later and not _PASSIVE.isdisjoint(later.function)
 
     def turned(self) -> Iterator[_Pair]:
         """Yield words that changed sides of a connective, as in "a from b" and "b from a"."""
