@@ -928,7 +928,6 @@ def _exchanged(
     `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was` to their
     partners, and `unpaired` has the tokens of both without one.
     """
-
     found: set[Token] = set()
     for step in (1, -1):
         before, after = _neighbours(was, step), _neighbours(now, step)
@@ -982,7 +981,7 @@ def _ones(
 def _inserted(
     tokens: Sequence[Token], others: Sequence[Token], pairs: Mapping[Token, Token]
 ) -> set[Token]:
-    """Return words that stand between two neighbours of the other text, as in "public write access".
+    """Return words between two neighbours of the other text, as in "public write access".
 
     `pairs` has the counterparts of `tokens` in `others`.
     """
@@ -1165,7 +1164,6 @@ def _arrows(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]
         if arrow.text in _ARROWS
         and right in pairs
         and left.kind == right.kind == "word"
-        and word.text.lower() not in _NAMING
         and (left not in pairs or pairs[left].sentence == pairs[right].sentence)
         and (left not in pairs or pairs[left].clause <= pairs[right].clause)
     }

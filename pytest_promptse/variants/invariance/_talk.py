@@ -53,8 +53,8 @@ _DEPARTMENTS = frozenset({"support", "product", "design", "test"})
 """Words of the lists that name people before an auxiliary, as in "support is yelling"."""
 _PREDICATES = frozenset({"is", "are", "was", "keeps", "has", "wants", "says", "said", "will"})
 _PEOPLE = frozenset(
-    """others colleague colleagues boss bosses manager managers team teammate teammates coworker coworkers
-    everyone everybody nobody someone somebody people friend friends""".split()  # noqa: SIM905 - a list of words
+    """others colleague colleagues boss bosses manager managers team teammate teammates coworker
+    coworkers everyone everybody nobody someone somebody people friend friends""".split()  # noqa: SIM905 - a list of words
 )
 _FAVOURS = frozenset(
     """help do take have look spare save bear manage imagine believe tell hear see guess feel know
