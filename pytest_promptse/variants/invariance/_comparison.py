@@ -263,7 +263,7 @@ class _Comparison:
             before = before and not objection(words, clause, vocabulary)
             talk = before or is_own_talk(words, clause, vocabulary)
             most = _HALF if is_confession(words) else _THIRD
-            own = talk and share <= most
+            own = talk and min(share, self._share([t for t in clause if not t.rule])) <= most
             own = own or (bool(tokens) and self._is_remark(words, clause))
             if not own and not is_address(words, clause, vocabulary):
                 tokens.extend(clause)
@@ -375,6 +375,7 @@ class _Comparison:
             free |= _ones(unpaired, text, mates) | self._emphases(unpaired, text)
             free |= self._light_verbs(text, mates) | self._framing_verbs(text, mates)
         free |= {token for token in added if token.text.lower() == "instead"}
+        free |= _abilities(added, now)
         if not any(token.kind == "number" for token in lost):
             free |= self._announced(added, now)
         free |= _sequences(self._original, now, pairs) | _sequences(now, self._original, back)
@@ -677,6 +678,7 @@ class _Comparison:
             for token in added
             if token.sentence in sentences
             and not token.rule
+            and "but" not in token.function
             and self._stems([token]) <= self._vocabulary.framing
             and not any(
                 (other.clause, token.clause) in links or other.clause not in known
@@ -1193,6 +1195,21 @@ def _first_of_two(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[
         t
         for t in tokens
         if t.text.lower() == "first" and t.sentence in ordered and _ARTICLES.isdisjoint(t.function)
+    }
+
+
+def _abilities(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+    """Return each added "can" of a requested program, as in "write a module that can parse".
+
+    `now` is the text of `added`.
+    """
+    requested = {t.clause for t in now if t.request}
+    return {
+        token
+        for token in added
+        if token.text.lower() == "can"
+        and token.clause in requested
+        and {"that", "which"} & set(token.function[-1:])
     }
 
 

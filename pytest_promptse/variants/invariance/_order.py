@@ -84,6 +84,7 @@ def order_findings(
         order.exchanged,
         order.turned,
         order.around,
+        order.compared,
         order.swapped,
         order.crossed,
         order.other_roles,
@@ -278,6 +279,18 @@ class _Order:
                 together = x.clause == y.clause == partner.clause
                 if together and place[y] < place[partner] < place[x]:
                     yield left, right
+
+    def compared(self) -> Iterator[_Pair]:
+        """Yield the two sides of a comparison that were exchanged, as in "a is better than b"."""
+        for tokens in self._was.sentences.values():
+            for token in tokens:
+                first = next(t for t in tokens if t.clause == token.clause)
+                if "than" not in token.function or first is token:
+                    continue
+                if token in self._pairs and first in self._pairs and not first.keys & token.keys:
+                    turned = "than" in self._pairs[first].function
+                    if turned and "than" not in self._pairs[token].function:
+                        yield first, token
 
     def swapped(self) -> Iterator[_Pair]:
         """Yield two parts of a sentence that changed places, as steps may. Conditions may do so."""

@@ -147,7 +147,7 @@ _BREAKS = frozenset(
 )
 _AFTER_PARTICLES = frozenset(
     """and or but if when as once unless until before after from to by for with so while then
-    because since at whenever where again too automatically immediately""".split()  # noqa: SIM905 - a list of words
+    because since at whenever where again too automatically immediately below above""".split()  # noqa: SIM905 - a list of words
 )
 
 
@@ -535,6 +535,9 @@ class _Builder:
         if word in _LASTING and (word != "last" or self._is_lasting(raw, place)):
             groups = self._vocabulary.groups_of("take")
             return replace(token, rule="", groups=groups, optional=False)
+        if word == "left" and place and raw[place - 1].text.lower() in _BEING:
+            groups, keys = self._vocabulary.groups_of("leave"), token.keys | {"leav"}
+            return replace(token, rule="", groups=groups, keys=keys, optional=False)
         adverb = word == "before" and self._is_adverb(raw, place)
         size = word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2])
         return replace(token, optional=True) if adverb or size else token

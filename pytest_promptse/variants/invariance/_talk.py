@@ -49,6 +49,7 @@ _DEMANDS = frozenset({"obligation", "permission", "restriction", "comparison", "
 """Rules of words that make the reason for a requirement a requirement, too."""
 _FEELINGS_OF_PRONOUNS = frozenset({"it", "this", "that", "them", "me", "us", "those", "you"})
 _LIKING = frozenset({"love", "loves", "hate", "hates", "loving", "hating"})
+_AUXILIARIES = frozenset({"is", "are", "was", "were", "will", "would"})
 _DEPARTMENTS = frozenset({"support", "product", "design", "test"})
 """Words of the lists that name people before an auxiliary, as in "support is yelling"."""
 _PREDICATES = frozenset({"is", "are", "was", "keeps", "has", "wants", "says", "said", "will"})
@@ -106,14 +107,17 @@ def is_remark(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     if opened:
         return True
     own = any(word in vocabulary.first_person for word in words)
-    if any(token.rule in _DEMANDS for token in tokens):
+    if any(token.rule in _DEMANDS and token.text.lower() not in _JOINERS for token in tokens):
         return False
     if words[0] == "because" and len(words) > _MOST_NAMES:
         return True
     subject = words[place : place + 2]
     people = not _PEOPLE.isdisjoint(subject)
-    feels = not vocabulary.feelings.isdisjoint(words)
-    return feels and (own or people or bool(subject and subject[0] in _OTHERS))
+    if not vocabulary.persons.isdisjoint(subject) and len(words) > place + 1:
+        return True
+    told = not _AUXILIARIES.isdisjoint(words[place + 1 :])
+    known = own or people or bool(subject and subject[0] in _OTHERS)
+    return not vocabulary.feelings.isdisjoint(words) and (known or told)
 
 
 def is_address(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:

@@ -233,6 +233,7 @@ class Vocabulary:
     talk: frozenset[tuple[str, ...]]
     remarks: frozenset[tuple[str, ...]]
     feelings: frozenset[str]
+    persons: frozenset[str]
     program: frozenset[tuple[str, ...]]
     cues: frozenset[tuple[str, ...]]
     hedges: frozenset[tuple[str, ...]]
@@ -289,6 +290,10 @@ def vocabulary(language: str) -> Vocabulary:
     def stems(node: YamlNode) -> frozenset[str]:
         return frozenset(map(stem, node.text("a list").split()))
 
+    def listed(name: str) -> frozenset[str]:
+        return frozenset(talk[name].text(name).split() if name in talk else ())
+
+    remarks = talk.get("remarks")
     return Vocabulary(
         language=language,
         stem=stem,
@@ -301,10 +306,9 @@ def vocabulary(language: str) -> Vocabulary:
         first_person=frozenset(talk["first"].text("first").split()),
         wishes=frozenset(talk["wishes"].text("wishes").split()),
         talk=frozenset(map(plain_words, _split(talk["phrases"].text("phrases")))),
-        remarks=frozenset(
-            map(plain_words, _split(talk["remarks"].text("remarks")) if "remarks" in talk else ())
-        ),
-        feelings=frozenset(talk["feelings"].text("feelings").split() if "feelings" in talk else ()),
+        remarks=frozenset(map(plain_words, _split(remarks.text("remarks")) if remarks else ())),
+        feelings=listed("feelings"),
+        persons=listed("persons"),
         program=frozenset(map(plain_words, sections["program"].text("program").split())),
         cues=frozenset(map(plain_words, _split(sections["cues"].text("cues")))),
         hedges=frozenset(map(plain_words, _split(sections["hedges"].text("hedges")))),
