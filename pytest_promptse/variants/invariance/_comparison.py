@@ -257,17 +257,36 @@ class _Comparison:
             return []
         request = next((t.clause for t in sentence.tokens if t.request), -1)
         tokens: list[Token] = []
+        left_out = False
         for clause in _clauses(sentence.tokens):
             words, share = _words(clause), self._share(clause)
             before = clause[0].clause < request or (not tokens and not share)
             before = before and not objection(words, clause, vocabulary)
             talk = before or is_own_talk(words, clause, vocabulary)
             most = _HALF if is_confession(words) else _THIRD
-            own = talk and min(share, self._share([t for t in clause if not t.rule])) <= most
+            own = talk and min(share, self._named(clause)) <= most
             own = own or (bool(tokens) and self._is_remark(words, clause))
+            own = own or (left_out and self._continues(words, clause))
+            left_out = own
             if not own and not is_address(words, clause, vocabulary):
                 tokens.extend(clause)
         return tokens
+
+    def _named(self, tokens: Sequence[Token]) -> float:
+        """Return the share of plain words of `tokens` that the original has itself.
+
+        Equivalents do not count: "production" says nothing of a task with "create".
+        """
+        content = [token for token in tokens if counts(token) and not token.rule]
+        found = sum(1 for token in content if token.keys & (self._keys | self._task))
+        return found / len(content) if content else 0.0
+
+    def _continues(self, words: Sequence[str], clause: Sequence[Token]) -> bool:
+        """Return whether a clause belongs to talk before it, as in "we all know where it goes"."""
+        bound = clause[0].text.lower() in ("where", "when", "because", "since", "so")
+        return (
+            bound and not self._named(clause) and not objection(words[1:], clause, self._vocabulary)
+        )
 
     def _is_remark(self, words: Sequence[str], clause: Sequence[Token]) -> bool:
         """Return whether a clause is a remark on the requirement before it and names nothing of it.
@@ -930,16 +949,19 @@ def _exchanged(
     `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was` to their
     partners, and `unpaired` has the tokens of both without one.
     """
+    def unpaired_as(token: Token, text: Sequence[Token]) -> Token | None:
+        equal = (t for t in text if t in unpaired and t.keys & token.keys and not t.rule)
+        return next((t for t in equal if t.sentence == token.sentence), None)
+
     found: set[Token] = set()
     for step in (1, -1):
         before, after = _neighbours(was, step), _neighbours(now, step)
-        for a, lost in before.items():
+        for a, word in before.items():
             other = after.get(pairs[a]) if a in pairs else None
-            if other is None or lost not in unpaired or lost.rule or other.rule:
+            if other is None or word.rule or other.rule or alike(word, other):
                 continue
-            same = [t for t in now if t in unpaired and t.keys & other.keys and not t.rule]
-            added = next((t for t in same if t.sentence == other.sentence), None)
-            if added is not None:
+            lost, added = unpaired_as(word, was), unpaired_as(other, now)
+            if lost is not None and added is not None:
                 found |= {lost, added}
     return found
 

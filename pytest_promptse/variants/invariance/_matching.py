@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from pytest_promptse.variants.invariance._reading import Token
 
@@ -49,7 +49,8 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
     original, variant
         The tokens of each sentence.
     """
-    matcher = _Matcher()
+    heads = {next(filter(counts, tokens), None) for tokens in (*original, *variant)}
+    matcher = _Matcher({token for token in heads if token is not None})
     partners = [(tokens, _partner(tokens, variant)) for tokens in original]
     for pair in (matcher.pair_in_order, matcher.pair):
         for test in (same, alike):
@@ -67,9 +68,13 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
 
 
 class _Matcher:
-    """Collects pairs. Every token is in at most one pair."""
+    """Collects pairs. Every token is in at most one pair.
 
-    def __init__(self) -> None:
+    A request such as "write" is a partner of no word with content but the `heads` of sentences.
+    """
+
+    def __init__(self, heads: Collection[Token]) -> None:
+        self._heads = heads
         self.pairs: dict[Token, Token] = {}
         self._taken: set[Token] = set()
 
@@ -91,9 +96,14 @@ class _Matcher:
         """
         for a in self._free(mine, optional=optional):
             for b in self._free(theirs, optional=optional):
-                if (counts(a) or counts(b)) and test(a, b):
+                if (counts(a) or counts(b)) and test(a, b) and self._fits(a, b):
                     self._add(a, b)
                     break
+
+    def _fits(self, a: Token, b: Token) -> bool:
+        """Return whether neither of two tokens is a request and the other within a sentence."""
+        other = b if a.request else a
+        return a.request == b.request or other in self._heads or not counts(other)
 
     def exchange(self, mine: Sequence[Token], theirs: Sequence[Token]) -> None:
         """Give new partners to paired tokens where that leaves fewer tokens without a partner.

@@ -529,15 +529,15 @@ class _Builder:
             return replace(token, groups=token.groups | self._vocabulary.groups_of("each"))
         if token.rule and token.optional and after and self._is_object(after[0]):
             return replace(token, optional=False)
+        if word == "left" and place and raw[place - 1].text.lower() in _BEING:
+            groups, keys = self._vocabulary.groups_of("leave"), token.keys | {"leav"}
+            token = replace(token, rule="", groups=groups, keys=keys, optional=False)
         if word in _STATES and self._is_state(raw, place):
             groups = self._vocabulary.groups_of(f"switch {word}")
             return replace(token, optional=False, rule="restriction", groups=groups)
         if word in _LASTING and (word != "last" or self._is_lasting(raw, place)):
             groups = self._vocabulary.groups_of("take")
             return replace(token, rule="", groups=groups, optional=False)
-        if word == "left" and place and raw[place - 1].text.lower() in _BEING:
-            groups, keys = self._vocabulary.groups_of("leave"), token.keys | {"leav"}
-            return replace(token, rule="", groups=groups, keys=keys, optional=False)
         adverb = word == "before" and self._is_adverb(raw, place)
         size = word in _DIMENSIONS and place > 1 and _is_number(raw[place - 2])
         return replace(token, optional=True) if adverb or size else token
