@@ -262,9 +262,10 @@ class _Comparison:
             words, share = _words(clause), self._share(clause)
             before = clause[0].clause < request or (not tokens and not share)
             before = before and not objection(words, clause, vocabulary)
-            talk = before or is_own_talk(words, clause, vocabulary)
+            mine = is_own_talk(words, clause, vocabulary)
             most = _HALF if is_confession(words) else _THIRD
-            own = talk and min(share, self._named(clause)) <= most
+            own = (before or mine) and share <= most
+            own = own or (mine and self._named(clause) <= most)
             own = own or (bool(tokens) and self._is_remark(words, clause))
             own = own or (left_out and self._continues(words, clause))
             left_out = own
@@ -949,6 +950,7 @@ def _exchanged(
     `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was` to their
     partners, and `unpaired` has the tokens of both without one.
     """
+
     def unpaired_as(token: Token, text: Sequence[Token]) -> Token | None:
         equal = (t for t in text if t in unpaired and t.keys & token.keys and not t.rule)
         return next((t for t in equal if t.sentence == token.sentence), None)

@@ -101,9 +101,15 @@ class _Matcher:
                     break
 
     def _fits(self, a: Token, b: Token) -> bool:
-        """Return whether neither of two tokens is a request and the other within a sentence."""
+        """Return whether two tokens may be paired if one of them is without content.
+
+        A request is no partner of a word within a sentence, and neither is the noun of the request,
+        such as "code", of a verb.
+        """
         other = b if a.request else a
-        return a.request == b.request or other in self._heads or not counts(other)
+        if a.request != b.request and counts(other) and other not in self._heads:
+            return False
+        return counts(a) == counts(b) or same(a, b) or a.core == b.core
 
     def exchange(self, mine: Sequence[Token], theirs: Sequence[Token]) -> None:
         """Give new partners to paired tokens where that leaves fewer tokens without a partner.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants.invariance._finding import Finding
@@ -85,6 +85,7 @@ def order_findings(
         order.turned,
         order.around,
         order.compared,
+        order.conditioned,
         order.swapped,
         order.crossed,
         order.other_roles,
@@ -291,6 +292,24 @@ class _Order:
                     turned = "than" in self._pairs[first].function
                     if turned and "than" not in self._pairs[token].function:
                         yield first, token
+
+    def conditioned(self) -> Iterator[_Pair]:
+        """Yield subjects of a condition and its main clause that were exchanged.
+
+        An example is "a starts once b is ready" for "b starts once a is ready".
+        """
+        for tokens in self._was.sentences.values():
+            paired = [token for token in tokens if token in self._pairs]
+            for a, b in product(paired, paired):
+                x, y = self._pairs[a], self._pairs[b]
+                turned = not a.condition and b.condition and x.condition and not y.condition
+                if not turned or a.kind != "word" or b.kind != "word" or x.sentence != y.sentence:
+                    continue
+                mates = [t for t in paired if t.clause == a.clause and t is not a]
+                others = [t for t in paired if t.clause == b.clause and t is not b]
+                stay = all(self._pairs[t].clause == y.clause for t in mates)
+                if mates and stay and all(self._pairs[t].clause == x.clause for t in others):
+                    yield a, b
 
     def swapped(self) -> Iterator[_Pair]:
         """Yield two parts of a sentence that changed places, as steps may. Conditions may do so."""

@@ -50,6 +50,12 @@ _DEMANDS = frozenset({"obligation", "permission", "restriction", "comparison", "
 _FEELINGS_OF_PRONOUNS = frozenset({"it", "this", "that", "them", "me", "us", "those", "you"})
 _LIKING = frozenset({"love", "loves", "hate", "hates", "loving", "hating"})
 _AUXILIARIES = frozenset({"is", "are", "was", "were", "will", "would"})
+_USING = frozenset(
+    """get gets receive receives see sees use uses need needs want wants approve approves read reads
+    edit edits open opens change changes choose chooses view views access has have is are can may
+    enter enters pay pays sign signs confirm confirms""".split()  # noqa: SIM905 - a list of words
+)
+"""Words of what people do with a program, as in "the auditors receive a report"."""
 _DEPARTMENTS = frozenset({"support", "product", "design", "test"})
 """Words of the lists that name people before an auxiliary, as in "support is yelling"."""
 _PREDICATES = frozenset({"is", "are", "was", "keeps", "has", "wants", "says", "said", "will"})
@@ -104,19 +110,26 @@ def is_remark(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     about = opened and not _PEOPLE.isdisjoint(words)
     if objection(words[place:], tokens, vocabulary, about_people=about):
         return False
-    if opened:
-        return True
-    own = any(word in vocabulary.first_person for word in words)
+    return opened or _is_about_feelings(words, words[place : place + 2], tokens, vocabulary)
+
+
+def _is_about_feelings(
+    words: Sequence[str], subject: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary
+) -> bool:
+    """Return whether a clause without duties gives a reason, or tells of people or feelings.
+
+    `subject` has the first of its `words` that join nothing.
+    """
     if any(token.rule in _DEMANDS and token.text.lower() not in _JOINERS for token in tokens):
         return False
-    if words[0] == "because" and len(words) > _MOST_NAMES:
-        return True
-    subject = words[place : place + 2]
-    people = not _PEOPLE.isdisjoint(subject)
-    if not vocabulary.persons.isdisjoint(subject) and len(words) > place + 1:
-        return True
-    told = not _AUXILIARIES.isdisjoint(words[place + 1 :])
-    known = own or people or bool(subject and subject[0] in _OTHERS)
+    if words[0] == "because":
+        return len(words) > _MOST_NAMES
+    behind = words[words.index(subject[0]) + 1 :] if subject else []
+    if not vocabulary.persons.isdisjoint(subject) and _USING.isdisjoint(behind):
+        return bool(behind)
+    own = any(word in vocabulary.first_person for word in words)
+    known = own or not _PEOPLE.isdisjoint(subject) or subject[0] in _OTHERS
+    told = not _AUXILIARIES.isdisjoint(behind)
     return not vocabulary.feelings.isdisjoint(words) and (known or told)
 
 
