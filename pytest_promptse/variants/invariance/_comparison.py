@@ -310,7 +310,7 @@ class _Comparison:
         lost, added = self._without_prefixed(lost, added, now)
         lost, added = self._without_free(lost, added, now, pairs, links)
         lost, added = self._word_by_word(lost, added)
-        exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
+        exchanged = _exchanged(self._original, now, pairs, lost, added)
         lost, added = self._without_free(lost, added, now, pairs, links)
         back = {b: a for a, b in pairs.items()}
         inserted = _inserted(now, self._original, back)
@@ -456,7 +456,8 @@ class _Comparison:
             verbal = verb == "lost" and token.text.endswith("ed") and token.sentence in told
             if repeated and not verbal and self._stems([token]) <= known:
                 continue
-            if word and alone and (token.text.lower() in called or self._stems([token]) <= parts):
+            named = token.text.lower() in called or self._stems([token]) <= parts
+            if word and alone and named and token not in exchanged:
                 continue
             rivals = [other for other in others if _linked(token, other, links, verb)]
             if not self._is_tolerated(token, rivals):
@@ -940,20 +941,23 @@ def _telling(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
 
 
 def _exchanged(
-    was: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token], unpaired: set[Token]
+    was: Sequence[Token],
+    now: Sequence[Token],
+    pairs: Mapping[Token, Token],
+    lost: Sequence[Token],
+    added: Sequence[Token],
 ) -> set[Token]:
     """Return unpaired plain words beside the same word, one in place of the other.
 
-    A word of the variant that was paired with another place of the original counts, too, if the
-    same word is unpaired in its sentence.
-
-    `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was` to their
-    partners, and `unpaired` has the tokens of both without one.
+    A word that was paired with another place counts, too, if the same word is unpaired in its
+    sentence. `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was`
+    to their partners; `lost` and `added` have none.
     """
 
-    def unpaired_as(token: Token, text: Sequence[Token]) -> Token | None:
-        equal = (t for t in text if t in unpaired and t.keys & token.keys and not t.rule)
-        return next((t for t in equal if t.sentence == token.sentence), None)
+    def unpaired_as(token: Token, unpaired: Sequence[Token]) -> Token | None:
+        last = token.text.lower().rpartition(" ")[2]
+        plain = (t for t in unpaired if t.sentence == token.sentence and not t.rule)
+        return next((t for t in plain if t.keys & token.keys or t.text.lower() == last), None)
 
     found: set[Token] = set()
     for step in (1, -1):
@@ -962,9 +966,9 @@ def _exchanged(
             other = after.get(pairs[a]) if a in pairs else None
             if other is None or word.rule or other.rule or alike(word, other):
                 continue
-            lost, added = unpaired_as(word, was), unpaired_as(other, now)
-            if lost is not None and added is not None:
-                found |= {lost, added}
+            mine, theirs = unpaired_as(word, lost), unpaired_as(other, added)
+            if mine is not None and theirs is not None:
+                found |= {mine, theirs}
     return found
 
 

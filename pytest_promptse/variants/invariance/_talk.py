@@ -110,18 +110,19 @@ def is_remark(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabul
     about = opened and not _PEOPLE.isdisjoint(words)
     if objection(words[place:], tokens, vocabulary, about_people=about):
         return False
-    return opened or _is_about_feelings(words, words[place : place + 2], tokens, vocabulary)
+    demands = any(t.rule in _DEMANDS and t.text.lower() not in _JOINERS for t in tokens)
+    if opened and not (demands and words[0] in _OTHERS):
+        return True
+    return not demands and _is_about_feelings(words, words[place : place + 2], vocabulary)
 
 
 def _is_about_feelings(
-    words: Sequence[str], subject: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary
+    words: Sequence[str], subject: Sequence[str], vocabulary: Vocabulary
 ) -> bool:
-    """Return whether a clause without duties gives a reason, or tells of people or feelings.
+    """Return whether a clause gives a reason, or tells of people or feelings.
 
     `subject` has the first of its `words` that join nothing.
     """
-    if any(token.rule in _DEMANDS and token.text.lower() not in _JOINERS for token in tokens):
-        return False
     if words[0] == "because":
         return len(words) > _MOST_NAMES
     behind = words[words.index(subject[0]) + 1 :] if subject else []
