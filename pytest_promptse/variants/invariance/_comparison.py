@@ -15,7 +15,9 @@ from pytest_promptse.variants.invariance._order import order_findings
 from pytest_promptse.variants.invariance._talk import (
     are_names,
     is_address,
+    is_confession,
     is_own_talk,
+    is_remark,
     objection,
 )
 from pytest_promptse.variants.invariance._vocabulary import VocabularyEntry
@@ -45,6 +47,7 @@ _ONE_OF_SEVERAL = frozenset({"one of them", "one of these"})
 _ONLY = frozenset({"only", "first", "no", "not"})
 _CONSTANTS = frozenset({"None", "True", "False"})
 _ARROWS = frozenset({"->", "=>", "→"})
+_NAMING = frozenset({"called", "named"})
 _ENDINGS = ("Error", "Exception")
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis")
 _ANY = frozenset({"any", "anything", "anyone", "anybody", "ever"})
@@ -194,9 +197,19 @@ class _Comparison:
         found = sum(1 for t in content if t.keys & self._keys or t.groups & self._groups)
         return found / len(content) if content else 0.0
 
+    def _share_of(self, sentence: Sentence) -> float:
+        """Return the share of a sentence's content that the original has, without its remarks."""
+        task = [
+            token
+            for clause in _clauses(sentence.tokens)
+            if not self._is_remark(_words(clause), clause)
+            for token in clause
+        ]
+        return self._share(task)
+
     def _instruction(self, sentence: Sentence) -> str:
         """Return the reason why a sentence outside the task is a request, or ``""``."""
-        if self._share(sentence.tokens) > _THIRD or any(t.request for t in sentence.tokens):
+        if self._share_of(sentence) > _THIRD or any(t.request for t in sentence.tokens):
             return ""
         if is_address(sentence.words, sentence.tokens, self._vocabulary):
             return ""
@@ -240,19 +253,51 @@ class _Comparison:
         vocabulary = self._vocabulary
         if is_address(sentence.words, sentence.tokens, vocabulary):
             return []
-        if self._share(sentence.tokens) <= _HALF and not self._objection(sentence):
+        if self._share_of(sentence) <= _HALF and not self._objection(sentence):
             return []
         request = next((t.clause for t in sentence.tokens if t.request), -1)
         tokens: list[Token] = []
+        left_out = False
         for clause in _clauses(sentence.tokens):
             words, share = _words(clause), self._share(clause)
             before = clause[0].clause < request or (not tokens and not share)
             before = before and not objection(words, clause, vocabulary)
-            talk = before or is_own_talk(words, clause, vocabulary)
-            own = talk and share <= _THIRD
+            mine = is_own_talk(words, clause, vocabulary)
+            most = _HALF if is_confession(words) else _THIRD
+            own = (before or mine) and share <= most
+            own = own or (mine and self._named(clause) <= most)
+            own = own or (bool(tokens) and self._is_remark(words, clause))
+            own = own or (left_out and self._continues(words, clause))
+            left_out = own
             if not own and not is_address(words, clause, vocabulary):
                 tokens.extend(clause)
         return tokens
+
+    def _named(self, tokens: Sequence[Token]) -> float:
+        """Return the share of plain words of `tokens` that the original has itself.
+
+        Equivalents do not count: "production" says nothing of a task with "create".
+        """
+        content = [token for token in tokens if counts(token) and not token.rule]
+        found = sum(1 for token in content if token.keys & (self._keys | self._task))
+        return found / len(content) if content else 0.0
+
+    def _continues(self, words: Sequence[str], clause: Sequence[Token]) -> bool:
+        """Return whether a clause belongs to talk before it, as in "we all know where it goes"."""
+        bound = clause[0].text.lower() in ("where", "when", "because", "since", "so")
+        return (
+            bound and not self._named(clause) and not objection(words[1:], clause, self._vocabulary)
+        )
+
+    def _is_remark(self, words: Sequence[str], clause: Sequence[Token]) -> bool:
+        """Return whether a clause is a remark on the requirement before it and names nothing of it.
+
+        `words` are those of `clause`.
+        """
+        content = [token for token in clause if counts(token) and not token.rule]
+        known = any(token.keys & self._task for token in content)
+        known = known or any(token.keys & self._keys for token in content)
+        return not known and is_remark(words, clause, self._vocabulary)
 
     # -- tokens without a counterpart ----------------------------------------------------------
 
@@ -265,13 +310,17 @@ class _Comparison:
         lost, added = self._without_prefixed(lost, added, now)
         lost, added = self._without_free(lost, added, now, pairs, links)
         lost, added = self._word_by_word(lost, added)
-        exchanged = _exchanged(self._original, now, pairs, set(lost) | set(added))
+        exchanged = _exchanged(self._original, now, pairs, lost, added)
         lost, added = self._without_free(lost, added, now, pairs, links)
         back = {b: a for a, b in pairs.items()}
-        free = self._alone(added, lost, now, pairs)
-        free |= self._alone(lost, added, self._original, back)
+        inserted = _inserted(now, self._original, back)
+        exchanged |= inserted
+        free = self._alone(added, lost, now, pairs) - inserted
+        free |= self._alone(lost, added, self._original, back) - _inserted(
+            self._original, now, pairs
+        )
         free |= self._repeated_heads(added, lost, now, pairs)
-        free |= self._framing_words(added, lost, pairs)
+        free |= self._framing_words(added, lost, pairs) - inserted
         free -= _telling(added, now)
         for tokens, others, text, verb in (
             (lost, added, now, "lost"),
@@ -337,6 +386,7 @@ class _Comparison:
             free |= _alternatives(text) | _split_alternatives(text, mates) | _prohibitions(text)
             free |= self._limited_permissions(text, mates, _duties(others, rivals))
             free |= _arrows(text, mates) | _moments(text, mates) | _inclusions(text, mates)
+            free |= _two_of_none(text, mates) | _emphatic_only(text, mates)
             free |= _first_of_two(text, mates) | _choices(text, mates)
             free |= self._limited_results(text, mates) | _chances(text, mates)
             free |= _measures(text, mates) | self._attributes(text, mates)
@@ -345,6 +395,7 @@ class _Comparison:
             free |= _ones(unpaired, text, mates) | self._emphases(unpaired, text)
             free |= self._light_verbs(text, mates) | self._framing_verbs(text, mates)
         free |= {token for token in added if token.text.lower() == "instead"}
+        free |= _abilities(added, now)
         if not any(token.kind == "number" for token in lost):
             free |= self._announced(added, now)
         free |= _sequences(self._original, now, pairs) | _sequences(now, self._original, back)
@@ -405,7 +456,8 @@ class _Comparison:
             verbal = verb == "lost" and token.text.endswith("ed") and token.sentence in told
             if repeated and not verbal and self._stems([token]) <= known:
                 continue
-            if word and alone and (token.text.lower() in called or self._stems([token]) <= parts):
+            named = token.text.lower() in called or self._stems([token]) <= parts
+            if word and alone and named and token not in exchanged:
                 continue
             rivals = [other for other in others if _linked(token, other, links, verb)]
             if not self._is_tolerated(token, rivals):
@@ -647,6 +699,7 @@ class _Comparison:
             for token in added
             if token.sentence in sentences
             and not token.rule
+            and "but" not in token.function
             and self._stems([token]) <= self._vocabulary.framing
             and not any(
                 (other.clause, token.clause) in links or other.clause not in known
@@ -789,11 +842,20 @@ class _Comparison:
     def _attributes(self, tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
         """Return each "contain", "name" or "use" for which the other text has "with".
 
-        An example is "a line that contains the date" for "a line with the date". `pairs` has the
-        counterparts of `tokens`.
+        An example is "a line that contains the date" for "a line with the date". The same holds
+        for "and add a line" and "and a line". `pairs` has the counterparts of `tokens`.
         """
         groups = frozenset().union(*map(self._vocabulary.groups_of, ("contain", "name", "use")))
-        return {
+        further = {
+            verb
+            for verb, thing in pairwise(filter(counts, tokens))
+            if verb.text.lower() == "add"
+            and "and" in verb.function
+            and verb.clause == thing.clause
+            and thing in pairs
+            and not {"and", "with"}.isdisjoint(pairs[thing].function)
+        }
+        return further | {
             verb
             for verb, thing in pairwise(filter(counts, tokens))
             if verb.groups & groups
@@ -834,15 +896,18 @@ class _Comparison:
     ) -> set[Token]:
         """Return each permission beside "at most" or "only", which it adds nothing to.
 
-        "Only members may call" means "only members call". `pairs` has the counterparts of
+        "Only members may call" means "only members call". An "up to" adds nothing to a permission,
+        either. `pairs` has the counterparts of
         `tokens`. A permission stays if an obligation stands for it, in the sentences `duties` of
         the other text.
         """
         groups = self._vocabulary.groups_of("at most")
         limited = {t.clause for t in tokens if t.groups & groups or t.text.lower() == "only"}
         changed = {a.sentence for a, b in pairs.items() if b.sentence in duties}
-        words = {"can", "may", "allowed to", "permitted to"}
-        return {
+        words = {"can", "may", "allowed to", "permitted to", "allow", "allows", "permit", "permits"}
+        permitted = {t.clause for t in tokens if t in pairs and t.rule == "permission"}
+        most = {t for t in tokens if t.text.lower() == "up to" and t.clause in permitted}
+        return most | {
             t
             for t in tokens
             if t.text.lower() in words and t.clause in limited and t.sentence not in changed
@@ -876,28 +941,41 @@ def _telling(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
 
 
 def _exchanged(
-    was: Sequence[Token], now: Sequence[Token], pairs: Mapping[Token, Token], unpaired: set[Token]
+    was: Sequence[Token],
+    now: Sequence[Token],
+    pairs: Mapping[Token, Token],
+    lost: Sequence[Token],
+    added: Sequence[Token],
 ) -> set[Token]:
-    """Return unpaired plain words that follow the same word, one in place of the other.
+    """Return unpaired plain words beside the same word, one in place of the other.
 
-    `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was` to their
-    partners, and `unpaired` has the tokens of both without one.
+    A word that was paired with another place counts, too, if the same word is unpaired in its
+    sentence. `was` and `now` are the tokens of original and variant. `pairs` maps tokens of `was`
+    to their partners; `lost` and `added` have none.
     """
 
-    def followers(tokens: Sequence[Token]) -> dict[Token, Token]:
-        return {
-            a: b
-            for a, b in pairwise(filter(counts, tokens))
-            if a.sentence == b.sentence and b in unpaired and not b.rule
-        }
+    def unpaired_as(token: Token, unpaired: Sequence[Token]) -> Token | None:
+        last = token.text.lower().rpartition(" ")[2]
+        plain = (t for t in unpaired if t.sentence == token.sentence and not t.rule)
+        return next((t for t in plain if t.keys & token.keys or t.text.lower() == last), None)
 
-    before, after = followers(was), followers(now)
-    return {
-        token
-        for a, lost in before.items()
-        if a in pairs and pairs[a] in after
-        for token in (lost, after[pairs[a]])
-    }
+    found: set[Token] = set()
+    for step in (1, -1):
+        before, after = _neighbours(was, step), _neighbours(now, step)
+        for a, word in before.items():
+            other = after.get(pairs[a]) if a in pairs else None
+            if other is None or word.rule or other.rule or alike(word, other):
+                continue
+            mine, theirs = unpaired_as(word, lost), unpaired_as(other, added)
+            if mine is not None and theirs is not None:
+                found |= {mine, theirs}
+    return found
+
+
+def _neighbours(tokens: Sequence[Token], step: int) -> dict[Token, Token]:
+    """Return for each token with content the next one of its sentence, or with -1 the previous."""
+    content = list(filter(counts, tokens))[::step]
+    return {a: b for a, b in pairwise(content) if a.sentence == b.sentence}
 
 
 def _duties(tokens: Sequence[Token], unpaired: Sequence[Token]) -> set[int]:
@@ -926,7 +1004,29 @@ def _ones(
         for token in unpaired
         if token.text.lower() == "one"
         and nouns.get(token) in pairs
-        and not {"a", "an", "per", "each", "every"}.isdisjoint(pairs[nouns[token]].function)
+        and not {"a", "an", "per", "each", "every", "own"}.isdisjoint(pairs[nouns[token]].function)
+    }
+
+
+def _inserted(
+    tokens: Sequence[Token], others: Sequence[Token], pairs: Mapping[Token, Token]
+) -> set[Token]:
+    """Return words between two neighbours of the other text, as in "public write access".
+
+    `pairs` has the counterparts of `tokens` in `others`.
+    """
+    content = list(filter(counts, tokens))
+    beside = set(pairwise(filter(counts, others)))
+    return {
+        word
+        for left, word, right in zip(content, content[1:], content[2:], strict=False)
+        if left in pairs
+        and right in pairs
+        and (pairs[left], pairs[right]) in beside
+        and left.kind == right.kind == "word"
+        and word.text.lower() not in _NAMING
+        and left.clause == word.clause == right.clause
+        and not (word.function or right.function or left.rule or right.rule)
     }
 
 
@@ -1124,6 +1224,51 @@ def _first_of_two(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[
         for t in tokens
         if t.text.lower() == "first" and t.sentence in ordered and _ARTICLES.isdisjoint(t.function)
     }
+
+
+def _abilities(added: Sequence[Token], now: Sequence[Token]) -> set[Token]:
+    """Return each added "can" of a requested program, as in "write a module that can parse".
+
+    `now` is the text of `added`.
+    """
+    requested = {t.clause for t in now if t.request}
+    return {
+        token
+        for token in added
+        if token.text.lower() == "can"
+        and token.clause in requested
+        and {"that", "which"} & set(token.function[-1:])
+    }
+
+
+def _two_of_none(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "two" of "no two jobs overlap", which means "jobs never overlap".
+
+    `pairs` has the counterparts of `tokens`; the "no" must have one.
+    """
+    return {
+        number
+        for no, number in pairwise(filter(counts, tokens))
+        if no.text.lower() == "no"
+        and no in pairs
+        and not number.function
+        and number.kind == "number"
+        and number.text.lower() in ("two", "2")
+    }
+
+
+def _emphatic_only(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:
+    """Return each "only" beside "no other", as in "use only pytest, no other framework".
+
+    `pairs` has the counterparts of `tokens`; the "no" must have one.
+    """
+    content = list(filter(counts, tokens))
+    exclusive = {
+        no.sentence
+        for no, other in pairwise(content)
+        if no in pairs and no.text.lower() == "no" and other.text.lower() == "other"
+    }
+    return {t for t in content if t.text.lower() == "only" and t.sentence in exclusive}
 
 
 def _choices(tokens: Sequence[Token], pairs: Mapping[Token, Token]) -> set[Token]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from pytest_promptse.variants.invariance._reading import Token
 
@@ -48,7 +49,8 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
     original, variant
         The tokens of each sentence.
     """
-    matcher = _Matcher()
+    heads = {next(filter(counts, tokens), None) for tokens in (*original, *variant)}
+    matcher = _Matcher({token for token in heads if token is not None})
     partners = [(tokens, _partner(tokens, variant)) for tokens in original]
     for pair in (matcher.pair_in_order, matcher.pair):
         for test in (same, alike):
@@ -61,13 +63,18 @@ def match(original: Sequence[list[Token]], variant: Sequence[list[Token]]) -> di
     matcher.exchange(everything, others)
     for test in (same, alike):
         matcher.pair(everything, others, test, optional=True)
+    matcher.uncross()
     return matcher.pairs
 
 
 class _Matcher:
-    """Collects pairs. Every token is in at most one pair."""
+    """Collects pairs. Every token is in at most one pair.
 
-    def __init__(self) -> None:
+    A request such as "write" is a partner of no word with content but the `heads` of sentences.
+    """
+
+    def __init__(self, heads: Collection[Token]) -> None:
+        self._heads = heads
         self.pairs: dict[Token, Token] = {}
         self._taken: set[Token] = set()
 
@@ -89,9 +96,20 @@ class _Matcher:
         """
         for a in self._free(mine, optional=optional):
             for b in self._free(theirs, optional=optional):
-                if (counts(a) or counts(b)) and test(a, b):
+                if (counts(a) or counts(b)) and test(a, b) and self._fits(a, b):
                     self._add(a, b)
                     break
+
+    def _fits(self, a: Token, b: Token) -> bool:
+        """Return whether two tokens may be paired if one of them is without content.
+
+        A request is no partner of a word within a sentence, and neither is the noun of the request,
+        such as "code", of a verb.
+        """
+        other = b if a.request else a
+        if a.request != b.request and counts(other) and other not in self._heads:
+            return False
+        return counts(a) == counts(b) or same(a, b) or a.core == b.core
 
     def exchange(self, mine: Sequence[Token], theirs: Sequence[Token]) -> None:
         """Give new partners to paired tokens where that leaves fewer tokens without a partner.
@@ -115,6 +133,15 @@ class _Matcher:
         if any(token not in back for token in theirs):
             for token in self._free(mine):
                 found(token, set())
+
+    def uncross(self) -> None:
+        """Exchange the partners of two words that are equivalents where both have an equal one."""
+        words = [(a, b) for a, b in self.pairs.items() if " " not in a.text + b.text]
+        equivalent = [a for a, b in words if not same(a, b)]
+        for a, b in combinations(equivalent, 2):
+            x, y = self.pairs[a], self.pairs[b]
+            if same(a, y) and same(b, x):
+                self.pairs[a], self.pairs[b] = y, x
 
     def _free(self, tokens: Sequence[Token], *, optional: bool = False) -> list[Token]:
         return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants.invariance._finding import Finding
@@ -84,6 +84,8 @@ def order_findings(
         order.exchanged,
         order.turned,
         order.around,
+        order.compared,
+        order.conditioned,
         order.swapped,
         order.crossed,
         order.other_roles,
@@ -218,11 +220,27 @@ class _Order:
             moved = []
             for a, x in near.items():
                 other = far.get(self._pairs[a]) if a in self._pairs else None
+                turned = other is not None and self._is_predicate(a, other)
                 if other is not None and x in self._pairs and other is not self._pairs[x]:
+                    if turned:
+                        continue
                     moved.append((x, other))
             for (x, new_x), (y, new_y) in combinations(moved, 2):
                 if new_x is self._pairs[y] and new_y is self._pairs[x] and not x.keys & y.keys:
                     yield x, y
+
+    def _is_predicate(self, token: Token, other: Token) -> bool:
+        """Return whether two neighbours became a clause, as "a full buffer" and "if it is full".
+
+        `token` is of the original. `other` is the new neighbour of its partner.
+        """
+        mate, partner = self._back.get(other), self._pairs[token]
+        if mate is None:
+            return False
+        turned = self._was.right.get(mate) is token or self._was.right.get(token) is mate
+        later = max((other, partner), key=self._now.place.__getitem__)
+        first = token if self._was.place[token] < self._was.place[mate] else mate
+        return turned and self._pairs[first] is later and not _PASSIVE.isdisjoint(later.function)
 
     def turned(self) -> Iterator[_Pair]:
         """Yield words that changed sides of a connective, as in "a from b" and "b from a"."""
@@ -262,6 +280,36 @@ class _Order:
                 together = x.clause == y.clause == partner.clause
                 if together and place[y] < place[partner] < place[x]:
                     yield left, right
+
+    def compared(self) -> Iterator[_Pair]:
+        """Yield the two sides of a comparison that were exchanged, as in "a is better than b"."""
+        for tokens in self._was.sentences.values():
+            for token in tokens:
+                first = next(t for t in tokens if t.clause == token.clause)
+                if "than" not in token.function or first is token:
+                    continue
+                if token in self._pairs and first in self._pairs and not first.keys & token.keys:
+                    turned = "than" in self._pairs[first].function
+                    if turned and "than" not in self._pairs[token].function:
+                        yield first, token
+
+    def conditioned(self) -> Iterator[_Pair]:
+        """Yield subjects of a condition and its main clause that were exchanged.
+
+        An example is "a starts once b is ready" for "b starts once a is ready".
+        """
+        for tokens in self._was.sentences.values():
+            paired = [token for token in tokens if token in self._pairs]
+            for a, b in product(paired, paired):
+                x, y = self._pairs[a], self._pairs[b]
+                turned = not a.condition and b.condition and x.condition and not y.condition
+                if not turned or a.kind != "word" or b.kind != "word" or x.sentence != y.sentence:
+                    continue
+                mates = [t for t in paired if t.clause == a.clause and t is not a]
+                others = [t for t in paired if t.clause == b.clause and t is not b]
+                stay = all(self._pairs[t].clause == y.clause for t in mates)
+                if mates and stay and all(self._pairs[t].clause == x.clause for t in others):
+                    yield a, b
 
     def swapped(self) -> Iterator[_Pair]:
         """Yield two parts of a sentence that changed places, as steps may. Conditions may do so."""

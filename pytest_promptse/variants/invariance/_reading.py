@@ -147,7 +147,7 @@ _BREAKS = frozenset(
 )
 _AFTER_PARTICLES = frozenset(
     """and or but if when as once unless until before after from to by for with so while then
-    because since at whenever where again too automatically immediately""".split()  # noqa: SIM905 - a list of words
+    because since at whenever where again too automatically immediately below above""".split()  # noqa: SIM905 - a list of words
 )
 
 
@@ -436,6 +436,9 @@ class _Builder:
             found = (*found, *rewrites.get("#", ()))
         for rewrite in found:
             fitted = zip(rewrite.pattern, raw[place:], stems[place:], strict=False)
+            behind = place + len(rewrite.pattern)
+            if "or" in rewrite.pattern[1:2] and self._compares(raw, behind):
+                continue
             if len(rewrite.pattern) <= len(raw) - place and all(
                 sign == stem
                 or (sign == "#" and _is_number(part))
@@ -505,7 +508,9 @@ class _Builder:
         counted = behind < len(raw) and _is_number(raw[behind])
         if length > 1 and counted and (stems[behind - 1], "#") in phrases:
             length, entry = 1, phrases.get((stems[place],))
-        if word == "or" and self._compares(raw, place + length):
+        cut = word == "or" and self._compares(raw, place + length)
+        cut = cut or self._counts_up(raw, place, length) or self._points_on(raw, place, length)
+        if cut:
             length, entry = 1, phrases.get((stems[place],))
         if length == 1 and place + 1 < len(raw) and _is_number(raw[place + 1]):
             entry = phrases.get((stems[place], "#"), entry)
@@ -524,6 +529,9 @@ class _Builder:
             return replace(token, groups=token.groups | self._vocabulary.groups_of("each"))
         if token.rule and token.optional and after and self._is_object(after[0]):
             return replace(token, optional=False)
+        if word == "left" and place and raw[place - 1].text.lower() in _BEING:
+            groups, keys = self._vocabulary.groups_of("leave"), token.keys | {"leav"}
+            token = replace(token, rule="", groups=groups, keys=keys, optional=False)
         if word in _STATES and self._is_state(raw, place):
             groups = self._vocabulary.groups_of(f"switch {word}")
             return replace(token, optional=False, rule="restriction", groups=groups)
@@ -559,6 +567,30 @@ class _Builder:
         return ends and place > 0 and raw[place - 1].text.lower().endswith(("ed", "en", "ne"))
 
     @staticmethod
+    def _counts_up(raw: Sequence[_Raw], place: int, length: int) -> bool:
+        """Return whether the end of a phrase belongs to "up to", as in "make up to 5 calls"."""
+        last, after = raw[place + length - 1].text.lower(), raw[place + length :][:2]
+        return (
+            length > 1
+            and last == "up"
+            and len(after) > 1
+            and after[0].text.lower() == "to"
+            and _is_number(after[1])
+        )
+
+    def _points_on(self, raw: Sequence[_Raw], place: int, length: int) -> bool:
+        """Return whether the "that" of "after that" belongs to a noun, as in "after that day"."""
+        words = [part.text.lower() for part in raw[place : place + length]]
+        after = raw[place + length :][:1]
+        return (
+            words == ["after", "that"]
+            and bool(after)
+            and after[0].kind == "word"
+            and after[0].text.lower() not in self._vocabulary.verbs
+            and self._has_content(self._stem(after[0]))
+        )
+
+    @staticmethod
     def _compares(raw: Sequence[_Raw], place: int) -> bool:
         """Return whether a limit stands at `place`, as behind "or larger" in "or larger than x"."""
         return place < len(raw) and (raw[place].text.lower() == "than" or _is_number(raw[place]))
@@ -576,6 +608,9 @@ class _Builder:
         before = raw[place - 1].text.lower() if place else ""
         if before in _NOT_COUNTED or before.endswith("est"):
             return False
+        choice = raw[place + 1 : place + 3]
+        if len(choice) > 1 and choice[0].text.lower() in ("or", "to") and _is_number(choice[1]):
+            return True
         following = stems[place + 1 : place + 2]
         return bool(following) and raw[place + 1].kind == "word" and self._has_content(following[0])
 

@@ -231,6 +231,9 @@ class Vocabulary:
     first_person: frozenset[str]
     wishes: frozenset[str]
     talk: frozenset[tuple[str, ...]]
+    remarks: frozenset[tuple[str, ...]]
+    feelings: frozenset[str]
+    persons: frozenset[str]
     program: frozenset[tuple[str, ...]]
     cues: frozenset[tuple[str, ...]]
     hedges: frozenset[tuple[str, ...]]
@@ -287,6 +290,10 @@ def vocabulary(language: str) -> Vocabulary:
     def stems(node: YamlNode) -> frozenset[str]:
         return frozenset(map(stem, node.text("a list").split()))
 
+    def listed(name: str) -> frozenset[str]:
+        return frozenset(talk[name].text(name).split() if name in talk else ())
+
+    remarks = talk.get("remarks")
     return Vocabulary(
         language=language,
         stem=stem,
@@ -299,6 +306,9 @@ def vocabulary(language: str) -> Vocabulary:
         first_person=frozenset(talk["first"].text("first").split()),
         wishes=frozenset(talk["wishes"].text("wishes").split()),
         talk=frozenset(map(plain_words, _split(talk["phrases"].text("phrases")))),
+        remarks=frozenset(map(plain_words, _split(remarks.text("remarks")) if remarks else ())),
+        feelings=listed("feelings"),
+        persons=listed("persons"),
         program=frozenset(map(plain_words, sections["program"].text("program").split())),
         cues=frozenset(map(plain_words, _split(sections["cues"].text("cues")))),
         hedges=frozenset(map(plain_words, _split(sections["hedges"].text("hedges")))),

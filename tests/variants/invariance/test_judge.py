@@ -24,7 +24,9 @@ RETOLD = {
     "fifteenth_set": 0.55,
     "sixteenth_set": 0.48,
     "seventeenth_set": 0.55,
-    "eighteenth_set": 0.3,
+    "eighteenth_set": 0.55,
+    "twentyfirst_set": 0.75,
+    "twentysecond_set": 0.5,
 }
 """The least share of accepted paraphrases in sets that are mostly retellings."""
 FEW = 5
@@ -419,6 +421,76 @@ def test_no_prompt_is_refused(prompt):
             "Write f(x). Move the robot at a speed of 6 metres per second.",
         ),
         (
+            "Write f(x). No two jobs may share a host.",
+            "Write f(x). Jobs may never share a host.",
+            "Write f(x). No three jobs may share a host.",
+        ),
+        (
+            "Write f(x). Limit each host to 5 jobs.",
+            "Write f(x). Allow each host at most 5 jobs.",
+            "Write f(x). Allow each host at least 5 jobs.",
+        ),
+        (
+            "Write f(x). Reject sizes under 1 or over 9.",
+            "Write f(x). Reject sizes of less than 1 or more than 9.",
+            "Write f(x). Reject sizes of 1 or more.",
+        ),
+        (
+            "Write f(x). Each host may run 5 jobs.",
+            "Write f(x). Every host may run up to 5 jobs.",
+            "Write f(x). All hosts together may run 5 jobs.",
+        ),
+        (
+            "Write f(x). Products bind more tightly than sums do.",
+            "Write f(x). Products bind tighter than sums do.",
+            "Write f(x). Sums bind more tightly than products do.",
+        ),
+        (
+            "Write code for a lock. Block all public access.",
+            "Write the code for a lock. All public access is blocked.",
+            "Write the code for a lock. Block all public write access.",
+        ),
+        (
+            "Write f(x). Ignore case and accents.",
+            "Write f(x). Case and accents are ignored.",
+            "Please write f(x). Ignore case but keep accents.",
+        ),
+        (
+            "Write f(x). Other cells stay empty.",
+            "Write f(x). Other cells are left empty.",
+            "Write f(x). Other cells are left out.",
+        ),
+        (
+            "Write f(x). The text is left aligned.",
+            "Write f(x). The text must be left aligned.",
+            "Write f(x). The text is right aligned.",
+        ),
+        (
+            "Write f(x). The host may only start once the disk is ready.",
+            "Write f(x). The host must not start before the disk is ready.",
+            "Write f(x). The disk must not start before the host is ready.",
+        ),
+        (
+            "Write f(x). Writing to a full buffer drops the oldest byte.",
+            "Write f(x). If the buffer is full, writing drops the oldest byte.",
+            "Write f(x). If the buffer is empty, writing drops the oldest byte.",
+        ),
+        (
+            "Write a module that parses dates.",
+            "Write a module that can parse dates.",
+            "Write a module that may parse dates or times.",
+        ),
+        (
+            "Write f(x). The tax is 5 % of the price if the price is known.",
+            "Write f(x). If the price is known, the tax is 5 % of the price.",
+            "Write f(x). The tax is 5 % of the tax if the price is known.",
+        ),
+        (
+            "Write f(x). The fields are name, age and note; the note is optional.",
+            "Write f(x). The fields are name, age and note, and the note is optional.",
+            "Write f(x). The fields are name, age and note; the age is optional.",
+        ),
+        (
             "Write f(x). It keeps the last five results.",
             "Write f(x). It keeps the five most recent results.",
             "Write f(x). It keeps the five oldest results.",
@@ -428,6 +500,51 @@ def test_no_prompt_is_refused(prompt):
 def test_another_grammar_is_accepted_and_the_change_beside_it_found(prompt, same, other):
     assert Judge(prompt, LIBRARY).findings(same) == ()
     assert Judge(prompt, LIBRARY).findings(other)
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        ", because of course people can't find their shift key",
+        ", no surprises there",
+        " (they insisted)",
+        ", or I'll be hearing about it on Monday",
+        ", nothing fancy",
+        ", my tutor complains otherwise",
+        ", nobody cares about the rest",
+        ", we all know where that went",
+        " (so smart, right?)",
+        ", thankfully",
+    ],
+)
+def test_a_remark_on_a_requirement_is_accepted(remark):
+    prompt = "Write f(x). Names are compared with the list. Write the result to stdout."
+    assert Judge(prompt, LIBRARY).findings(prompt.replace("the list", f"the list{remark}")) == ()
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        ", because they must be unique",
+        ", no duplicates there",
+        " (they are sorted)",
+        ", or it raises an error",
+        ", nothing else",
+        ", but only on Monday",
+        ", the tutor gets a copy",
+        ", the auditors receive mail",
+        ", nobody may change it",
+        ", and I want it sorted",
+        ", because I need the index",
+        ", where they hate case",
+        ", not that the result matters",
+        ", people can cancel it",
+        ", that is the last digit first",
+    ],
+)
+def test_a_requirement_in_the_place_of_a_remark_is_found(tail):
+    prompt = "Write f(x). Names are compared with the list. Write the result to stdout."
+    assert Judge(prompt, LIBRARY).findings(prompt.replace("the list", f"the list{tail}"))
 
 
 def test_a_translation_is_another_language():
