@@ -759,9 +759,9 @@ def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
     fields = _needed(entry, f"{name!r}", ("style", "cues", "sentences", "closings"), ("scenes",))
     style = fields["style"].fields("style", ("lower", "asks", "run_on", "ends", "joints"))
     given: dict[str, Any] = {}
-    for name in ("lower", "asks"):
-        if name in style:
-            given[name] = bool(style[name].value())
+    for flag in ("lower", "asks"):
+        if flag in style:
+            given[flag] = bool(style[flag].value())
     if "run_on" in style:
         given["run_on"] = str(style["run_on"].value())
     if "ends" in style:
