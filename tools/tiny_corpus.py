@@ -32,9 +32,10 @@ _REQUESTS = (
 )
 _REQUESTS_IN_A_MESSAGE = (
     *_REQUESTS,
-    "[I need you to|I would like you to|I ask you to] [write|implement] `{}`: ",
-    "[Please|Could you|Can you|Would you] [write|implement] `{}`: ",
-    "[For you|To you|The request|A request|What I need]: [write|implement] `{}`: ",
+    "[I need you to|I'd like you to|I would like you to|I ask you to] [write|implement] `{}`: ",
+    "[Please|Could you|Can you|Would you|Would you be able to] [write|implement] `{}`: ",
+    "[Could you please|Please could you|Can I ask you to|May I ask you to] write `{}`: ",
+    "[Here's one for you|Over to you|The request|A request|What I need]: [write|implement] `{}`: ",
 )
 _STATEMENTS = (
     "[The|My|Our|This|That] <thing> [is|was] [in|on|near|under|behind] the <thing>.",
@@ -50,6 +51,8 @@ _STATEMENTS = (
     "[It is|It's] [a|the] <kind> <thing>[, and here is the <thing>| again|].",
     "[This|That|Here] is [the|a|my|your] [next |last |first |]<thing>[ of the <thing>|].",
     "[Can|Could|Will|Would] you [take|have|see|keep|do] this[ one| <thing>| for me|]?",
+    "[Can|Could|Would] you [please |]help me [here|out|with this]?",
+    "I [need|could use|would like] [your|some] help[ here| with this|].",
     "[The|My] <thing> and [the|my] <thing>[, the <thing>|] [are|were] [in|on|by] the <thing>.",
     "<Kind> <thing>, <kind> <thing>.",
     "[Back|Over|Out|Here|Up] [to|at|by] the <thing>.",
@@ -159,7 +162,8 @@ def draw(rng: random.Random, *, messages: float = 0.0) -> list[Example]:
     if request.endswith(": "):
         first = first[0].lower() + first[1:]
     described = " ".join([first, *others])
-    widths, line_break = (rng.randint(20, 60), 90), rng.choice((" ", " ", "\n", "\n    "))
+    widths = rng.randint(20, 60), rng.randint(30, 90)
+    line_break = rng.choice((" ", "\n", "\n", "\n    "))
     frame = _spin(rng.choice(_FRAMES), rng)
     end = (rng.choice(_BEFORE_FRAME) + frame if frame else "") + rng.choice(_AT_THE_END)
     around = _around(rng) if message else None

@@ -2,7 +2,7 @@
 
     pip install torch safetensors tokenizers ctranslate2 pyyaml
     python tools/train_tiny.py --out plain
-    python tools/train_tiny.py --start plain --messages 0.75 --steps 300 --rate 0.001
+    python tools/train_tiny.py --start plain --messages 0.75 --steps 200 --rate 0.001
 
 The first command trains on requests that stand alone. The second one continues with requests inside
 messages. The same seed on the same kind of machine gives the same weights. All text is drawn from

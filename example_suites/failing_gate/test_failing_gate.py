@@ -4,16 +4,18 @@ import pytest
 
 
 @pytest.mark.promptse(
-    """Write `running(numbers: list[int]) -> list[int]`: return the running total of the numbers,
-    one entry per number. An empty list gives an empty list.""",
+    """Write `title_case(text: str) -> str`: capitalise the first letter of each word,
+and put all other letters in lower case.
+Join words by single spaces.""",
     reference="""
-def running(numbers: list[int]) -> list[int]:
-    return [sum(numbers[: i + 1]) for i in range(len(numbers))]
+def title_case(text: str) -> str:
+    return " ".join(word.capitalize() for word in text.split())
 """,
     min_auc_e=0.9,
     samples=16,
 )
-def test_running(candidate):
-    assert candidate([1, 2, 3]) == [1, 3, 6]
-    assert candidate([5, -2, -4]) == [5, 3, -1]
-    assert candidate([]) == []
+def test_title_case(candidate):
+    assert candidate("hello wORLD") == "Hello World"
+    assert candidate("  two   spaces ") == "Two Spaces"
+    assert candidate("don't") == "Don't"
+    assert candidate("") == ""
