@@ -62,11 +62,13 @@ class Setting:
         """Return whether the whole prompt is set apart as somebody else's text.
 
         An e-mail is set apart from ``style`` on, since its writer would not introduce themselves
-        to somebody whom they know, and at ``light`` if its body continues from its greeting. A
-        user story is set apart from ``style`` on, since the role in it is not its writer's.
+        to somebody whom they know, and at ``light`` if its body continues from its greeting or if
+        it is a formal letter, which has no room for a mood. A user story is set apart from
+        ``style`` on, since the role in it is not its writer's.
         """
         if self.frame == "mail":
-            return operation != "light" or self.continues
+            formal = "formal-letter" in self.facts
+            return operation != "light" or self.continues or formal
         return self._is_story and operation != "light"
 
     @property
