@@ -64,7 +64,7 @@ def test_mean(candidate):
 def chunk(items: list, size: int) -> list:
     return [items[i : i + size] for i in range(0, len(items), size)]
 """,
-    min_auc_e=0.35,
+    min_auc_e=0.8,
 )
 def test_chunk(candidate):
     assert candidate([1, 2, 3, 4], 2) == [[1, 2], [3, 4]]
@@ -80,7 +80,7 @@ def test_chunk(candidate):
 def unique(items: list) -> list:
     return list(dict.fromkeys(items))
 """,
-    min_auc_e=0.55,
+    min_auc_e=0.5,
 )
 def test_unique(candidate):
     assert candidate([3, 1, 3, 2, 1]) == [3, 1, 2]
@@ -114,7 +114,7 @@ def is_palindrome(text: str) -> bool:
     letters = [c for c in text.lower() if c.isalnum()]
     return letters == letters[::-1]
 """,
-    min_auc_e=0.8,
+    min_auc_e=0.65,
 )
 def test_is_palindrome(candidate):
     assert candidate("Never odd, or even!") is True
