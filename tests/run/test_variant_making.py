@@ -16,6 +16,7 @@ from pytest_promptse.run._variant_making import VariantMaker
 from pytest_promptse.store._store import Store
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.tasks._template import load_templates
+from pytest_promptse.variants._distance import words
 from pytest_promptse.variants._files import folder_of, write
 from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._registry import REWRITERS, create_rewriter, rewriter_named
@@ -216,8 +217,8 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
         assert made.pending is None
         assert "What a long day" not in made.prompt.user
         beside = variant.pending.finish(written)
-        words = [len(one.prompt.user.split()) for one in (made, beside)]
-        assert words[0] == pytest.approx(words[1], abs=texts)
+        lengths = [len(one.prompt.user.split()) for one in (made, beside)]
+        assert lengths[0] == pytest.approx(lengths[1], abs=texts)
 
 
 @pytest.mark.parametrize("perturb", ["task", "template", "both"])
@@ -238,8 +239,8 @@ def test_controls_by_rules_have_the_length_of_the_variants_beside_them(tmp_path,
     controls = [made for control, made in prompts if control]
     assert len(variants) == len(controls) == 6
     for variant, control in zip(variants, controls, strict=True):
-        words = [len(one.prompt.user.split()) for one in (variant, control)]
-        assert words[0] == pytest.approx(words[1], abs=3)
+        lengths = [len(words(one.prompt.user)) for one in (variant, control)]
+        assert lengths[0] == pytest.approx(lengths[1], abs=3)
 
 
 @pytest.mark.parametrize("rewriter", ["typos", "neutral", "original"])
