@@ -83,6 +83,11 @@ _CONTRACTIONS = (
     (re.compile(r"\bgotta\b", re.IGNORECASE), "have to"),
     (re.compile(r"(?<=\w)'s?(?!\w)"), ""),
 )
+_SIGN_OF_CONTRACTION = re.compile(
+    r"'|nt\b|\b(?:im|lets|gonna|wanna|gotta|cannot|(?:i|you|we|they)ve|(?:can|cann|won) not)\b",
+    re.IGNORECASE,
+)
+"""Part of everything that `_CONTRACTIONS` replace. Most texts have none of it."""
 _GERMAN = frozenset(
     """der die das und ist nicht ein eine einer eines einen einem mit für von auf dem den zu wird
     werden wenn aus sind ich du sie wir bitte soll sollen oder als bei nach""".split()  # noqa: SIM905 - a list of words
@@ -96,8 +101,9 @@ _MOST_CJK = 0.2
 
 def expand_contractions(text: str) -> str:
     """Return `text` with "don't" as "do not" and so on, and without possessive endings."""
-    for pattern, replacement in _CONTRACTIONS:
-        text = pattern.sub(replacement, text)
+    if _SIGN_OF_CONTRACTION.search(text):
+        for pattern, replacement in _CONTRACTIONS:
+            text = pattern.sub(replacement, text)
     return text
 
 
