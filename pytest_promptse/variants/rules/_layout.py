@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Literal
+from unicodedata import east_asian_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +21,9 @@ _QUOTABLE: frozenset[Kind] = frozenset(
     {"blank", "closing", "context", "greeting", "item", "specification"}
 )
 _ONE_PARAGRAPH: frozenset[Kind] = frozenset({"specification", "context"})
+_MARKS = "\uff0c\u3002\uff01\uff1f\uff1b\uff1a\u2026"
+_CLAUSE = re.compile(rf"[^\s{_MARKS}]*(?:[{_MARKS}]+|\s+|$)")
+"""A clause of a text without blanks between its words, with its mark."""
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
@@ -139,9 +144,24 @@ def commented(document: Document, above: Sequence[str]) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    if not text.isascii():  # signs without blanks between them
-        return [text]
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    """Return the lines of `text`, of at most `width` columns if their words allow it.
+
+    A text in wide characters has no blanks between its words. Its lines end at a mark, and a wide
+    character has two columns.
+    """
+    if _columns(text) == len(text):
+        return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    lines = [""]
+    for clause in _CLAUSE.findall(text):
+        if lines[-1] and _columns(lines[-1] + clause.rstrip()) > width:
+            lines.append("")
+        lines[-1] += clause
+    return [line.strip() for line in lines]
+
+
+def _columns(text: str) -> int:
+    """Return the width of `text` in columns of a terminal."""
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def _merged(edits: list[Edit], place: int, opening: str) -> list[Edit]:
