@@ -156,6 +156,7 @@ _PROTECTED = re.compile(
 )
 _BOUNDARY = re.compile(
     r"[.!?]+[\"'\u2019\u201d)*_`]*(?=\s)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09]*"
+    r"|[!?]+(?=[\u3400-\u9fff])"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|no|nr|fig|approx|resp|incl|excl|max|min|mr|mrs|ms|dr|st|z\.B|d\.h"

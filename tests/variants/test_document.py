@@ -121,6 +121,10 @@ def test_chinese_sentences_end_without_blanks():
         "写一个函数。",
         "如果为空\uff0c返回 None。",
     ]
+    assert [text for _, text in kinds("能不能写一个函数?规则在后面。")] == [
+        "能不能写一个函数?",
+        "规则在后面。",
+    ]
 
 
 def test_every_humaneval_prompt_is_a_stub_with_a_docstring():

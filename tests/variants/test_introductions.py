@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import product
 
@@ -168,6 +169,35 @@ def test_a_chinese_message_names_the_request_as_this_once():
     for variant in made.variants:
         naming = [s for s in made.snippets[variant.id] if "这个" in s or "这件" in s]
         assert len(naming) <= 1, variant.text
+
+
+def test_a_chinese_message_asks_for_help_once():
+    prompt = "写一个函数 `f(rows)`。金额列保留原样。空行不导出。\n"
+    asks = set(LIBRARY.languages["zh"].requests.asks)
+    made = generate(Task(id="z", prompt=prompt), Selection(per_distance=64, distances=(0.2, 0.3)))
+    seeking = 0
+    for variant in made.variants:
+        snippets = made.snippets[variant.id]
+        if any(re.search("帮忙|请教|搭把手", each) for each in snippets if each not in asks):
+            seeking += 1
+            assert asks.isdisjoint(snippets), variant.text
+    assert seeking
+
+
+def test_an_experienced_writer_with_a_school_of_their_own_studies_again():
+    prompt = "我们学校的成绩页面没有平均分。写一个函数 `f(rows)` 算平均分。"
+    made = generate(Task(id="s", prompt=prompt), Selection(per_distance=64, distances=(0.2, 0.3)))
+    practice = of_kind("practice", "zh")
+    for variant in made.variants:
+        if ".senior." in variant.personality:
+            assert not practice.isdisjoint(made.snippets[variant.id]), variant.text
+
+
+def test_nobody_is_afraid_to_disturb_a_model():
+    prompt = "<role>你是一名工程师</role>\n<task>\n写一个函数 `f(rows)`。空行不导出。\n</task>\n"
+    made = generate(Task(id="m", prompt=prompt), Selection(per_distance=64, distances=(0.2, 0.3)))
+    for variant in made.variants:
+        assert not re.search("怕你|打扰|唐突|耽误", variant.text)
 
 
 def test_a_private_person_has_no_work():
