@@ -70,7 +70,7 @@ for _language, _words in _SMALL_WORDS.items():
     for _word in _words.split():
         _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-_CODE = re.compile(r"`[^`]*`|https?://\S+|[\w./-]*[_/()\[\]=<>{}][\w./-]*")
+_CODE = re.compile(r"`[^`]*`|https?://\S+|(?a:[\w./-]*[_/()\[\]=<>{}][\w./-]*)")
 _ERROR_MESSAGE = re.compile(r"\w*(?:Error|Exception|Warning):[^\u3400-\u9fff\uff0c\u3002]*")
 """The message of an error, which is in English in a text of any language."""
 _OTHER_SCRIPT = re.compile(r"[^\x00-\u024f]+")

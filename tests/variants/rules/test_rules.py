@@ -630,7 +630,17 @@ def test_own_words_are_never_announced(prompt):
         assert not {"block:rule", "block:quote", "block:bullets"}.intersection(variant.operations)
 
 
-@pytest.mark.parametrize("first", ["Exercise 4.", "Problem 2", "Task 3:", "Double (5 points)"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "Exercise 4.",
+        "Problem 2",
+        "Task 3:",
+        "Double (5 points)",
+        "Homework 4 (CS 210)",
+        "CS 101, Assignment 2",
+    ],
+)
 def test_a_numbered_exercise_is_somebody_elses_text_and_no_list(first):
     prompt = f"{first} Write a function `f(x)` that doubles the number x."
     language, setting = setting_of(prompt)
@@ -703,6 +713,14 @@ def test_an_error_message_does_not_make_a_chinese_prompt_english():
     prompt = (
         "npm run build \u4e4b\u540e\u9875\u9762\u7a7a\u767d\uff0c\u62a5 Uncaught TypeError: "
         "Cannot read properties of undefined (reading 'map')\uff0c\u600e\u4e48\u6539\u3002"
+    )
+    assert main_language([prompt]) == "zh"
+
+
+def test_a_signature_does_not_make_a_chinese_prompt_english():
+    prompt = (
+        "\u5199\u4e00\u4e2a TypeScript \u51fd\u6570 f(weight: number, region: string): number,"
+        "\u6309\u4e0b\u8868\u8ba1\u7b97\u8fd0\u8d39(\u5355\u4f4d:\u5143):"
     )
     assert main_language([prompt]) == "zh"
 
