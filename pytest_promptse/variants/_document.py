@@ -57,7 +57,10 @@ _GREETING = re.compile(
     r"|\s*(?:尊敬的)?[^\W\d_]{1,8}[,\uff0c\u3001 ]?(?:[你您]好|大家好|老师好)"
     r"[,\uff0c!\uff01\u3002:\uff1a]\s*$"
     r"|\s*(?:(?:尊敬的|敬爱的)[^\u3002\uff0c,:\uff1a]{1,12}|[^\W\d_]{1,4}(?:老师|教授))"
-    r"[,\uff0c!\uff01:\uff1a]\s*$",
+    r"[,\uff0c!\uff01:\uff1a]\s*$"
+    # A surname with a word of respect or familiarity: 小李:, 王工\uff0c
+    r"|\s*(?:[小老阿](?!计|结|数|时|写|组|节|师)[^\W\d_]{1,2}[,\uff0c:\uff1a]"
+    r"|[^\W\d_]{1,2}(?:工|总|哥|姐|经理|主任|同学|师傅)[,\uff0c])\s*$",
     re.IGNORECASE,
 )
 _GREETING_IN_LINE = re.compile(

@@ -153,10 +153,17 @@ def test_source_in_another_language_takes_its_comment_sign():
         "刘教授\uff0c",
         "您好\uff0c",
         "各位好\uff1a",
+        "小李:",
+        "王工\uff0c",
     ],
 )
 def test_a_chinese_greeting_may_begin_with_a_name(greeting):
     assert kinds(f"{greeting}\n\n请修改导出。\n")[0] == ("greeting", greeting)
+
+
+@pytest.mark.parametrize("heading", ["小计\uff1a", "汇总:", "要求\uff1a", "加工:"])
+def test_a_chinese_heading_is_no_greeting(heading):
+    assert kinds(f"{heading}\n\n请修改导出。\n")[0] == ("heading", heading)
 
 
 def test_a_chinese_email_has_header_lines():

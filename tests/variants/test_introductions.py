@@ -200,6 +200,15 @@ def test_nobody_is_afraid_to_disturb_a_model():
         assert not re.search("怕你|打扰|唐突|耽误", variant.text)
 
 
+def test_a_formal_email_of_a_company_comes_from_somebody_at_work():
+    prompt = "李工\uff0c您好\uff1a\n\n我们要导出报表。请写一个脚本。空行不导出。\n\n谢谢\n王敏\n"
+    task = Task(id="f", prompt=prompt, entry_point="f")
+    made = generate(task, Selection(per_distance=40, distances=(0.2, 0.3)))
+    at_work = of_kind("work", "zh")
+    for variant in made.variants:
+        assert not at_work.isdisjoint(made.snippets[variant.id]), variant.text
+
+
 def test_a_private_person_has_no_work():
     prompt = "I keep bees as a hobby. Can you write `f(x)` for me? It doubles every item of x."
     made = generate(Task(id="p", prompt=prompt), Selection(per_distance=40, distances=(0.2,)))

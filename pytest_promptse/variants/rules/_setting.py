@@ -28,6 +28,8 @@ _FEWEST_WORDS_OF_A_BULLET = 4
 _ONE_LINE: frozenset[Kind] = frozenset({"blank", "context", "specification"})
 _HEADED: frozenset[Kind] = frozenset({"heading", "table"})
 _OWN_LIFE = ("own-place", "personal")
+_TO_READER = ("asks", "formal", "one-liner", "pleads")
+"""Facts about how a text speaks to its reader, who is another one if the text is passed on."""
 _QUESTIONS = ("?", "\uff1f")
 
 
@@ -117,7 +119,7 @@ def read_setting(document: Document, language: Language) -> Setting:
         frame == "prose"
         and asserted.isdisjoint(("story", "numbered"))
         and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
-        and _first_kind(document) not in _HEADED
+        and (_first_kind(document) not in _HEADED or "chatty" in asserted)
     )
     story = frame == "prose" and "story" in asserted
     if frame == "mail" or story:
@@ -136,7 +138,7 @@ def read_setting(document: Document, language: Language) -> Setting:
     return Setting(
         frame=frame,
         facts=facts,
-        passed_on=(asserted - {"asks", "one-liner", *_OWN_LIFE}) | {"passed-on"},
+        passed_on=asserted.difference(_TO_READER, _OWN_LIFE) | {"passed-on"},
         follows=document.tail is not None
         and frame == "prose"
         and not (own and asks)
