@@ -116,8 +116,7 @@ def generate(
     selection = selection or Selection()
     rewriter = rewriter or rewriter_named("rules", library=selection.library)
     source = _source_label(rewriter)
-    draws = rewriter.has_persona or source != label(rewriter)
-    wanted = requests_for(task, selection, source=source, draws=draws)
+    wanted = requests_for(task, selection, source=source, draws=_draws_persona(rewriter))
     judge = None if rewriter.name in REWRITERS else Judge(task.prompt, selection.library)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
@@ -153,10 +152,11 @@ def outlines(
         If the selection cannot be used.
     """
     if isinstance(rewriter, LlmRewriter):
-        name, source, has_persona = rewriter.label, rewriter.label, True
+        name, source, has_persona, draws = rewriter.label, rewriter.label, True, True
     else:
-        name, source, has_persona = label(rewriter), _source_label(rewriter), rewriter.has_persona
-    wanted = requests_for(task, selection, source=source, draws=has_persona or source != name)
+        name, source = label(rewriter), _source_label(rewriter)
+        has_persona, draws = rewriter.has_persona, _draws_persona(rewriter)
+    wanted = requests_for(task, selection, source=source, draws=draws)
     return tuple(
         Variant(
             task_id=task.id,
@@ -293,9 +293,7 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
     for operation in variant.operations:
         if operation.startswith(STANDS_FOR):
             emotion, _, personality = operation.removeprefix(STANDS_FOR).partition("-")
-    if (rewriter.has_persona or _source_label(rewriter) != label(rewriter)) != bool(
-        emotion and personality
-    ):
+    if _draws_persona(rewriter) != bool(emotion and personality):
         return False
     request = RewriteRequest(
         task=task,
@@ -314,11 +312,20 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
 def _source_label(rewriter: Rewriter) -> str:
     """Return the label that the seeds are derived from.
 
-    A control that repeats the draws of another rewriter has the label of that rewriter.
+    Versions of the rules that differ in their phrases have the same label, and a control that
+    repeats the draws of another rewriter has the label of that one.
     """
-    if isinstance(rewriter, RulesRewriter) and rewriter.stands_for:
-        return f"{rewriter.stands_for}/{rewriter.version}"
-    return label(rewriter)
+    return rewriter.draws_as if isinstance(rewriter, RulesRewriter) else label(rewriter)
+
+
+def _draws_persona(rewriter: Rewriter) -> bool:
+    """Return whether the requests to `rewriter` have an emotion and a persona.
+
+    Those to a control that repeats the draws of another rewriter have them too.
+    """
+    return rewriter.has_persona or (
+        isinstance(rewriter, RulesRewriter) and bool(rewriter.stands_for)
+    )
 
 
 def _key(text: str, rewriter: Rewriter) -> str:

@@ -43,8 +43,12 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "8"
+VERSION = "9"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
+_DRAWS = "8"
+"""The version whose seeds are used. Changed phrases alone keep it, so that variants without them
+stay the same.
+"""
 STANDS_FOR = "stands-for:"
 """Prefix of the operation that names the emotion and persona behind a neutral variant."""
 
@@ -80,8 +84,17 @@ class RulesRewriter:
 
     @property
     def version(self) -> str:
-        """``5`` for the shipped library, ``5+digest`` for one with a team's own entries."""
-        return VERSION + (f"+{self.library.digest}" if self.library.digest else "")
+        """``9`` for the shipped library, ``9+digest`` for one with a team's own entries."""
+        return VERSION + self._own_entries
+
+    @property
+    def draws_as(self) -> str:
+        """The label that the seeds are derived from, such as ``rules/8``."""
+        return f"{self.stands_for or self.name}/{_DRAWS}{self._own_entries}"
+
+    @property
+    def _own_entries(self) -> str:
+        return f"+{self.library.digest}" if self.library.digest else ""
 
     @property
     def has_persona(self) -> bool:
