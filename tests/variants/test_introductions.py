@@ -209,6 +209,12 @@ def test_a_formal_email_of_a_company_comes_from_somebody_at_work():
         assert not at_work.isdisjoint(made.snippets[variant.id]), variant.text
 
 
+def test_a_speech_of_several_sentences_is_no_list():
+    prompt = "请写一个函数 `f(rows)`。金额列保留原样不变。空行和注释行都不导出。"
+    made = generate(Task(id="l", prompt=prompt), Selection(per_distance=40, distances=(0.3,)))
+    assert not any("block:bullets" in variant.operations for variant in made.variants)
+
+
 def test_a_private_person_has_no_work():
     prompt = "I keep bees as a hobby. Can you write `f(x)` for me? It doubles every item of x."
     made = generate(Task(id="p", prompt=prompt), Selection(per_distance=40, distances=(0.2,)))

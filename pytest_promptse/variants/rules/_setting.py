@@ -143,7 +143,7 @@ def read_setting(document: Document, language: Language) -> Setting:
         and frame == "prose"
         and not (own and asks)
         and not document.ends_in_data,
-        listable="first-person" not in asserted
+        listable=asserted.isdisjoint(("first-person", "one-speech"))
         and not asks
         and all(len(words(sentence)) >= _FEWEST_WORDS_OF_A_BULLET for sentence in sentences),
         continues=document.greets_in_its_sentence or document.has_mail_headers,
