@@ -85,6 +85,7 @@ def order_findings(
         order.turned,
         order.around,
         order.compared,
+        order.measured,
         order.conditioned,
         order.swapped,
         order.crossed,
@@ -292,6 +293,26 @@ class _Order:
                     turned = "than" in self._pairs[first].function
                     if turned and "than" not in self._pairs[token].function:
                         yield first, token
+
+    def measured(self) -> Iterator[_Pair]:
+        """Yield a comparison and the second thing of it that became the first one.
+
+        An example is "whose manager earns more than they do" for "who earn more than their
+        manager". In the passive voice ("the limit is exceeded") the second thing comes first too.
+        """
+        place = self._now.place
+        for tokens in self._was.sentences.values():
+            for token, second in pairwise(tokens):
+                if token.rule != "comparison" or " than" not in f" {token.text} ".lower():
+                    continue
+                word, partner = self._pairs.get(token), self._pairs.get(second)
+                if word is None or partner is None or second.kind != "word":
+                    continue
+                if word.text.lower() == token.text.lower() and word.sentence == partner.sentence:
+                    first = self._now.left.get(word)
+                    near = first is partner or (first and self._now.left.get(first) is partner)
+                    if near and place[partner] < place[word] and second.clause == token.clause:
+                        yield token, second
 
     def conditioned(self) -> Iterator[_Pair]:
         """Yield subjects of a condition and its main clause that were exchanged.

@@ -22,7 +22,7 @@ SETS = sorted(Path(__file__).parent.glob("*_set.yaml"))
 FOUND, ACCEPTED = 0.97, 0.8
 RETOLD = {
     "fifteenth_set": 0.55,
-    "sixteenth_set": 0.48,
+    "sixteenth_set": 0.47,
     "seventeenth_set": 0.55,
     "eighteenth_set": 0.55,
     "twentyfirst_set": 0.75,
@@ -551,3 +551,42 @@ def test_a_translation_is_another_language():
     german = "Schreibe eine Funktion, die das Quadrat von x zurückgibt und nicht mehr."
     english = "Write a function that returns the square of x and nothing more."
     assert "language" in {finding.rule for finding in Judge(english, LIBRARY).findings(german)}
+
+
+@pytest.mark.parametrize(
+    ("requirement", "changed"),
+    [
+        ("Never retry POST requests.", "POST requests need not be retried."),
+        ("Never retry POST requests.", "There is no need to retry POST requests."),
+        ("Do not sort the rows.", "You don't have to sort the rows."),
+        ("It ignores case and spaces.", "It ignores spaces, respecting case."),
+        (
+            "List all employees who earn more than their manager.",
+            "List all employees whose manager earns more than they do.",
+        ),
+        (
+            "List products that cost less than the average.",
+            "List products whose average costs less than they do.",
+        ),
+    ],
+)
+def test_a_change_of_few_words_is_found(requirement, changed):
+    prompt = "Write a function `f(x)` in Python.\n\n{}"
+    assert Judge(prompt.format(requirement), LIBRARY).findings(prompt.format(changed))
+
+
+@pytest.mark.parametrize(
+    ("requirement", "reworded"),
+    [
+        ("Double the wait each time.", "Double the wait every time."),
+        ("Stop if the server cannot be reached.", "Stop if the server is unreachable."),
+        (
+            "Reject files that are larger than the limit.",
+            "Files larger than the limit are rejected.",
+        ),
+        ("You do not have to sort the rows.", "The rows need not be sorted."),
+    ],
+)
+def test_the_same_in_few_other_words_is_accepted(requirement, reworded):
+    prompt = "Write a function `f(x)` in Python.\n\n{}"
+    assert not Judge(prompt.format(requirement), LIBRARY).findings(prompt.format(reworded))
