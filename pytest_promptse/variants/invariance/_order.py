@@ -303,7 +303,7 @@ class _Order:
         place = self._now.place
         for tokens in self._was.sentences.values():
             for token, second in pairwise(tokens):
-                if token.rule != "comparison" or " than" not in f" {token.text} ".lower():
+                if token.rule != "comparison" or "than" not in token.text.lower().split():
                     continue
                 word, partner = self._pairs.get(token), self._pairs.get(second)
                 if word is None or partner is None or second.kind != "word":

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 from typing import TYPE_CHECKING, Literal
-from unicodedata import east_asian_width
+
+from rich.cells import cell_len
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,19 +150,14 @@ def _wrapped(text: str, width: int) -> list[str]:
     A text in wide characters has no blanks between its words. Its lines end at a mark, and a wide
     character has two columns.
     """
-    if _columns(text) == len(text):
+    if cell_len(text) == len(text):
         return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
     lines = [""]
     for clause in _CLAUSE.findall(text):
-        if lines[-1] and _columns(lines[-1] + clause.rstrip()) > width:
+        if lines[-1] and cell_len(lines[-1] + clause.rstrip()) > width:
             lines.append("")
         lines[-1] += clause
     return [line.strip() for line in lines]
-
-
-def _columns(text: str) -> int:
-    """Return the width of `text` in columns of a terminal."""
-    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def _merged(edits: list[Edit], place: int, opening: str) -> list[Edit]:
