@@ -56,3 +56,45 @@ def litellm(session: nox.Session) -> None:
     """Run the tests of the backend over LiteLLM, which cannot be installed beside openai 3."""
     session.install("-e", ".[litellm]")
     session.run("pytest", "tests/models/test_litellm.py", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0])
+def package(session: nox.Session) -> None:
+    """Build both distributions, check them, and use each as a user without a checkout would."""
+    session.install("build", "twine", "check-wheel-contents")
+    for old in Path("dist").glob("pytest_promptse-*"):
+        old.unlink()
+    session.run("python", "-m", "build", "--outdir", "dist", silent=True)
+    session.run("twine", "check", "--strict", *map(str, Path("dist").glob("*")))
+    [wheel] = Path("dist").glob("*.whl")
+    [source] = Path("dist").glob("*.tar.gz")
+    session.run("check-wheel-contents", str(wheel))
+    for distribution in (wheel, source):
+        with tempfile.TemporaryDirectory() as folder:
+            session.run("uv", "venv", "--quiet", f"{folder}/env", external=True)
+            python = f"{folder}/env/bin/python"
+            session.run(
+                *("uv", "pip", "install", "--quiet", "--python", python),
+                f"{distribution.resolve()}[tiny]",
+                external=True,
+            )
+            project = Path(folder, "project")
+            project.mkdir()
+            with session.chdir(project):
+                session.run(f"{folder}/env/bin/promptse", "init", "--yes", external=True)
+                # The first test of a new project may fail its gate. It must not end otherwise.
+                session.run(
+                    *(python, "-m", "pytest", "-q", "--promptse-model", "reference"),
+                    external=True,
+                )
+
+
+@nox.session(python=PYTHONS[0])
+def audit(session: nox.Session) -> None:
+    """Look up known vulnerabilities of the dependencies; list their licences and an SBOM."""
+    session.install("-e", ".[openai,html,templates,statistics,tiny,humaneval,psychometrics]")
+    session.install("pip-licenses", "cyclonedx-bom", "pip-audit")
+    Path("build").mkdir(exist_ok=True)
+    session.run("pip-licenses", "--order=license", "--output-file=build/licences.txt")
+    session.run("cyclonedx-py", "environment", "--output-file", "build/sbom.json")
+    session.run("pip-audit", "--skip-editable", *session.posargs)

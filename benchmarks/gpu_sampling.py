@@ -1,7 +1,7 @@
 """Sampling by vLLM in the session, beside ``vllm bench throughput`` on the same machine.
 
     python benchmarks/gpu_sampling.py --model Qwen/Qwen2.5-Coder-1.5B-Instruct
-    python benchmarks/gpu_sampling.py --cpu --model pytest_promptse/models/tiny/hf --tasks 1 \
+    python benchmarks/gpu_sampling.py --cpu --model tests/data/tiny --tasks 1 \
         --per-distance 2 --samples 4 --vllm-args "dtype=float32 max-model-len=1024 enforce-eager"
 
 The script samples the variants of HumanEval tasks with the sampler and the store of a run. It

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._task import Task
 
 __all__ = ["Example", "Record", "Task"]
-__version__ = "0.1.0"
+__version__: str
 
 
 def __getattr__(name: str) -> object:
@@ -32,4 +32,8 @@ def __getattr__(name: str) -> object:
         from pytest_promptse.tasks._task import Task
 
         return Task
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pytest-promptse")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -38,7 +38,10 @@ from torch.nn import functional as F  # noqa: N812 - its customary name
 if TYPE_CHECKING:
     from torch import Tensor
 
-TARGET = Path(__file__).resolve().parent.parent / "pytest_promptse" / "models" / "tiny"
+ROOT = Path(__file__).resolve().parent.parent
+# The package needs one form. Tests compare it with the other, which vLLM reads.
+CT2 = ROOT / "pytest_promptse" / "models" / "tiny" / "ct2"
+HUGGINGFACE = ROOT / "tests" / "data" / "tiny"
 PEAK_RATE = 3e-3
 WARM_UP = 100
 REQUESTS = 13  # per batch; with two or three behaviours each, about 33 examples
@@ -54,7 +57,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
     parser.add_argument("--start", type=Path, help="folder of the weights to go on from")
     parser.add_argument("--messages", type=float, default=0.0, help="share inside a message")
-    parser.add_argument("--out", type=Path, default=TARGET)
+    parser.add_argument("--out", type=Path, help="folder for both forms (default: their places)")
     options = parser.parse_args()
 
     # The order of additions depends on the number of threads, and so do the last bits.
@@ -72,10 +75,11 @@ def main() -> None:
         parameters = {name: value.float() for name, value in stored.items()}
     train(rng, tokenizer, shape, parameters, options)
     weights: Weights = {name: value.detach().half().numpy() for name, value in parameters.items()}
-    write_huggingface(options.out / "hf", weights, shape, tokenizer)
-    write_ctranslate2(options.out / "ct2", weights, shape, tokenizer)
+    folders = (options.out / "hf", options.out / "ct2") if options.out else (HUGGINGFACE, CT2)
+    write_huggingface(folders[0], weights, shape, tokenizer)
+    write_ctranslate2(folders[1], weights, shape, tokenizer)
     size = sum(value.size for value in weights.values())
-    print(f"{size:,} parameters, {time.perf_counter() - began:.0f} s, in {options.out}")
+    print(f"{size:,} parameters, {time.perf_counter() - began:.0f} s, in {folders[0]} and {folders[1]}")
 
 
 def train_tokenizer(rng: random.Random, vocabulary: int) -> Tokenizer:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from pytest_promptse.models._base import Decoding, Prompt, Request
 from pytest_promptse.models._chat_template import read_chat_template
 from pytest_promptse.models._ct2 import tiny_backend
 
-HF, CT2 = tiny_dir() / "hf", tiny_dir() / "ct2"
+HF, CT2 = Path(__file__).resolve().parents[1] / "data" / "tiny", tiny_dir() / "ct2"
 PROMPT = Prompt(
     user="Ugh. Write `clamp(value: float, low: float, high: float) -> float`: limit the value to "
     "the range from low to high. If low is greater than high, do what you like."
@@ -134,10 +135,6 @@ def test_samples_follow_the_models_distribution_at_the_given_temperature(
     seen = sum(c.text == text for c in sample(n=n, temperature=temperature, max_tokens=1))
     deviation = math.sqrt(n * expected[likely] * (1 - expected[likely]))
     assert abs(seen - n * expected[likely]) < 5 * deviation + 1
-
-
-def test_both_forms_together_stay_under_five_megabytes():
-    assert sum(file.stat().st_size for file in tiny_dir().rglob("*")) < 5_000_000
 
 
 def test_both_forms_have_one_tokenizer_and_one_chat_template():
