@@ -79,7 +79,7 @@ def main() -> None:
     write_huggingface(folders[0], weights, shape, tokenizer)
     write_ctranslate2(folders[1], weights, shape, tokenizer)
     size = sum(value.size for value in weights.values())
-    print(f"{size:,} parameters, {time.perf_counter() - began:.0f} s, in {folders[0]} and {folders[1]}")
+    print(f"{size:,} parameters, {time.perf_counter() - began:.0f} s, in {[*map(str, folders)]}")
 
 
 def train_tokenizer(rng: random.Random, vocabulary: int) -> Tokenizer:
