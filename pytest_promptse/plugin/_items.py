@@ -23,7 +23,7 @@ from pytest_promptse.plugin._pytest_private import (
 )
 from pytest_promptse.run._judge import Check, CheckResult
 from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant
-from pytest_promptse.sandbox._candidate import ENTRY_NAMES, ProgramStopped, safe_text
+from pytest_promptse.sandbox._candidate import ENTRY_NAMES, safe_text
 from pytest_promptse.sandbox._limits import Limits
 from pytest_promptse.tasks._example import shown
 from pytest_promptse.tasks._task import repeatable_random
@@ -317,7 +317,7 @@ def _run_body(
         # and do not change.
         with repeatable_random():
             returned = body()
-    except (ProgramStopped, NotScoredError):
+    except NotScoredError:
         raise
     except (pytest.skip.Exception, pytest.xfail.Exception) as ended:
         name = "skipped" if isinstance(ended, pytest.skip.Exception) else "called pytest.xfail"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models._extract import extract
-from pytest_promptse.sandbox._candidate import ProgramStopped
+from pytest_promptse.sandbox._candidate import CheckEnded, safe_text
 from pytest_promptse.sandbox._limits import Limits, fit, needs_confirmation
 from pytest_promptse.store._run_log import SampleRecord, VariantRow, text_key
 from pytest_promptse.store._store import StoredVerdict
@@ -213,8 +213,9 @@ class CompletionJudge:
         ) as candidate:
             try:
                 result = check.run(candidate, task)
-            except ProgramStopped as stop:
-                result = CheckResult(stop.failure.cause, stop.failure.detail)
+            except CheckEnded as ended:
+                candidate.raised(ended)
+                result = CheckResult("exception", safe_text(ended))
         failure = candidate.failure
         if failure is not None:
             result = CheckResult(failure.cause, failure.detail)

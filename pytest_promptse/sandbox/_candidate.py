@@ -10,8 +10,11 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pytest_promptse.errors import TaskError
 from pytest_promptse.sandbox._causes import (
+    BrokenCheck,
     Cause,
+    CheckEnded,
     Failure,
     ProgramError,
     ProgramInterrupt,
@@ -43,9 +46,10 @@ if TYPE_CHECKING:
     from pytest_promptse.sandbox._execution import Execution
 
 __all__ = [
+    "BrokenCheck",
     "Candidate",
-    "CannotCrossError",
     "Cause",
+    "CheckEnded",
     "Failure",
     "Handle",
     "ProgramError",
@@ -126,7 +130,8 @@ class Candidate:
         self._start = start
         self._execution: Execution | None = None
         self._failure: Failure | None = None
-        self._raised: list[BaseException] = []
+        # What the program raised in the check, and the failure that it is if it ends the check.
+        self._raised: dict[int, tuple[BaseException, Failure | None]] = {}
         self._check_objects = CheckObjects()
         self._originals = Originals()
         self._objects: dict[int, Any] = {}
@@ -139,6 +144,8 @@ class Candidate:
         self._answers = 0
         self._remarks: list[str] = []
         self._broken: SandboxError | None = None
+        self._broken_check = ""
+        self._is_closed = False
         self._failed_assertion: BaseException | None = None
         self._script_output = ""
         self._script_seconds = 0.0
@@ -222,12 +229,12 @@ class Candidate:
             execution.send(self._encode_program("script", list(args)))
             problem = execution.receive_to_end()
             if problem is not None:
-                self._fail(*read_problem(decode(problem)))
+                self.fail(*read_problem(decode(problem)))
             code = execution.returncode()
-        except ProgramStopped as stop:
-            self._stop(stop.failure)
+        except ProgramStopped:
+            self._stop(execution.exceeded)
         except wire.WireError as broken:
-            self._fail("exception", f"the program broke the protocol: {broken}")
+            self.fail("exception", f"the program broke the protocol: {broken}")
         finally:
             self._broken = self._broken or execution.broken
             execution.close()
@@ -250,14 +257,14 @@ class Candidate:
     def raised(self, exc: BaseException) -> bool:
         """Return whether `exc`, which ended the check, came from the program.
 
-        If `exc` is the `TypeError` of a call that does not fit the program's signature, the failure
-        is final. The program's interface is then not the one that the check expects.
+        If `exc` is no `Exception`, or the `TypeError` of a call that does not fit the program's
+        signature, the failure is final. In the second case the program's interface is not the one
+        that the check expects.
         """
-        found = any(exc is known for known in self._raised)
-        interface = getattr(exc, "promptse_interface", None)
-        if found and isinstance(interface, Failure):
-            self._failure = self._failure or interface
-        return found
+        known, failure = self._raised.get(id(exc), (None, None))
+        if failure is not None:
+            self._failure = self._failure or failure
+        return known is exc
 
     @property
     def used(self) -> bool:
@@ -294,6 +301,13 @@ class Candidate:
 
     def _need_execution(self) -> Execution:
         """Return the execution in which the program is loaded. It is loaded on first use."""
+        if self._is_closed:
+            raise BrokenCheck(
+                "the check uses an object of a program whose verdict was given before; use "
+                "candidate and what comes from it within one call of the test function"
+            )
+        if self._broken_check:
+            raise BrokenCheck(self._broken_check)
         if self._failure is not None:
             self._stop(self._failure)
         if self._execution is None:
@@ -301,14 +315,14 @@ class Candidate:
             self._execution.send(self._encode_program("load", self._entry_point))
             problem = self._await_result(self._execution, (), {}, stops=False)
             if problem is not None:
-                self._fail(*read_problem(("result", problem, None)))
+                self.fail(*read_problem(("result", problem, None)))
         return self._execution
 
     def _encode_program(self, verb: str, detail: Any) -> bytes:
         try:
             return encode((verb, self._program, detail))
         except wire.WireError as error:
-            self._fail("resource", f"the program cannot be sent: {error}")
+            self.fail("resource", f"the program cannot be sent: {error}")
 
     def finish(self) -> None:
         """Load the program if the check never used it, so that a broken program is detected.
@@ -317,7 +331,12 @@ class Candidate:
         ------
         SandboxError
             If the jail failed, even if the check caught the failure as an exception of the program.
+        TaskError
+            If the check used the program in a way that the sandbox cannot carry out, even if it
+            caught the exception.
         """
+        if self._broken_check:
+            raise TaskError(self._broken_check)
         broken = self._broken
         if broken is None and self._execution is not None:
             broken = self._execution.broken
@@ -332,6 +351,7 @@ class Candidate:
 
     def close(self) -> None:
         """End the program and all its processes. Restore the arguments that it changed."""
+        self._is_closed = True
         self._originals.restore()
         if self._execution is not None:
             self._execution.close()
@@ -392,7 +412,7 @@ class Candidate:
         """
         if isinstance(error, AssertionError) or not isinstance(error, Exception):
             return False
-        if any(error is known for known in self._raised):
+        if id(error) in self._raised:
             return False
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
@@ -406,14 +426,25 @@ class Candidate:
         if text not in self._remarks and len(self._remarks) < _MAX_REMARKS:
             self._remarks.append(text)
 
-    def _stop(self, failure: Failure) -> NoReturn:
-        self._failure = self._failure or failure
-        stop = ProgramStopped(self._failure)
-        self._raised.append(stop)
-        raise stop
+    def break_check(self, text: str) -> NoReturn:
+        """End the check because it does what the sandbox cannot carry out; `text` says what."""
+        self._broken_check = self._broken_check or text
+        raise BrokenCheck(self._broken_check)
 
-    def _fail(self, cause: Cause, detail: str, traceback: str = "") -> NoReturn:
+    def fail(self, cause: Cause, detail: str, traceback: str = "") -> NoReturn:
+        """End the check with a failure of the program.
+
+        `cause` and `detail` are what the report shows, and `traceback` is the program's own.
+        """
         self._stop(Failure(cause=cause, detail=detail, traceback=traceback))
+
+    def _stop(self, failure: Failure | None) -> NoReturn:
+        self._failure = (
+            self._failure or failure or Failure(cause="exception", detail="the program has ended")
+        )
+        stop = ProgramStopped(self._failure)
+        self._raised[id(stop)] = (stop, self._failure)
+        raise stop
 
     def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
         message = self._encode(request)
@@ -467,10 +498,8 @@ class Candidate:
     def _encode(self, request: Any) -> bytes:
         try:
             return encode(request, self._send_value)
-        except wire.TooLargeError as error:
-            raise ValueError(f"an argument cannot be sent to the program: {error}") from None
         except wire.WireError as error:
-            raise CannotCrossError(f"an argument cannot be sent to the program: {error}") from None
+            self.break_check(f"an argument cannot be sent to the program: {error}")
 
     def _send_value(self, value: Any) -> wire.Built:
         if isinstance(value, HandleType) and value.promptse_info.number >= 0:
@@ -602,15 +631,13 @@ class Candidate:
                         self._apply(args, kwargs, changed)
                         self._answers += 1
                     case _:
-                        self._fail("exception", "the program broke the protocol")
-            except ProgramStopped as stop:
-                if any(stop is known for known in self._raised):
-                    raise
-                self._stop(stop.failure)
+                        self.fail("exception", "the program broke the protocol")
+            except ProgramStopped:
+                self._stop(execution.exceeded)
             except (
                 wire.WireError, ValueError, TypeError, LookupError, RecursionError, AttributeError
             ) as broken:  # fmt: skip
-                self._fail("exception", f"the program's answer is no plain data: {broken}")
+                self.fail("exception", f"the program's answer is no plain data: {broken}")
             self._raise_failed_assertion()
             raise self._as_raised(kind, error, text, stops=stops)
 
@@ -630,14 +657,16 @@ class Candidate:
         """
         words = safe_text(error)
         name = type(error).__name__
+        failure = None
         if kind == "unsendable":
-            self._fail("resource", f"the answer cannot be sent: {words}", text)
+            self.fail("resource", f"the answer cannot be sent: {words}", text)
         if isinstance(error, MemoryError):
-            self._fail("resource", "MemoryError: over the memory allowed", text)
+            self.fail("resource", "MemoryError: over the memory allowed", text)
         if isinstance(error, _STOPS) and not stops:
             error = without_stop(error)
         elif not isinstance(error, Exception):
             error = interrupt(error)
+            failure = Failure(cause="exception", detail=f"the program raised {name}: {words}")
         if isinstance(error, ProgramError):
             error.__dict__["traceback_text"] = text
             error.__dict__.setdefault("type_name", name)
@@ -645,10 +674,9 @@ class Candidate:
             failure = Failure(
                 cause="interface", detail=f"{self._entry_point}: {words}", traceback=text
             )
-            error.__dict__["promptse_interface"] = failure
         if text not in getattr(error, "__notes__", ()):
             error.add_note(text)
-        self._raised.append(error)
+        self._raised[id(error)] = (error, failure)
         return error
 
     def _raise_failed_assertion(self) -> None:
@@ -673,27 +701,32 @@ class Candidate:
         try:
             with execution.callback():
                 result = self._check_objects.use(number, operation, args, kwargs)
-            message = self._encode(("return", result))
+            message = self._encode_result(operation, result)
         except wire.WireError:
             raise
         except (
             BaseException
         ) as error:  # an exception of the check's object, which is sent to the program
-            is_stop = isinstance(error, ProgramStopped) and not isinstance(error, ProgramInterrupt)
-            if is_stop or isinstance(error, KeyboardInterrupt):
+            if isinstance(error, ProgramStopped | BrokenCheck | KeyboardInterrupt):
                 raise
-            is_mistake = isinstance(error, CannotCrossError) and operation == "call"
-            is_failure = isinstance(error, AssertionError) or not isinstance(
+            if isinstance(error, AssertionError) or not isinstance(
                 error, Exception | ProgramInterrupt
-            )
-            if is_mistake or is_failure:
+            ):
                 self._failed_assertion = error
                 error = RuntimeError("the check has failed")
-            elif isinstance(error, CannotCrossError):
-                error = TypeError(str(error))
             message = self._encode(("raise", error))
         self._send_shared(execution)
         execution.send(message)
+
+    def _encode_result(self, operation: str, result: Any) -> bytes:
+        try:
+            return encode(("return", result), self._send_value)
+        except wire.TooLargeError as error:  # the program chose the arguments
+            self.fail("resource", f"the result of a function of the check is too large: {error}")
+        except CannotCrossError as error:
+            if operation == "call":
+                self.break_check(f"a result cannot be sent to the program: {error}")
+            raise TypeError(str(error)) from None
 
 
 class _Module:
@@ -730,7 +763,7 @@ def safe_text(error: BaseException) -> str:
     """Return ``str(error)``, or an empty string if that raises."""
     try:
         return str(error)
-    except (Exception, ProgramStopped):  # noqa: BLE001 - what a program forged, a handle's text
+    except (Exception, CheckEnded):  # noqa: BLE001 - what a program forged, a handle's text
         return ""
 
 

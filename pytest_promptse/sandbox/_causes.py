@@ -29,19 +29,30 @@ class Failure:
     traceback: str = ""
 
 
-class ProgramStopped(BaseException):
-    """Raised in the check when the program cannot continue. Every further call raises it again.
+class CheckEnded(BaseException):
+    """Base class of what ends a check and is no outcome that the check may expect.
 
-    It is not an `Exception`. So neither ``except Exception`` nor ``pytest.raises(Exception)`` in a
-    check can mistake a time-out for an exception that it expects.
+    It is not an `Exception`. So neither ``except Exception`` nor ``pytest.raises(ValueError)`` in a
+    check can mistake it for an exception that it expects. An instance carries no verdict: the
+    candidate keeps its own record of what happened, which no exception can change.
     """
+
+
+class ProgramStopped(CheckEnded):
+    """Raised in the check when the program cannot continue. Every further call raises it again."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(f"{failure.cause}: {failure.detail}")
-        self.failure = failure
 
 
-class ProgramInterrupt(ProgramStopped):
+class BrokenCheck(CheckEnded):
+    """Raised in the check when it uses the program in a way that the sandbox cannot carry out.
+
+    The program is not to blame. The item gets an error, even if the check catches this exception.
+    """
+
+
+class ProgramInterrupt(CheckEnded):
     """An exception of the program that is no `Exception`, such as ``SystemExit``.
 
     The raised exception also derives from the program's type, so that a check can expect it by

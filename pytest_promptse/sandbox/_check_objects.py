@@ -15,7 +15,6 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_promptse.errors import TaskError
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.proxies import SPECIALS
@@ -50,8 +49,8 @@ _INSTEAD = {
 }
 
 
-class CannotCrossError(TaskError, TypeError):
-    """The check passed a value that cannot be sent to the program."""
+class CannotCrossError(WireError):
+    """An object of the check cannot be sent to the program."""
 
 
 class CheckObjects:

@@ -98,7 +98,8 @@ class Execution:
     cpu : float
         CPU seconds of all processes; known at the end.
     exceeded : Failure or None
-        The limit that ended the program, if any.
+        What ended the program before the check did, if anything. Set before `ProgramStopped` is
+        raised.
     broken : SandboxError or None
         The reason why the jail failed, if it did.
     """
@@ -240,7 +241,8 @@ class Execution:
         """
         message = self.receive_to_end()
         if message is None:
-            raise ProgramStopped(self._explain_end())
+            self.exceeded = self._explain_status(self._end())
+            raise ProgramStopped(self.exceeded)
         return message
 
     def receive_to_end(self) -> bytes | None:
@@ -271,7 +273,8 @@ class Execution:
         """
         status = self._end()
         if self.exceeded is not None or self._used_up():
-            raise ProgramStopped(self._explain_status(status))
+            self.exceeded = self._explain_status(status)
+            raise ProgramStopped(self.exceeded)
         return os.waitstatus_to_exitcode(status)
 
     def _receive(self, deadline: float, *, limited: bool) -> bytes | None:
@@ -436,9 +439,6 @@ class Execution:
 
     def _used_up(self) -> bool:
         return self.cpu >= self.limits.cpu
-
-    def _explain_end(self) -> Failure:
-        return self._explain_status(self._end())
 
     def _explain_status(self, status: int) -> Failure:
         if self.exceeded is not None:

@@ -22,7 +22,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import PosixPath, PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pytest_promptse.sandbox._causes import ProgramError, ProgramInterrupt
 from pytest_promptse.sandbox.guest.decode import take
@@ -31,6 +31,8 @@ from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pytest_promptse.sandbox._causes import Cause
 
 MAX_ITEMS = 1_000_000
 _MAX_BATCH = 4096
@@ -76,6 +78,12 @@ class ProgramOperations(Protocol):
 
     def remark(self, text: str) -> None:
         """Keep a remark that explains a failed assertion."""
+
+    def fail(self, cause: Cause, detail: str) -> NoReturn:
+        """End the check with a failure of the program: its cause and one line for the report."""
+
+    def break_check(self, text: str) -> NoReturn:
+        """End the check because it does what the sandbox cannot carry out; `text` says what."""
 
 
 class Link:
@@ -170,14 +178,14 @@ _CONVERSIONS = frozenset(
 _READS = frozenset({"len", "iter", "next", "getitem", "contains", "reversed"})
 _PRESERVING = frozenset({"neg", "pos", "abs", "invert"})
 
-_MIXED = (
-    "the program cannot decide {what} between its object and a value of the check; compare "
-    "attributes, str(), or two objects of the program (docs: What a handle may decide)"
-)
 
-
-def _refuse(what: str) -> TypeError:
-    return TypeError(_MIXED.format(what=what))
+def _refuse(owner: ProgramOperations, what: str) -> NoReturn:
+    """End the check: the program has decided something that is the check's to decide."""
+    owner.fail(
+        "interface",
+        f"the program cannot decide {what} between its object and a value of the check; compare "
+        "attributes, str(), or two objects of the program (docs: What a handle may decide)",
+    )
 
 
 # -- the metaclass ---------------------------------------------------------------------------------
@@ -250,14 +258,15 @@ class HandleType(type):
     def __prepare__(cls, name: str, bases: tuple[type, ...], /, **kwargs: Any) -> dict[str, object]:
         """Refuse to derive a class of the check from a class of the program.
 
-        Python calls this before the body of the class statement. TypeError names a remedy.
+        Python calls this before the body of the class statement.
         """
         del kwargs
-        if any(getattr(base, "promptse_info", _NO_INFO) is not _NO_INFO for base in bases):
-            raise TypeError(
-                f"{name}: a class of the check cannot derive from a class of the program; "
-                "pass an object of a class of your own that has the same methods"
-            )
+        for base in bases:
+            if isinstance(base, HandleType) and base.promptse_info is not _NO_INFO:
+                base.promptse_owner.break_check(
+                    f"{name}: a class of the check cannot derive from a class of the program; "
+                    "pass an object of a class of your own that has the same methods"
+                )
         return {}
 
 
@@ -360,7 +369,7 @@ class Handle(metaclass=HandleType):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         link = link_of(self)
         if link.mixed and name in _PLAIN_NAMES:
-            raise _refuse(f"a result's {name!r}")
+            _refuse(link.owner, f"a result's {name!r}")
         if name in type(self).promptse_info.methods:
             return BoundMethod(self, name)
         return link.owner.ask("get", self, name)
@@ -400,9 +409,10 @@ class Handle(metaclass=HandleType):
         return link_of(self).owner.ask("operate", "deepcopy", self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(
+        link_of(self).owner.fail(
+            "interface",
             f"an object of the program ({type(self).__name__}) cannot be pickled in the check; "
-            "have the program pickle it"
+            "have the program pickle it",
         )
 
     @property
@@ -414,7 +424,7 @@ def _text(self: Any, name: str, *args: str) -> str:
     link = link_of(self)
     text = str(link.owner.ask("operate", name, self, *args))
     if link.mixed > 1 and _LOOKS_PLAIN.fullmatch(text):
-        raise _refuse("the text of a result")
+        _refuse(link.owner, "the text of a result")
     return text
 
 
@@ -437,17 +447,17 @@ def _unary(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any) -> Any:
         link = link_of(self)
         if link.mixed and (name in _CONVERSIONS or (link.mixed > 1 and name in _READS)):
-            raise _refuse(f"{name} of a result")
+            _refuse(link.owner, f"{name} of a result")
         result = link.owner.ask("operate", name, self, *args)
         if link.mixed and name in _PRESERVING:
-            _mark(result, link.mixed, name)
+            _mark(link.owner, result, link.mixed, name)
         return result
 
     return method
 
 
-def _mark(result: Any, level: int, name: str) -> None:
-    """Note that `result` depends on a value of the check. Raise TypeError if it is plain data.
+def _mark(owner: ProgramOperations, result: Any, level: int, name: str) -> None:
+    """Note that `result` depends on a value of the check. End the check if it is plain data.
 
     `level` is 1 or 2, as ``mixed`` in `Link`. `name` is the operator, for the message. The items of
     a tuple are marked one by one.
@@ -456,13 +466,13 @@ def _mark(result: Any, level: int, name: str) -> None:
         return
     if type(result) is tuple and result:
         for item in result:
-            _mark(item, level, name)
+            _mark(owner, item, level, name)
         return
     if not isinstance(type(result), HandleType):
-        raise _refuse(f"the result of {name}")
+        _refuse(owner, f"the result of {name}")
     base = type(result).promptse_info.base
     if base is not None and (level > 1 or base not in (str, bytes, list, tuple)):
-        raise _refuse(f"the result of {name}")
+        _refuse(owner, f"the result of {name}")
     link = link_of(result)
     link.mixed = max(link.mixed, level)
 
@@ -486,7 +496,7 @@ def _binary(name: str, prefix: str) -> Callable[..., Any]:
         else:
             mixed = max(link.mixed, level)
         if mixed:
-            _mark(result, mixed, name)
+            _mark(link.owner, result, mixed, name)
         return result
 
     return method
@@ -494,9 +504,12 @@ def _binary(name: str, prefix: str) -> Callable[..., Any]:
 
 def _order(name: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
+        owner = link_of(self).owner
+        result = owner.ask("operate", name, self, other)
         if not is_of_program(other):
-            raise _refuse("an order")
-        return link_of(self).owner.ask("operate", name, self, other)
+            # An exception of the program, such as TypeError, is what the check may expect.
+            _refuse(owner, "an order")
+        return result
 
     return method
 
@@ -613,7 +626,7 @@ def _next(self: Any) -> Any:
             raise state.error
         items, done, value = link_of(self).owner.ask("next", self, state.batch)
         if type(items) is not list or type(done) is not bool:
-            raise TypeError("the program's iterator does not answer with items")
+            link_of(self).owner.fail("exception", "the program broke the protocol")
         state.items = items[::-1]
         if done:
             state.error = StopIteration(value) if value is not None else StopIteration()
@@ -621,10 +634,12 @@ def _next(self: Any) -> Any:
             state.batch = min(2 * state.batch, _MAX_BATCH)
         if not state.items:
             if state.error is None:
-                raise TypeError("the program's iterator does not answer with items")
+                link_of(self).owner.fail("exception", "the program broke the protocol")
             raise state.error
     if state.given >= MAX_ITEMS:
-        raise OverflowError(f"the program's iterator gives more than {MAX_ITEMS} items")
+        link_of(self).owner.fail(
+            "resource", f"the program's iterator gives more than {MAX_ITEMS} items"
+        )
     state.given += 1
     return state.items.pop()
 
@@ -645,9 +660,10 @@ def _of_generator(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any) -> Any:
         state = object.__getattribute__(self, "promptse_state")
         if state.items and name != "close":
-            raise RuntimeError(
+            link_of(self).owner.fail(
+                "interface",
                 f"{name}() after {state.given} items: the program's generator has been read ahead "
-                f"by {len(state.items)}; use send() and throw() within the first {_SINGLE_ITEMS}"
+                f"by {len(state.items)}; use send() and throw() within the first {_SINGLE_ITEMS}",
             )
         state.items = []
         if name == "close":
@@ -832,7 +848,7 @@ def _value_binary(name: str, prefix: str, base: Any) -> Callable[..., Any]:
             return plain(self, other, *modulo)
         if is_loose:
             return ask(self, other, *modulo)
-        raise _refuse(f"the result of {name}")
+        _refuse(link.owner, f"the result of {name}")
 
     return method
 
@@ -846,7 +862,7 @@ def _value_contains(base: Any) -> Callable[[Any, Any], bool]:
         _refresh(self)
         has: bool = base.__contains__(self, item)
         if says and not has and "__contains__" in type(self).promptse_info.overrides:
-            raise _refuse("membership")
+            _refuse(link_of(self).owner, "membership")
         return says and has
 
     return method

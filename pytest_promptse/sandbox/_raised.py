@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox._causes import Failure, ProgramError, ProgramInterrupt, ProgramStopped
+from pytest_promptse.sandbox._causes import ProgramError, ProgramInterrupt
 from pytest_promptse.sandbox._handle import HandleType, Link
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.standard import name_of
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pytest_promptse.sandbox._handle import ProgramOperations
 
 _ERROR = (type(None), BaseException)
+_RESERVED = ("__", "promptse_")
+"""Beginnings of names under which Python and this plugin keep their own data of an exception."""
 
 
 def build_exception(owner: ProgramOperations, parts: list[Any]) -> BaseException:
@@ -32,7 +34,7 @@ def build_exception(owner: ProgramOperations, parts: list[Any]) -> BaseException
     if not (isinstance(cause, _ERROR) and isinstance(context, _ERROR)):
         raise WireError("the cause of an exception is none")
     notes = attributes.pop("__notes__", [])
-    if any(type(name) is not str or name.startswith("__") for name in attributes):
+    if any(type(name) is not str or name.startswith(_RESERVED) for name in attributes):
         raise WireError("an exception has a malformed attribute")
     error = _mirrored(cls, parts) if isinstance(cls, HandleType) else _known(cls, args)
     _set_attributes(error, attributes)
@@ -55,10 +57,6 @@ def _mirrored(cls: Any, parts: list[Any]) -> BaseException:
     error: BaseException = base.__new__(cls, *args)
     error.args = args
     error.__dict__["promptse_message"] = message
-    if isinstance(error, ProgramStopped):
-        error.failure = Failure(
-            cause="exception", detail=f"the program raised {cls.__name__}: {message}"
-        )
     return error
 
 
@@ -76,13 +74,11 @@ def _known(cls: type[BaseException], args: tuple[Any, ...]) -> BaseException:
 
 def _set_attributes(error: BaseException, attributes: dict[str, Any]) -> None:
     for name, value in attributes.items():
-        try:
-            if name not in ("filename", "filename2", "name", "path"):
-                error.__dict__[name] = value
-            elif value is not None:
-                setattr(error, name, value)
-        except (AttributeError, TypeError):
-            continue  # a read-only attribute
+        defined = getattr(type(error), name, None)
+        if name in ("filename", "filename2", "name", "path") and value is not None:
+            setattr(error, name, value)
+        elif not callable(defined) and not hasattr(defined, "__set__"):
+            error.__dict__[name] = value
 
 
 def interrupt(error: BaseException) -> ProgramInterrupt:
@@ -90,11 +86,7 @@ def interrupt(error: BaseException) -> ProgramInterrupt:
     if isinstance(error, ProgramInterrupt):
         return error
     kind: Any = type(error)
-    made = _derived_interrupt(kind)(*error.args)
-    made.failure = Failure(
-        cause="exception", detail=f"the program raised {type(error).__name__}: {error}"
-    )
-    return made
+    return _derived_interrupt(kind)(*error.args)
 
 
 def without_stop(error: Exception) -> ProgramError:

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_promptse.sandbox import _watch
-from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox._causes import CheckEnded
 from pytest_promptse.sandbox._isolation import open_sandbox
 from pytest_promptse.sandbox._limits import Limits
 
@@ -260,8 +260,9 @@ def judge(sandbox, case: Case) -> tuple[str, str, str, float]:
     with sandbox.load(case.source, entry_point="successor", limits=case.limits) as candidate:
         try:
             CHECKS[case.check](candidate)
-        except ProgramStopped as stop:
-            verdict = ("fail", stop.failure.cause, stop.failure.detail)
+        except CheckEnded as ended:
+            candidate.raised(ended)
+            verdict = ("fail", "exception", str(ended))
         except Exception as error:
             came = "exception" if candidate.raised(error) else "wrong_answer"
             verdict = ("fail", came, f"{type(error).__name__}: {str(error)[:200]}")

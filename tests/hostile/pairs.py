@@ -2,7 +2,8 @@
 
 A file of ``pairs/`` has many pairs. ``=== name key=value`` begins a pair; the program follows, then
 a line ``---`` and the statements of the check. ``entry`` names the entry point (default ``f``),
-``limits`` changes limits, and ``expect`` is ``fail`` for a hostile program.
+``limits`` changes limits, and ``expect`` is ``fail`` for a hostile program, or ``broken`` for a
+check that the sandbox cannot carry out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.errors import TaskError
+from pytest_promptse.sandbox._causes import CheckEnded
 from pytest_promptse.sandbox._limits import Limits
 
 FOLDER = Path(__file__).parent / "pairs"
@@ -95,13 +97,21 @@ def run_check(pair: Pair, candidate: Any) -> None:
 
 
 def judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
-    """Return pass or fail, with the reason."""
+    """Return pass, fail or broken (the check cannot be judged here), with the reason."""
+    try:
+        return _judge(sandbox, pair)
+    except TaskError as error:
+        return "broken", str(error)
+
+
+def _judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
     limits = Limits(**{"wall": 10.0, "cpu": 10.0, **pair.limits})
     with sandbox.load(pair.program, entry_point=pair.entry, limits=limits) as candidate:
         try:
             run_check(pair, candidate)
-        except ProgramStopped as stop:
-            verdict = "fail", f"{stop.failure.cause}: {stop.failure.detail}"
+        except CheckEnded as ended:
+            candidate.raised(ended)
+            verdict = "fail", str(ended)
         except (Exception, pytest.fail.Exception) as error:
             candidate.raised(error)
             line = [
@@ -112,9 +122,8 @@ def judge(sandbox: Any, pair: Pair) -> tuple[str, str]:
             verdict = "fail", f"line {line[-1:]} {type(error).__name__}: {error}"
         else:
             verdict = "pass", ""
-    if candidate.failure is not None:
-        verdict = "fail", f"{candidate.failure.cause}: {candidate.failure.detail}"
-    return verdict
+    failure = candidate.failure
+    return verdict if failure is None else ("fail", f"{failure.cause}: {failure.detail}")
 
 
 def run_here() -> list[str]:

@@ -1,6 +1,7 @@
 import contextlib
 import copy
 import itertools
+import pickle
 import time
 from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal
@@ -11,11 +12,12 @@ import pytest
 from pytest_promptse.errors import TaskError
 from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._candidate import (
-    CannotCrossError,
+    BrokenCheck,
     Handle,
     ProgramError,
     ProgramStopped,
 )
+from pytest_promptse.sandbox._causes import CheckEnded, ProgramInterrupt
 from pytest_promptse.sandbox.guest import wire
 
 ECHO = "def f(x): return x"
@@ -167,14 +169,15 @@ def test_a_call_that_does_not_fit_is_a_type_error_and_a_failed_interface_if_it_e
 
 
 @pytest.mark.parametrize("name", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
-def test_an_exit_can_be_expected_by_its_type_and_is_a_stop_for_everybody_else(load, name):
+def test_an_exit_can_be_expected_by_its_type_and_ends_every_other_check(load, name):
     candidate = load(f"def f(x):\n    if x: raise {name}(3)\n    return 1")
     with pytest.raises(eval(name)) as caught:
         candidate(1)
-    assert isinstance(caught.value, ProgramStopped)
-    assert name in caught.value.failure.detail
+    assert isinstance(caught.value, ProgramInterrupt)
     assert candidate(0) == 1
     assert candidate.failure is None
+    assert candidate.raised(caught.value)
+    assert name in candidate.failure.detail
 
 
 def test_stop_iteration_of_a_call_does_not_end_a_loop_of_the_check(load):
@@ -186,7 +189,7 @@ def test_stop_iteration_of_a_call_does_not_end_a_loop_of_the_check(load):
 
 def test_a_check_that_catches_exceptions_does_not_catch_a_stop(load):
     candidate = load("def f(): raise SystemExit")
-    with pytest.raises(ProgramStopped), contextlib.suppress(Exception):
+    with pytest.raises(ProgramInterrupt), contextlib.suppress(Exception):
         candidate()
 
 
@@ -343,8 +346,6 @@ def test_handles_compare_among_themselves_but_never_equal_plain_data(load):
     assert one < other
     assert one != 5, "the program's __eq__ says that they are equal"
     assert [one] != [5]
-    with pytest.raises(TypeError):
-        assert one < 5
 
 
 def test_other_names_of_the_program_are_reached_through_its_module(load):
@@ -355,12 +356,25 @@ def test_other_names_of_the_program_are_reached_through_its_module(load):
         assert candidate.module.missing
 
 
-@pytest.mark.parametrize("value", [time, object(), (n for n in ()).gi_frame])
-def test_what_cannot_be_sent_is_an_error_of_the_task(load, value):
-    candidate = load(ECHO)
-    with pytest.raises(CannotCrossError, match="cannot be sent"):
-        candidate(value)
-    assert candidate(1) == 1
+CYCLE: list = []
+CYCLE.append(CYCLE)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [time, object(), (n for n in ()).gi_frame, CYCLE, "x" * (wire.MAX_BYTES + 1)],
+    ids=["module", "object", "frame", "too deep", "too large"],
+)
+def test_what_cannot_be_sent_is_an_error_of_the_task_even_if_the_check_catches_it(sandbox, value):
+    def judge():
+        with sandbox.load(ECHO, entry_point="f") as candidate:
+            with pytest.raises(BrokenCheck), contextlib.suppress(Exception):
+                candidate(value)
+            with pytest.raises(BrokenCheck):
+                candidate(1)
+
+    with pytest.raises(TaskError, match="cannot be sent"):
+        judge()
 
 
 @pytest.mark.parametrize(
@@ -372,16 +386,68 @@ def test_what_cannot_be_sent_is_an_error_of_the_task(load, value):
         ("recwarn", "candidate.output"),
     ],
 )
-def test_a_fixture_of_the_host_says_what_to_use_instead(load, request, fixture, words):
-    candidate = load(ECHO)
-    with pytest.raises(TaskError, match=words):
+def test_a_fixture_of_the_host_says_what_to_use_instead(sandbox, request, fixture, words):
+    with (
+        pytest.raises(TaskError, match=words),
+        sandbox.load(ECHO, entry_point="f") as candidate,
+        pytest.raises(BrokenCheck),
+    ):
         candidate(request.getfixturevalue(fixture))
 
 
-def test_a_value_too_large_to_send_is_no_error_of_the_task(load):
-    candidate = load(ECHO)
-    with pytest.raises(ValueError, match="bytes"):
-        candidate("x" * (wire.MAX_BYTES + 1))
+ORDERED = "class f:\n    def __lt__(self, other): {body}\n    __sub__ = __lt__"
+
+
+@pytest.mark.parametrize("use", [lambda x: x < 5, lambda x: x - 5], ids=["<", "-"])
+def test_an_operator_with_a_value_of_the_check_may_raise_but_decides_nothing(load, use):
+    with pytest.raises(TypeError, match="unlike"):
+        use(load(ORDERED.format(body="raise TypeError('unlike')"))())
+    candidate = load(ORDERED.format(body="return True"))
+    with pytest.raises(ProgramStopped, match="cannot decide"), contextlib.suppress(Exception):
+        use(candidate())
+    assert candidate.failure.cause == "interface"
+
+
+def test_a_class_of_the_check_cannot_derive_from_one_of_the_program(sandbox):
+    with (
+        pytest.raises(TaskError, match="cannot derive"),
+        sandbox.load("class f: pass", entry_point="f") as candidate,
+        pytest.raises(BrokenCheck, match="cannot derive"),
+        contextlib.suppress(Exception),
+    ):
+
+        class Derived(candidate.module.f):
+            pass
+
+
+def test_an_object_of_the_program_cannot_be_pickled_here(load):
+    candidate = load("class f: pass")
+    with pytest.raises(ProgramStopped, match="pickled"):
+        pickle.dumps(candidate())
+
+
+@pytest.mark.parametrize("base", ["BaseException", "Exception", "SystemExit", "ValueError"])
+@pytest.mark.parametrize(
+    "attribute", ["failure", "promptse_link", "promptse_interface", "args", "message", "cause"]
+)
+def test_no_attribute_of_an_exception_changes_the_verdict(load, base, attribute):
+    candidate = load(
+        f"class Odd({base}): pass\nclass Forged: cause = ''; detail = ''\n"
+        f"def f():\n    error = Odd()\n    error.__dict__['{attribute}'] = Forged()\n"
+        "    raise error"
+    )
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - any of them
+        candidate()
+    assert isinstance(caught.value, CheckEnded | Exception)
+    assert candidate.raised(caught.value)
+    assert base.endswith(("Error", "Exception")) or candidate.failure.cause == "exception"
+
+
+def test_an_object_of_an_ended_program_is_no_exception_that_a_check_may_expect(sandbox):
+    with sandbox.load("class f: pass", entry_point="f") as candidate:
+        kept = candidate()
+    with pytest.raises(BrokenCheck, match="verdict was given before"):
+        assert kept.name
 
 
 def test_arguments_that_a_program_changed_are_as_before_for_the_next(sandbox):

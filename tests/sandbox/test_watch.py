@@ -146,7 +146,7 @@ def test_on_an_idle_machine_every_second_counts(load, monkeypatch):
     monkeypatch.setattr(_watch, "stalled", lambda: 7.0)
     with pytest.raises(ProgramStopped) as stopped:
         load(SLOW, wall=0.3)()
-    assert stopped.value.failure.detail == "no answer within 0.3 s"
+    assert "no answer within 0.3 s" in str(stopped.value)
 
 
 def test_a_machine_that_is_never_free_does_not_keep_a_program_waiting_for_ever(load, monkeypatch):
