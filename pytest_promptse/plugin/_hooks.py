@@ -84,6 +84,10 @@ def pytest_configure(config: pytest.Config) -> None:
             warn_of_setting(config, pytest.PytestDeprecationWarning(warning), setting)
         if given.any_given:
             _check(config, given.settings)
+            if given.settings.dry_run and hasattr(config.option, "dist"):
+                # A dry run only collects. Each of xdist's workers would print the same plan.
+                # xdist reads its options after this hook.
+                config.option.dist, config.option.tx, config.option.numprocesses = "no", [], 0
     except (SettingsError, RecordError, TaskError, pytest.PytestDeprecationWarning) as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -57,7 +57,10 @@ def test_an_exported_batch_answers_the_run(
     result.stdout.fnmatch_lines(["*batches cost 5.6e-05*"])
 
 
-def test_a_batch_over_the_budget_is_not_written(pytester: pytest.Pytester, slug: None) -> None:
+def test_a_batch_over_the_budget_is_not_written(
+    pytester: pytest.Pytester, slug: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-n 2")
     options = (*MODEL, "--promptse-price", "1,2", "--promptse-max-cost", "0.001")
     export = promptse(pytester, "batch", "export", "--into", "batch", "--", *options)
     assert export.ret == 2

@@ -82,3 +82,12 @@ def figures(path) -> dict[str, dict[str, str]]:
         }
         for case in ET.parse(path).iter("testcase")
     }
+
+
+def test_a_dry_run_shows_its_plan_once_and_starts_no_worker(pytester, suite):
+    result = pytester.runpytest_subprocess(
+        "--promptse-model", suite, "--promptse-dry-run", "-n", "2", "--promptse-store", "planned"
+    )
+    assert result.ret == 0, result.stdout.str()
+    assert result.stdout.str().count("promptse: plan for") == 1
+    result.stdout.no_fnmatch_line("*gw0*")
