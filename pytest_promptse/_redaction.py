@@ -18,6 +18,7 @@ __all__ = [
     "redact",
     "redact_argument",
     "remember_credentials",
+    "remember_secret",
     "shown",
 ]
 
@@ -101,6 +102,12 @@ def remember_credentials(address: str) -> None:
         values += [password, unquote(password)]
         values += [base64.b64encode(unquote(userinfo).encode()).decode()]
     _remembered.update(value for value in values if len(value) >= _SHORTEST_REMEMBERED)
+
+
+def remember_secret(value: str) -> None:
+    """Make `redact` replace `value` in every later text."""
+    if len(value) >= _SHORTEST_REMEMBERED:
+        _remembered.add(value)
 
 
 def redact_argument(argument: str) -> str:

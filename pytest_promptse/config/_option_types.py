@@ -204,6 +204,18 @@ def engine_args(value: object) -> dict[str, str]:
     return {name: given for name, _, given in parts}
 
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def headers(value: object) -> tuple[tuple[str, str], ...]:
+    """Read ``"NAME: VALUE"``, or several of these. The names are tokens of RFC 9110."""
+    parts = [part.partition(":") for part in texts(value)]
+    for name, colon, given in parts:
+        if not (colon and _HEADER_NAME.fullmatch(name.strip()) and given.strip()):
+            raise ValueError("not a header; give NAME: VALUE, with a secret as $VARIABLE")
+    return tuple((name.strip(), given.strip()) for name, _, given in parts)
+
+
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmg]?)i?b?", re.IGNORECASE)
 
 

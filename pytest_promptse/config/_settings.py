@@ -39,6 +39,11 @@ class Settings:
     model: tuple[str, ...]
     require_model: bool
     base_url: str | None
+    header: tuple[tuple[str, str], ...]
+    ca_bundle: str | None
+    client_certificate: str | None
+    client_key: str | None
+    proxy: str | None
     api: Literal["chat", "completions", "responses"] | None
     vllm_args: Mapping[str, str]
     preset: str
@@ -113,6 +118,9 @@ class Settings:
         del values["shard"]
         if self.base_url is not None:
             values["base_url"] = redact_argument(self.base_url)
+        values["header"] = [name for name, _ in self.header]
+        if self.proxy is not None:
+            values["proxy"] = redact_argument(self.proxy)
         values["vllm_args"] = {name: redact(value) for name, value in self.vllm_args.items()}
         if self.min_elasticity is not None:
             values["min_elasticity"] = {

@@ -26,6 +26,7 @@ from pytest_promptse.models._base import (
     derive_seed,
     unlimited,
 )
+from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._openai_errors import classify, no_answer, reason
 from pytest_promptse.models._openai_wire import APIS, REFUSABLE, completions_of
 
@@ -99,6 +100,8 @@ class OpenAIBackend:
         One of the three APIs; None tries them in this order.
     timeout
         Time limit of one request, in seconds.
+    gateway
+        Headers, certificates and proxy.
 
     Raises
     ------
@@ -123,6 +126,7 @@ class OpenAIBackend:
         base_url: str | None = None,
         api: ApiName | None = None,
         timeout: float = 120.0,
+        gateway: Gateway | None = None,
     ) -> None:
         self._spec = spec
         self._model = model
@@ -135,6 +139,8 @@ class OpenAIBackend:
             )
         self._given_api = api
         self._timeout = timeout
+        self._gateway = gateway or Gateway()
+        remember_credentials(self._gateway.proxy or "")
         self._mode: _RequestMode | None = None
         self._client: openai.AsyncOpenAI | None = None
 
@@ -168,7 +174,9 @@ class OpenAIBackend:
         return f"{self._spec} at {self._server}"
 
     def check(self) -> None:
-        """Raise SettingsError if the server needs a key and none is set."""
+        """Raise SettingsError if a key that the server needs, or a file, is missing."""
+        self._gateway.sent_headers()
+        self._gateway.tls_context()
         if not self._key and self._given_url is None:
             raise SettingsError(
                 f"{self._spec}: OPENAI_API_KEY is not set; export a key, or give "
@@ -199,11 +207,14 @@ class OpenAIBackend:
                 # The header must not be empty, even for servers that need no key.
                 api_key=self._key or "none",
                 base_url=self._server,
-                default_headers=_basic_authentication(parts.netloc.rpartition("@")[0]),
+                default_headers={
+                    **_basic_authentication(parts.netloc.rpartition("@")[0]),
+                    **self._gateway.sent_headers(),
+                },
                 default_query=dict(parse_qsl(parts.query)),
                 max_retries=0,
                 timeout=self._timeout,
-                http_client=_bounded_client(self._timeout),
+                http_client=_bounded_client(self._timeout, self._gateway),
             )
         mode, reply = await self._probe(guard)
         self._mode = mode
@@ -313,22 +324,25 @@ class OpenAIBackend:
         return classify(error, where=self._where, timeout=self._timeout)
 
 
-def _basic_authentication(userinfo: str) -> dict[str, str] | None:
+def _basic_authentication(userinfo: str) -> dict[str, str]:
     """Return the header for ``user:password@`` in an address, which is sent instead of the key."""
     if not userinfo:
-        return None
+        return {}
     encoded = base64.b64encode(unquote(userinfo).encode()).decode()
     return {"Authorization": f"Basic {encoded}"}
 
 
-def _bounded_client(timeout: float) -> Any:
+def _bounded_client(timeout: float, gateway: Gateway) -> Any:
     """Return an HTTP client that reads at most `_MAX_ANSWER` bytes of an answer.
 
     The client uses aiohttp, which takes half the time of the default HTTP library.
     """
     # Other encodings can expand one piece of an answer to gigabytes.
     client = openai.DefaultAioHttpClient(
-        timeout=timeout, headers={"Accept-Encoding": "gzip, deflate"}
+        timeout=timeout,
+        headers={"Accept-Encoding": "gzip, deflate"},
+        verify=gateway.tls_context(),
+        proxy=gateway.proxy,
     )
 
     async def read(response: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -52,13 +53,7 @@ def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelErro
         The time limit in seconds, for the message.
     """
     if not isinstance(error, openai.APIStatusError):
-        causes = list(_causes(error))
-        # The client also raises its time-out error if the connection fails.
-        if any(isinstance(cause, TimeoutError) for cause in causes):
-            return TransientError(no_answer(where, timeout))
-        detail = str(causes[-1]) if causes else error.message
-        detail = redact(" ".join(detail.split()))[:_LONGEST_REASON]
-        return TransientError(f"{where}: {detail}; is the server up at that address?")
+        return _without_answer(error, where=where, timeout=timeout)
     status = error.status_code
     message = f"{where}: HTTP {status}, {reason(error)}"
     if status == _TOO_MANY_REQUESTS and error.code == "insufficient_quota":
@@ -70,6 +65,26 @@ def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelErro
             overloaded=status == _TOO_MANY_REQUESTS or status in _UNAVAILABLE,
         )
     return refusal(message, status=status, about=f"{error.code} {error.param} {reason(error)}")
+
+
+def _without_answer(error: openai.APIError, *, where: str, timeout: float) -> ModelError:
+    causes = list(_causes(error))
+    # The client also raises its time-out error if the connection fails.
+    if any(isinstance(cause, TimeoutError) for cause in causes):
+        return TransientError(no_answer(where, timeout))
+    first = causes[-1] if causes else error
+    if isinstance(first, ssl.SSLCertVerificationError):
+        return FatalError(
+            f"{where}: the server's certificate is not trusted ({first.verify_message}); "
+            "give your organisation's certificates with --promptse-ca-bundle FILE"
+        )
+    detail = redact(" ".join(str(first).split()))[:_LONGEST_REASON]
+    if isinstance(first, ssl.SSLError):
+        return FatalError(
+            f"{where}: TLS fails ({detail}); if the server demands a certificate, give "
+            "--promptse-client-certificate FILE"
+        )
+    return TransientError(f"{where}: {detail}; is the server up at that address?")
 
 
 def refusal(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import SettingsError
+from pytest_promptse.models._gateway import Gateway
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,8 @@ class ModelOptions:
         template of the model.
     timeout
         Time limit of one request to a server, in seconds.
+    gateway
+        Headers, certificates and proxy for ``openai``.
     vllm_args
         Engine arguments for ``vllm``: options of ``vllm serve`` without the dashes.
     """
@@ -37,6 +40,7 @@ class ModelOptions:
     base_url: str | None = None
     api: Literal["chat", "completions", "responses"] | None = None
     timeout: float = 120.0
+    gateway: Gateway = field(default_factory=Gateway)
     vllm_args: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -76,7 +80,12 @@ def _openai(spec: str, name: str, options: ModelOptions) -> Backend:
     from pytest_promptse.models._openai import OpenAIBackend
 
     return OpenAIBackend(
-        spec, name, base_url=options.base_url, api=options.api, timeout=options.timeout
+        spec,
+        name,
+        base_url=options.base_url,
+        api=options.api,
+        timeout=options.timeout,
+        gateway=options.gateway,
     )
 
 

@@ -20,6 +20,7 @@ from pytest_promptse.errors import (
     RecordError,
     SettingsError,
 )
+from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._registry import ModelOptions, create_backend
 from pytest_promptse.plugin._invocation import (
     REFUSAL,
@@ -359,6 +360,13 @@ class PromptseSession:
             base_url=settings.base_url,
             api=settings.api,
             timeout=settings.request_timeout,
+            gateway=Gateway(
+                headers=settings.header,
+                ca_bundle=settings.ca_bundle,
+                client_certificate=settings.client_certificate,
+                client_key=settings.client_key,
+                proxy=settings.proxy,
+            ),
             vllm_args=settings.vllm_args,
         )
         name, _, model = spec.partition(":")

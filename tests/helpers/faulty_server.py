@@ -13,9 +13,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Mapping
+    from email.message import Message
 
 Fault = Literal[
     "none",
@@ -64,23 +67,33 @@ class Behaviour:
 
 
 class FaultyServer:
-    """Serves from a thread while its ``with`` block lasts. ``requests`` has each received body."""
+    """Serves from a thread while its ``with`` block lasts.
 
-    def __init__(self, *, port: int = 0) -> None:
+    ``requests`` has each received body, and ``headers`` its headers. With `tls` it speaks HTTPS.
+    """
+
+    def __init__(self, *, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.behaviour = Behaviour()
         self.requests: list[dict[str, Any]] = []
         self.paths: list[str] = []
+        self.headers: list[Message] = []
         self.busiest = 0
         self._busy = 0
         self.lock = threading.Lock()
         self.released = threading.Event()
         self._http = _Http(("127.0.0.1", port), _Handler)
         self._http.owner = self
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            # The handshake happens in the thread of the connection, where its failure ends.
+            self._http.socket = tls.wrap_socket(
+                self._http.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        return f"{self._scheme}://127.0.0.1:{self._http.server_port}/v1"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -122,6 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
         with owner.lock:
             owner.requests.append(body)
             owner.paths.append(self.path)
+            owner.headers.append(self.headers)
         try:
             has_room = owner.arrive()
             time.sleep(owner.behaviour.latency)
@@ -133,7 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
         behaviour = owner.behaviour
         with owner.lock:
             fault = behaviour.faults.popleft() if behaviour.faults else None
-        api = _API_OF_PATH.get(self.path)
+        # A proxy receives whole addresses.
+        api = _API_OF_PATH.get(urlsplit(self.path).path)
         sent_key = self.headers["authorization"].removeprefix("Bearer ")
         if behaviour.key not in (None, sent_key):
             self._refuse(401, f"Incorrect API key provided: {sent_key}", code="invalid_api_key")
