@@ -330,8 +330,7 @@ def _run_body(
                 "raised before the test used candidate, so the check or a fixture is broken"
             )
             raise
-        detail = f"{_line(failed, path)}{safe_text(failed)}"
-        return CheckResult("wrong_answer", "; ".join([detail, *candidate.remarks]))
+        return CheckResult("wrong_answer", f"{_line(failed, path)}{safe_text(failed)}")
     except Exception as error:  # a check may raise anything
         if candidate.raised(error):
             return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dis
 import sys
 import threading
 import weakref
@@ -56,16 +55,12 @@ __all__ = [
     "ProgramStopped",
 ]
 _MAX_CLASSES = 2_000
-_MAX_REMARKS = 3
 _OWN_REFERENCES = 2
 """Number of references, as ``sys`` counts them, to a shared container that only its `_Shared`
 refers to.
 """
 
-_RAISE = dis.opmap["RAISE_VARARGS"]
 _STOPS = (StopIteration, StopAsyncIteration)
-# Errors in a check's own code that a wrong answer of the program can cause.
-_OF_ANSWERS = (TypeError, AttributeError, NameError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +137,6 @@ class Candidate:
         self._lock = threading.RLock()
         self._was_run = False
         self._answers = 0
-        self._remarks: list[str] = []
         self._broken: SandboxError | None = None
         self._broken_check = ""
         self._is_closed = False
@@ -272,14 +266,6 @@ class Candidate:
         return self._answers > 0
 
     @property
-    def remarks(self) -> list[str]:
-        """Notes for the message of a failed assertion, without duplicates.
-
-        Example: an object of the program equals no value of the check.
-        """
-        return self._remarks
-
-    @property
     def output(self) -> str:
         """The standard output and error of the program so far, up to the limit."""
         if self._execution is None:
@@ -400,31 +386,17 @@ class Candidate:
             stops = name in ("send", "throw") and hasattr(type(target), "__next__")
             return self._await_result(execution, args, kwargs, stops=stops)
 
-    def may_suppress(self, error: BaseException, since: int) -> bool:
-        """Return whether the program's ``__exit__`` may end `error`, raised in the check.
+    def has_raised(self, error: BaseException) -> bool:
+        """Return whether `error` is an exception of the program."""
+        return self._raised.get(id(error), (None,))[0] is error
 
-        Parameters
-        ----------
-        error : BaseException
-            The exception that the block raised.
-        since : int
-            ``requests`` when the block was entered.
-        """
-        if isinstance(error, AssertionError) or not isinstance(error, Exception):
+    def can_send(self, value: Any) -> bool:
+        """Return whether `value` of the check can be sent to the program."""
+        try:
+            encode(value, self._send_value)
+        except wire.WireError:
             return False
-        if id(error) in self._raised:
-            return False
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        if trace is not None and trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE:
-            return True
-        return since == self.requests and not isinstance(error, _OF_ANSWERS)
-
-    def remark(self, text: str) -> None:
-        """Keep a remark that explains a failed assertion."""
-        if text not in self._remarks and len(self._remarks) < _MAX_REMARKS:
-            self._remarks.append(text)
+        return True
 
     def break_check(self, text: str) -> NoReturn:
         """End the check because it does what the sandbox cannot carry out; `text` says what."""

@@ -24,6 +24,7 @@ from functools import cache
 from pathlib import PosixPath, PurePath
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from pytest_promptse.sandbox import _blocks
 from pytest_promptse.sandbox._causes import ProgramError, ProgramInterrupt
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.objects import BINARY, CONTENT, ORDER, SPECIALS, UNARY
@@ -70,14 +71,11 @@ class ProgramOperations(Protocol):
         `target` is the handle of the object, and `name` that of the method.
         """
 
-    def may_suppress(self, error: BaseException, since: int) -> bool:
-        """Return whether the program's ``__exit__`` may end `error` (see ``__exit__``).
+    def has_raised(self, error: BaseException) -> bool:
+        """Return whether `error` is an exception of the program."""
 
-        `since` is the value of ``requests`` when the ``with`` block began.
-        """
-
-    def remark(self, text: str) -> None:
-        """Keep a remark that explains a failed assertion."""
+    def can_send(self, value: Any) -> bool:
+        """Return whether `value` of the check can be sent to the program."""
 
     def fail(self, cause: Cause, detail: str) -> NoReturn:
         """End the check with a failure of the program: its cause and one line for the report."""
@@ -93,14 +91,14 @@ class Link:
     an object and a value of the check, or 2 if the operator measures a difference.
     """
 
-    __slots__ = ("entered", "fetched", "mixed", "number", "owner")
+    __slots__ = ("entry", "fetched", "mixed", "number", "owner")
 
     def __init__(self, owner: ProgramOperations, number: int) -> None:
         self.owner = owner
         self.number = number
         self.mixed = 0
         self.fetched = owner.requests
-        self.entered = 0
+        self.entry: _blocks.Entry | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -396,8 +394,7 @@ class Handle(metaclass=HandleType):
         return _equals(self, other, "eq")
 
     def __ne__(self, other: object) -> Any:
-        found = _equals(self, other, "ne")
-        return True if found is None else found
+        return _equals(self, other, "ne")
 
     def __hash__(self) -> int:
         return object.__hash__(self)
@@ -429,18 +426,25 @@ def _text(self: Any, name: str, *args: str) -> str:
 
 
 def _equals(self: Any, other: object, name: str) -> Any:
+    """Compare for equality.
+
+    A program does not decide that its object equals a value of the check, such as an expected one.
+    It may say that they differ. An object of the check with its own ``__eq__``, such as
+    `pytest.approx`, decides itself.
+    """
     info = type(self).promptse_info
+    owner = link_of(self).owner
     if not is_of_program(other):
-        if "__eq__" in info.specials and other is not None:
-            link_of(self).owner.remark(
-                f"an object of the program ({type(self).__name__}) equals no value of the check, "
-                "whatever its __eq__ says"
-            )
+        is_plain = other is None or isinstance(other, (bool, *CONTENT))
+        if not is_plain or not {"__eq__", "__ne__"} & info.specials or not owner.can_send(other):
+            return NotImplemented
+        if bool(owner.ask("operate", name, self, other)) is (name == "eq"):
+            _refuse(owner, "equality")
         return name == "ne"
     theirs = getattr(type(other), "promptse_info", _NO_INFO)
     if not {"__eq__", "__ne__"} & (info.specials | theirs.specials):
         return (self is other) is (name == "eq")
-    return link_of(self).owner.ask("operate", name, self, other)
+    return owner.ask("operate", name, self, other)
 
 
 def _unary(name: str) -> Callable[..., Any]:
@@ -532,43 +536,65 @@ def _bool(self: Any) -> bool:
 
 def _enter(self: Any) -> Any:
     link = link_of(self)
-    result = link.owner.ask("operate", "enter", self)
-    link.entered = link.owner.requests
-    return result
+    link.entry = _blocks.caller()
+    return link.owner.ask("operate", "enter", self)
 
 
-def _exit(self: Any, kind: Any, error: Any, trace: Any) -> bool:
-    """Call ``__exit__`` of the program's context manager.
+def _powers(self: Any, error: BaseException | None) -> tuple[bool, bool]:
+    """Return whether the program may suppress the exception of a block, and replace it.
 
-    Return whether the exception is suppressed. The program may suppress an exception that the check
-    raises with its own ``raise`` statement, or one that occurs before the check uses the program in
-    the block. All others are raised: failed assertions, errors that an answer of the program may
-    have caused, and ``KeyboardInterrupt``. Otherwise a program could skip the assertions.
+    An exception of the check stays what it is, whatever the program answers or raises, since it may
+    be a failed assertion. The program may suppress an exception only where that skips nothing (see
+    `_blocks`), and replace its own ones.
     """
-    del kind, trace
+    if error is None:
+        return False, True
     link = link_of(self)
-    may = error is not None and link.owner.may_suppress(error, link.entered)
-    wish = link.owner.call_method(
-        self, "__exit__", (None if error is None else type(error), error, None), {}
-    )
-    return may and bool(wish)
+    is_of_program = link.owner.has_raised(error)
+    may_suppress = _blocks.may_suppress(error, link.entry, is_of_program=is_of_program)
+    return may_suppress, may_suppress or is_of_program
 
 
-async def _aenter(self: Any) -> Any:
+def _leave(self: Any, name: str, error: BaseException | None) -> Any:
+    kind = None if error is None else type(error)
+    return link_of(self).owner.call_method(self, name, (kind, error, None), {})
+
+
+def _exit(self: Any, _kind: Any, error: Any, _trace: Any) -> bool:
+    """Tell the program's context manager how the block ended.
+
+    Return whether the exception is suppressed.
+    """
+    may_suppress, may_replace = _powers(self, error)
+    try:
+        wish = _leave(self, "__exit__", error)
+    except (Exception, ProgramInterrupt):
+        if may_replace:
+            raise
+        return False
+    return may_suppress and bool(wish)
+
+
+def _aenter(self: Any) -> Any:
     link = link_of(self)
-    result = await link.owner.ask("operate", "aenter", self)
-    link.entered = link.owner.requests
-    return result
+    link.entry = _blocks.caller()
+    return _awaited(link.owner, self, "aenter")
 
 
-async def _aexit(self: Any, kind: Any, error: Any, trace: Any) -> bool:
-    del kind, trace
-    link = link_of(self)
-    may = error is not None and link.owner.may_suppress(error, link.entered)
-    wish = await link.owner.call_method(
-        self, "__aexit__", (None if error is None else type(error), error, None), {}
-    )
-    return may and bool(wish)
+async def _awaited(owner: ProgramOperations, self: Any, name: str) -> Any:
+    return await owner.ask("operate", name, self)
+
+
+async def _aexit(self: Any, _kind: Any, error: Any, _trace: Any) -> bool:
+    """Do for ``__aexit__`` what `_exit` does."""
+    may_suppress, may_replace = _powers(self, error)
+    try:
+        wish = await _leave(self, "__aexit__", error)
+    except (Exception, ProgramInterrupt):
+        if may_replace:
+            raise
+        return False
+    return may_suppress and bool(wish)
 
 
 def _await(self: Any) -> Any:

@@ -1,0 +1,92 @@
+"""Whether a context manager may suppress an exception of its ``with`` block.
+
+A program's ``__exit__`` that suppresses an exception skips the rest of the block. If the rest
+contains assertions, the program would decide its verdict. So an exception may be suppressed only if
+nothing is skipped that depends on the program. This is read from the bytecode of the block.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import types
+
+# An ``await`` compiles to a loop, which is left only by its result or an exception.
+_AWAITS = frozenset({"SEND", "JUMP_BACKWARD_NO_INTERRUPT", "END_SEND", "GET_AWAITABLE"})
+_HANDLERS = frozenset({"PUSH_EXC_INFO", "CHECK_EXC_MATCH", "POP_EXCEPT"})
+_LITERALS = (
+    *_AWAITS,
+    *("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_", "BINARY_", "UNARY_", "COMPARE_OP", "CALL"),
+    *("PRECALL", "PUSH_NULL", "STORE_", "POP_TOP", "NOP", "CACHE", "RESUME", "YIELD_VALUE"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Where a ``with`` block begins: the identity of its frame, and an offset in its bytecode."""
+
+    frame: int
+    offset: int
+
+
+def entry_of(frame: types.FrameType) -> Entry:
+    """Return the beginning of the block whose context manager `frame` enters now."""
+    return Entry(frame=id(frame), offset=frame.f_lasti)
+
+
+def caller() -> Entry:
+    """Return the beginning of the block for which the calling function is ``__enter__``."""
+    return entry_of(sys._getframe(2))  # noqa: SLF001 - the only way to the caller's frame
+
+
+def may_suppress(error: BaseException, entry: Entry | None, *, is_of_program: bool) -> bool:
+    """Return whether suppressing `error` skips nothing that depends on the program.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception that the block has raised.
+    entry : Entry or None
+        The beginning of the block, if known.
+    is_of_program : bool
+        Whether a call of the program raised `error`. It must then be the last call of the block.
+        An exception of the check must be raised whatever the program does: by a ``raise`` that no
+        condition precedes, or by an expression of literals such as ``1 / 0``.
+    """
+    trace = error.__traceback__
+    if trace is None or entry is None or id(trace.tb_frame) != entry.frame:
+        return False
+    frame, last = trace.tb_frame, trace.tb_lasti
+    code = [step for step in dis.get_instructions(frame.f_code) if step.opname != "CACHE"]
+    if is_of_program:
+        inner = trace.tb_next and trace.tb_next.tb_frame.f_globals.get("__name__")
+        rest = [s for s in code if s.offset > last and s.opname not in ("POP_TOP", "NOP")]
+        # The block ends by calling __exit__ with None three times.
+        return str(inner).startswith("pytest_promptse.") and all(
+            step.opname == "LOAD_CONST" and step.argval is None for step in rest[:3]
+        )
+    block = [step for step in code if entry.offset < step.offset <= last]
+    if trace.tb_next is not None or not block or any(map(_is_branch, block)):
+        return False
+    return block[-1].opname == "RAISE_VARARGS" or all(
+        step.opname.startswith(_LITERALS) or _is_builtin(step, frame) for step in block
+    )
+
+
+def _is_branch(step: dis.Instruction) -> bool:
+    is_jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
+    return (is_jump and step.opname not in _AWAITS) or step.opname in _HANDLERS
+
+
+def _is_builtin(step: dis.Instruction, frame: types.FrameType) -> bool:
+    name = step.argval
+    return (
+        step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+        and hasattr(builtins, name)
+        and name not in frame.f_globals
+    )

@@ -1,0 +1,112 @@
+"""May a context manager suppress what a block raised? Blocks are real ``with`` statements."""
+
+import asyncio
+
+import pytest
+
+from pytest_promptse.sandbox import _blocks
+
+
+class Manager:
+    def __enter__(self):
+        self.entry = _blocks.caller()
+        return self
+
+    def __exit__(self, _kind, error, _trace):
+        self.may = error is not None and _blocks.may_suppress(
+            error, self.entry, is_of_program=False
+        )
+        return True
+
+    def __aenter__(self):
+        self.entry = _blocks.caller()
+
+        async def enter():
+            await asyncio.sleep(0)
+            return self
+
+        return enter()
+
+    async def __aexit__(self, *error):
+        return self.__exit__(*error)
+
+
+def literal(manager, _answer):
+    with manager:
+        1 / 0  # noqa: B018
+
+
+def builtin(manager, _answer):
+    with manager as _:
+        int("x")
+
+
+def statement(manager, answer):
+    with manager:
+        str(answer)
+        raise ValueError
+
+
+def condition(manager, answer):
+    with manager:
+        if answer != 1:
+            raise ValueError
+
+
+def lookup(manager, answer):
+    with manager:
+        answer["a"]
+
+
+def raise_():
+    raise ValueError
+
+
+def handler(manager, answer):
+    with manager:
+        try:
+            int(answer)
+        except (TypeError, ValueError):
+            raise RuntimeError from None
+
+
+@pytest.mark.parametrize("block", [literal, builtin, statement])
+def test_what_is_raised_in_any_case_may_be_suppressed(block):
+    manager = Manager()
+    block(manager, {})
+    assert manager.may
+
+
+@pytest.mark.parametrize("block", [condition, lookup, handler])
+def test_what_an_answer_may_have_caused_may_not_be_suppressed(block):
+    manager = Manager()
+    block(manager, {})
+    assert not manager.may
+
+
+def test_what_a_called_function_raises_may_not_be_suppressed():
+    manager = Manager()
+    with manager:
+        raise_()
+    assert not manager.may
+
+
+def test_an_async_block_is_judged_in_the_same_way():
+    async def always(manager):
+        async with manager:
+            raise ValueError
+
+    async def sometimes(manager, answer):
+        async with manager:
+            if answer != 1:
+                raise ValueError
+
+    manager = Manager()
+    asyncio.run(always(manager))
+    assert manager.may
+    asyncio.run(sometimes(manager, 2))
+    assert not manager.may
+
+
+def test_an_unknown_beginning_permits_nothing():
+    assert not _blocks.may_suppress(ValueError(), None, is_of_program=False)
