@@ -9,6 +9,7 @@ __all__ = [
     "ModelError",
     "NoBaselineError",
     "NotScoredError",
+    "NotStoredError",
     "PromptseError",
     "RecordError",
     "SandboxError",
@@ -70,6 +71,10 @@ class ModelError(NotScoredError):
 
 class BudgetError(NotScoredError):
     """Another request would exceed ``max_requests`` or ``max_cost``."""
+
+
+class NotStoredError(NotScoredError):
+    """A completion is not in the store, and ``replay_only`` requests none. The item is skipped."""
 
 
 class SandboxError(NotScoredError):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CI = ("github", "gitlab", "none")
 # The extra of the package that each backend needs.
-_EXTRAS = {"tiny": "tiny", "ct2": "tiny", "openai": "openai", "vllm": "vllm"}
+_EXTRAS = {"tiny": "tiny", "ct2": "tiny", "openai": "openai", "litellm": "litellm", "vllm": "vllm"}
 
 _TEST = '''"""Does the model still write `slugify` if the prompt comes in another tone?"""
 
@@ -51,14 +51,17 @@ def test_slugify(candidate):
 _GITHUB = """\
 name: promptse
 
-on: pull_request
+on:
+  pull_request:
+  push:
+    branches: [main] # fills the store that pull requests start from
 
 jobs:
   promptse:
     runs-on: ubuntu-24.04
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-      - uses: actions/setup-python@v5
+      - uses: actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0
         with:
           python-version: "3.12"
       - name: Install
@@ -67,27 +70,36 @@ jobs:
           sudo apt-get install --yes bubblewrap libseccomp2
           # Ubuntu 24.04 does not let ordinary users create the namespaces of the sandbox.
           sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
+          if [ -f pyproject.toml ]; then pip install --editable .; fi
           pip install '{requirement}'
       # Completions that were paid for are not requested again.
-      - uses: actions/cache@v4
+      - uses: actions/cache/restore@27d5ce7f107fe9357f9df03efb73ab90386fccae # v5.0.5
         with:
           path: .promptse/promptse.db*
           key: promptse-${{{{ github.run_id }}}}-${{{{ github.run_attempt }}}}
           restore-keys: promptse-
       - name: Test
 {env}        run: >-
-          pytest --promptse-model {model} --promptse-require-model
-          --promptse-report github --junitxml junit.xml
+          pytest {test} --promptse-model {model} --promptse-require-model
+          {fork}--promptse-report github --junitxml junit.xml
+      # Also after a failed gate, since its completions are paid for.
+      - uses: actions/cache/save@27d5ce7f107fe9357f9df03efb73ab90386fccae # v5.0.5
+        if: always()
+        with:
+          path: .promptse/promptse.db*
+          key: promptse-${{{{ github.run_id }}}}-${{{{ github.run_attempt }}}}
 """
 
 _GITLAB = """\
 promptse:
   image: python:3.12
   rules:
-    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+    # On the main branch it fills the store that merge requests start from.
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event" || $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   before_script:
     - apt-get update
     - apt-get install --yes bubblewrap libseccomp2
+    - if [ -f pyproject.toml ]; then pip install --editable .; fi
     - pip install '{requirement}'
   cache:
     key: promptse
@@ -95,8 +107,8 @@ promptse:
     when: always
   script:
     - >-
-      pytest --promptse-model {model} --promptse-require-model
-      --promptse-report html:report/promptse.html --junitxml report/junit.xml
+      pytest {test} --promptse-model {model} --promptse-require-model
+      {fork}--promptse-report html:report/promptse.html --junitxml report/junit.xml
   artifacts:
     when: always
     paths: [report/]
@@ -139,11 +151,10 @@ def _init(chosen: argparse.Namespace) -> int:
     files = {answers.test: _TEST}
     requirement = _requirement(answers.model)
     if answers.ci == "github":
-        files[Path(".github/workflows/promptse.yml")] = _github(answers.model, requirement)
+        files[Path(".github/workflows/promptse.yml")] = _job(_GITHUB, answers, requirement)
     elif answers.ci == "gitlab":
-        files[Path("promptse.gitlab-ci.yml")] = _GITLAB.format(
-            requirement=requirement, model=answers.model
-        )
+        with_page = _requirement(answers.model, "html")
+        files[Path("promptse.gitlab-ci.yml")] = _job(_GITLAB, answers, with_page)
     settings = {"promptse_model": answers.model, "promptse_preset": "ci"}
     known = _configured_in(here)
     if known is None:
@@ -187,16 +198,28 @@ def _answers(chosen: argparse.Namespace) -> _Answers:
     return _Answers(model=model, ci=ci, test=Path(test))
 
 
-def _requirement(model: str) -> str:
-    extra = _EXTRAS.get(model.partition(":")[0])
-    return f"pytest-promptse[{extra}]" if extra else "pytest-promptse"
+def _requirement(model: str, *more: str) -> str:
+    extras = ",".join(filter(None, (_EXTRAS.get(model.partition(":")[0]), *more)))
+    return f"pytest-promptse[{extras}]" if extras else "pytest-promptse"
 
 
-def _github(model: str, requirement: str) -> str:
-    env = ""
-    if model.startswith("openai:"):
-        env = "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
-    return _GITHUB.format(requirement=requirement, model=model, env=env)
+def _job(template: str, answers: _Answers, requirement: str) -> str:
+    backend, _, name = answers.model.partition(":")
+    key = ""
+    if backend == "openai":
+        key = "OPENAI_API_KEY"
+    elif backend == "litellm":
+        key = f"{name.partition('/')[0].upper()}_API_KEY"
+    env = f"        env:\n          {key}: ${{{{ secrets.{key} }}}}\n" if key else ""
+    # A request from a fork has no key. What the store lacks is then skipped.
+    fork = f'$([ -n "${key}" ] || echo --promptse-replay-only) ' if key else ""
+    return template.format(
+        requirement=requirement,
+        model=answers.model,
+        test=answers.test.as_posix(),
+        env=env,
+        fork=fork,
+    )
 
 
 def _configured_in(folder: Path) -> str | None:

@@ -587,6 +587,12 @@ OPTIONS: Mapping[str, Option] = {
             flag_only=True,
         ),
         _option(
+            "replay_only",
+            _option_types.switch,
+            False,
+            "request nothing: tests whose completions are not in the store are skipped",
+        ),
+        _option(
             "max_age",
             _option_types.above(0),
             None,

@@ -98,6 +98,7 @@ class Settings:
     compare_fail: tuple[Margin, ...]
     compare_missing: Literal["fail", "warn"]
     fresh: bool
+    replay_only: bool
     max_age: float | None
     request_timeout: float
     retries: int
@@ -201,6 +202,11 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
         raise SettingsError(
             f"{origin['max_cost']}: {values['max_cost']:g} needs prices; "
             "add --promptse-price INPUT,OUTPUT (per million tokens)"
+        )
+    if values["fresh"] and values["replay_only"]:
+        raise SettingsError(
+            f"{origin['fresh']}: everything is requested again, while {origin['replay_only']} "
+            "requests nothing; give one of them"
         )
     if values["perturb"] != "task" and not values["template"]:
         raise SettingsError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
 
-from pytest_promptse.errors import NotScoredError, TaskError
+from pytest_promptse.errors import NotScoredError, NotStoredError, TaskError
 from pytest_promptse.plugin._baseline_items import ComparisonResult, compare_suite
 from pytest_promptse.plugin._check_digest import source_digest
 from pytest_promptse.plugin._invocation import invocation
@@ -503,6 +503,9 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
         else:
             _measure(item, run, target, target.subject, check)
             return
+    except NotStoredError as error:
+        run.log_error(item.nodeid, error)
+        pytest.skip(str(error))
     except NotScoredError as error:
         run.log_error(item.nodeid, error)
         if item.config.option.fulltrace:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from pytest_promptse.errors import NotScoredError, SettingsError
+from pytest_promptse.errors import NotScoredError, NotStoredError, SettingsError
 from pytest_promptse.plugin._items import RESULT_WORD, report_gate
 from pytest_promptse.psychometrics._suite import Measurement, Probe, PsychometricGate, bounds_record
 from pytest_promptse.record._psychometrics import (
@@ -77,6 +77,9 @@ class PsychometricItem(pytest.Item):
             return
         try:
             self._measure(self.suite)
+        except NotStoredError as error:
+            self._run.log_error(self.nodeid, error)
+            pytest.skip(str(error))
         except NotScoredError as error:
             self._run.log_error(self.nodeid, error)
             raise

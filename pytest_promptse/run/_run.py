@@ -393,6 +393,7 @@ class PromptseRun:
                 price=self.settings.price,
             ),
             leader_lock=None if only_process else self._leader_lock,
+            replay_only=self.settings.replay_only,
             retry_policy=RetryPolicy(attempts=self.settings.retries + 1),
         )
         self._sampler.start()

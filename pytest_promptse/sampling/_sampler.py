@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import ModelError, PromptseError
+from pytest_promptse.errors import ModelError, NotStoredError, PromptseError
 from pytest_promptse.models._base import Remote
 from pytest_promptse.sampling._budget import Budget
 from pytest_promptse.sampling._dispatcher import STARTED
@@ -68,6 +68,8 @@ class Sampler:
         The file that the leader locks, or None for a run of one process.
     retry_policy
         Number of attempts of a failed request, and the pauses.
+    replay_only
+        True to request nothing, and raise NotStoredError for what the store lacks.
     """
 
     def __init__(
@@ -81,12 +83,14 @@ class Sampler:
         budget: Budget = Budget(),  # noqa: B008 - frozen
         leader_lock: Path | None = None,
         retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
+        replay_only: bool = False,
     ) -> None:
         self._store = store
         self._run = run
         self._concurrency = concurrency
         self._budget = budget
         self._retry_policy = retry_policy
+        self._replay_only = replay_only
         self._factories = backends
         self._backends: dict[str, Backend] = {}
         self._failures = FailureLog(store, run)
@@ -111,6 +115,8 @@ class Sampler:
             If the settings of a model prevent every request, for example a missing key.
         """
         self._missing = self._count_missing(self._plan.values())
+        if self._replay_only:
+            return
         for model in dict.fromkeys(self._plan[key].model for key in self._missing):
             backend = self._backend(model)
             if isinstance(backend, Remote):
@@ -126,6 +132,8 @@ class Sampler:
         with self._changed:
             missing = self._count_missing(fresh.values())
             self._missing |= missing
+        if self._replay_only:
+            return
         self._commands.add([fresh[key] for key in missing], first=True)
         if not missing:
             return
@@ -161,12 +169,19 @@ class Sampler:
             If the model cannot answer.
         BudgetError
             If the budget is used up.
+        NotStoredError
+            If samples are missing and ``replay_only`` is set.
         StoreError
             If the completions cannot be written or read.
         """
         wanted = job if n is None else replace(job, n=n)
         requested = False
-        while self._count_missing([wanted]):
+        while missing := self._count_missing([wanted]):
+            if self._replay_only:
+                raise NotStoredError(
+                    f"{wanted.model}: {missing[wanted.key]} of {wanted.n} completions are not in "
+                    "the store, and --promptse-replay-only requests none"
+                )
             try:
                 self._raise_failure(key=wanted.key, model=wanted.model)
             except PromptseError:
@@ -202,13 +217,20 @@ class Sampler:
             If the model cannot be started.
         """
         with self._changed:
-            will_start = any(self._plan[key].model == model for key in self._missing)
+            will_start = not self._replay_only and any(
+                self._plan[key].model == model for key in self._missing
+            )
         requested = False
         while (note := self._store.get(self._run, STARTED, model)) is None:
             if not will_start:
                 known = self._store.capabilities(self._backend(model).identity)
                 if known is not None:
                     return known
+            if self._replay_only:
+                raise NotStoredError(
+                    f"{model}: the store has no completion of this model, and "
+                    "--promptse-replay-only requests none"
+                )
             self._raise_failure(model=model)
             if not requested:
                 self._store.put(self._run, WANTED_MODEL, model, b"")

@@ -44,16 +44,31 @@ def test_a_github_job_requires_the_model_and_has_its_key(project):
     assert main(["init", "--model", "openai:m", "--ci", "github", "--yes"]) == 0
     job = yaml.safe_load((project / ".github/workflows/promptse.yml").read_text())
     steps = job["jobs"]["promptse"]["steps"]
-    assert "--promptse-model openai:m --promptse-require-model" in steps[-1]["run"]
-    assert steps[-1]["env"] == {"OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"}
+    test = steps[4]
+    assert (
+        "tests/test_promptse.py --promptse-model openai:m --promptse-require-model" in test["run"]
+    )
+    # A pull request from a fork has no key, and must not be red for that.
+    assert '[ -n "$OPENAI_API_KEY" ] || echo --promptse-replay-only' in test["run"]
+    assert steps[5]["if"] == "always()"
+    assert test["env"] == {"OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"}
     assert "pip install 'pytest-promptse[openai]'" in steps[2]["run"]
     assert steps[3]["with"]["key"] == "promptse-${{ github.run_id }}-${{ github.run_attempt }}"
+
+
+def test_a_job_for_another_provider_has_its_extra_and_key(project):
+    assert main(["init", "--model", "litellm:anthropic/m", "--ci", "github", "--yes"]) == 0
+    text = (project / ".github/workflows/promptse.yml").read_text()
+    assert "pip install 'pytest-promptse[litellm]'" in text
+    assert "ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}" in text
 
 
 def test_a_gitlab_job_is_a_file_to_include(project, capsys):
     assert main(["init", "--model", "tiny", "--ci", "gitlab", "--yes"]) == 0
     job = yaml.safe_load((project / "promptse.gitlab-ci.yml").read_text())["promptse"]
     assert job["artifacts"]["reports"] == {"junit": "report/junit.xml"}
+    # The page that the job writes needs an extra of its own.
+    assert any("pytest-promptse[tiny,html]" in line for line in job["before_script"])
     assert "include: promptse.gitlab-ci.yml" in capsys.readouterr().out
 
 

@@ -43,6 +43,7 @@ class GitHub:
         self._cache = folder / "cache"
         self._workflow = yaml.safe_load(GITHUB.read_text())
         self._runs = 0
+        self.key = "sk-none"
 
     def run(self, name: str, event: str, checkout: Path) -> Job:
         job = self._workflow["jobs"][name]
@@ -59,7 +60,7 @@ class GitHub:
         payload.write_text(json.dumps({"pull_request": {"number": 7}}))
         names = {
             "github": github,
-            "secrets": SimpleNamespace(OPENAI_API_KEY="sk-none"),
+            "secrets": SimpleNamespace(OPENAI_API_KEY=self.key),
             "hashFiles": lambda file: "1" if (checkout / file).exists() else "",
             "always": lambda: True,
             "cancelled": lambda: False,
@@ -140,6 +141,7 @@ class GitLab:
         self._cache = folder / "cache"
         self._pipeline = yaml.safe_load(GITLAB.read_text())
         self._runs = 0
+        self.key = "sk-none"
 
     def run(self, name: str, checkout: Path, **service: str) -> Job:
         own = self._pipeline[name]
@@ -155,11 +157,11 @@ class GitLab:
             "CI_SERVER_HOST": "gitlab.example.org",
             "CI_DEFAULT_BRANCH": "main",
             "PROMPTSE_TOKEN": "t",
-            "OPENAI_API_KEY": "sk-none",
+            "OPENAI_API_KEY": self.key,
             **service,
         }
         sides = re.sub(r"\$(\w+)", lambda found: repr(variables.get(found[1])), rule["if"])
-        assert eval(sides)
+        assert eval(sides.replace("||", "or"))
         [kept] = job["cache"]["paths"]
         if self._cache.exists():
             _restore(self._cache, checkout)

@@ -43,6 +43,9 @@ class Project:
         place = shell.project / f".{service}" / "comment.py"
         place.parent.mkdir()
         shutil.copy(COMMENT, place)
+        prompts = shell.project / "tests" / "prompts"
+        prompts.mkdir(parents=True)
+        (shell.project / "test_slug.py").rename(prompts / "test_slug.py")
         (shell.project / "pytest.ini").write_text("[pytest]\npromptse_variants = 1\n")
         script = (
             f"git add . && git commit --quiet -m Recipe && git clone --quiet --bare . {self.origin}"
@@ -131,7 +134,7 @@ def test_a_loss_fails_the_job_and_is_still_reported_and_kept(project, forge, pai
     paid_model.behaviour.answer = lambda body, number: (
         right(body, number) if is_original(body) else "```python\ndef slugify(title): ...\n```"
     )
-    edit = "sed -i 's/single hyphens/one hyphen each/' test_slug.py"
+    edit = "sed -i 's/single hyphens/one hyphen each/' tests/prompts/test_slug.py"
     change = f"{edit} && git commit --quiet -a -m Edit && git push --quiet"
     assert project.shell(change, project.checkout()).returncode == 0
     job, checkout = project.request_merge()
@@ -144,6 +147,24 @@ def test_a_loss_fails_the_job_and_is_still_reported_and_kept(project, forge, pai
     _, second = project.request_merge()
     assert usage(second)["requests"] == 0
     assert len(ours(forge)) == 1
+
+
+def test_a_fork_without_the_key_is_judged_from_the_store_and_never_red(project, paid_model):
+    project.renew_baseline()
+    job, _ = project.request_merge()
+    assert job.ok, job.output
+    sent = len(paid_model.requests)
+    project.runner.key = ""
+    fork, _ = project.request_merge()
+    assert fork.ok, fork.output
+    assert " passed" in fork.output
+    edit = "sed -i 's/single hyphens/one hyphen each/' tests/prompts/test_slug.py"
+    change = f"{edit} && git commit --quiet -a -m Edit && git push --quiet"
+    assert project.shell(change, project.checkout()).returncode == 0
+    edited, _ = project.request_merge()
+    assert edited.ok, edited.output
+    assert "--promptse-replay-only requests none" in edited.output
+    assert len(paid_model.requests) == sent
 
 
 def is_original(body) -> bool:
