@@ -69,6 +69,11 @@ def package(session: nox.Session) -> None:
     [wheel] = Path("dist").glob("*.whl")
     [source] = Path("dist").glob("*.tar.gz")
     session.run("check-wheel-contents", str(wheel))
+    # The types of the installed package, as those of a third party's plugin see them.
+    session.install("mypy", str(wheel))
+    plugin = Path("tests/data/typed_plugin.py").resolve()
+    with tempfile.TemporaryDirectory() as folder, session.chdir(folder):
+        session.run("mypy", "--strict", str(plugin))
     for distribution in (wheel, source):
         with tempfile.TemporaryDirectory() as folder:
             session.run("uv", "venv", "--quiet", f"{folder}/env", external=True)

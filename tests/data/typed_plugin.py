@@ -1,0 +1,71 @@
+"""A third party's plugin with every hook, which mypy checks against the installed package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pytest_promptse.models import Capabilities, Completion, Response, Usage
+from pytest_promptse.record import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from pathlib import Path
+
+    from pytest_promptse import Record
+    from pytest_promptse.models import Backend, ModelOptions, Request
+    from pytest_promptse.variants import Finding, Rewriter, RewriteRequest
+
+
+class Echo:
+    """A backend that returns the prompt."""
+
+    concurrency = 1
+
+    def __init__(self, name: str) -> None:
+        self.spec = f"echo:{name}"
+        self.identity: Mapping[str, str] = {"backend": "echo", "model": name}
+
+    async def start(self) -> Capabilities:
+        return Capabilities(form="chat", logprobs=None, seeded=True)
+
+    async def complete(self, request: Request) -> Response:
+        completion = Completion(index=request.first, text=request.prompt.user)
+        return Response(completions=(completion,), usage=Usage(requests=1))
+
+    async def close(self) -> None:
+        return None
+
+
+class Louder:
+    """A rewriter that adds a mark."""
+
+    name = "louder"
+    version = "1"
+    has_persona = False
+    waives: frozenset[str] = frozenset()
+
+    def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
+        for number in range(1, 10):
+            yield request.task.prompt + "!" * number
+
+
+def write_bytes(record: Record, path: Path) -> None:
+    """Write the record as JSON."""
+    path.write_bytes(b"".join(encode(record)))
+
+
+def pytest_promptse_backend(name: str, model: str, options: ModelOptions) -> Backend | None:
+    del options
+    return Echo(model) if name == "echo" else None
+
+
+def pytest_promptse_rewriter(spec: str) -> Rewriter | None:
+    return Louder() if spec == "louder" else None
+
+
+def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
+    return write_bytes if kind == "bytes" else None
+
+
+def pytest_promptse_names(kind: Literal["backend", "rewriter", "report"]) -> Sequence[str]:
+    return {"backend": ["echo"], "rewriter": ["louder"], "report": ["bytes"]}[kind]
