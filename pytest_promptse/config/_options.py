@@ -73,6 +73,25 @@ class Option:
         """True if the flag takes no value."""
         return self.parse is _option_types.switch
 
+    @property
+    def shown_default(self) -> str:
+        """The default as a user would type it, or an empty text if there is none."""
+        value = self.default
+        if value is None or value is False or (isinstance(value, tuple | dict) and not value):
+            return ""
+        if self.parse is _option_types.size:
+            return f"{value >> 20}MiB"
+        if isinstance(value, tuple):
+            return ",".join(map(str, value))
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    @property
+    def full_help(self) -> str:
+        """The line for ``--help``, with the default."""
+        if not self.shown_default or "default" in self.help:
+            return self.help
+        return f"{self.help} (default: {self.shown_default})"
+
     def read(self, value: object, where: str) -> Any:
         """Return the checked value.
 

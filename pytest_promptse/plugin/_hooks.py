@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._groups import grouped_options
 from pytest_promptse.config._options import OPTIONS, flag_of, ini_of
 from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError
 from pytest_promptse.plugin._fixtures import candidate, task
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
+    from pytest_promptse.config._options import Option
     from pytest_promptse.config._settings import Settings
 
 __all__ = ["candidate", "task"]
@@ -43,24 +45,29 @@ _MARK = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("promptse", "promptse: robustness of code models to reworded prompts")
-    for option in OPTIONS.values():
-        attributes: dict[str, Any] = {"dest": option.ini, "default": None, "help": option.help}
-        if option.is_switch:
-            attributes["action"] = "store_true"
-        else:
-            attributes["metavar"] = option.metavar
-            attributes["action"] = "append" if option.repeatable else "store"
-        group.addoption(option.flag, **attributes)
+    for title, options in grouped_options().items():
+        group = parser.getgroup(title)
+        for option in options:
+            _add_option(parser, group, option)
+
+
+def _add_option(parser: pytest.Parser, group: pytest.OptionGroup, option: Option) -> None:
+    attributes: dict[str, Any] = {"dest": option.ini, "default": None, "help": option.full_help}
+    if option.is_switch:
+        attributes["action"] = "store_true"
+    else:
+        attributes["metavar"] = option.metavar
+        attributes["action"] = "append" if option.repeatable else "store"
+    group.addoption(option.flag, **attributes)
+    if option.old_name is not None:
+        old = {"dest": ini_of(option.old_name), "help": SUPPRESS}
+        group.addoption(flag_of(option.old_name), **attributes | old)
+    if not option.flag_only:
+        kind: Literal["linelist", "string"] = "linelist" if option.repeatable else "string"
+        parser.addini(option.ini, option.help.replace("%%", "%"), type=kind, default=None)
         if option.old_name is not None:
-            old = {"dest": ini_of(option.old_name), "help": SUPPRESS}
-            group.addoption(flag_of(option.old_name), **attributes | old)
-        if not option.flag_only:
-            kind: Literal["linelist", "string"] = "linelist" if option.repeatable else "string"
-            parser.addini(option.ini, option.help.replace("%%", "%"), type=kind, default=None)
-            if option.old_name is not None:
-                text = f"deprecated: use {option.ini}"
-                parser.addini(ini_of(option.old_name), text, type=kind, default=None)
+            text = f"deprecated: use {option.ini}"
+            parser.addini(ini_of(option.old_name), text, type=kind, default=None)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
