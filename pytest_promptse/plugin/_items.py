@@ -14,14 +14,16 @@ import pytest
 from pytest_promptse.errors import NotScoredError, NotStoredError, TaskError
 from pytest_promptse.plugin._baseline_items import ComparisonResult, compare_suite
 from pytest_promptse.plugin._check_digest import source_digest
+from pytest_promptse.plugin._effects import collect_effects, replay_effects
 from pytest_promptse.plugin._invocation import invocation
 from pytest_promptse.plugin._pytest_private import (
     argument_names,
     fixture_definitions,
     renew_instance,
     set_up_again,
+    torn_down_after,
 )
-from pytest_promptse.run._judge import Check, CheckResult
+from pytest_promptse.run._judge import Check, CheckError, CheckProcess, CheckResult
 from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant
 from pytest_promptse.sandbox._candidate import ENTRY_NAMES, safe_text
 from pytest_promptse.sandbox._limits import Limits
@@ -48,7 +50,7 @@ _NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
 _NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
 _DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Increase it when the judging changes.
-_JUDGING = "judging/2"
+_JUDGING = "judging/3"
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
 _LINE_CHARS = 300
@@ -263,22 +265,33 @@ class _FunctionCheck:
         self._item = item
         # pytest has already set up the fixtures for the first program.
         self._set_up_for: Task | None = task_of(item)
-        definitions = fixture_definitions(item)
+        definitions = {
+            name: own[-1]
+            for name, own in fixture_definitions(item).items()
+            if name not in _OWN_FIXTURES
+        }
+        self._has_fixtures = bool(definitions)
         # With ``request`` a body can set up any fixture.
         self._has_own_fixtures = "request" in argument_names(item) or any(
-            own[-1].scope == "function"
-            for name, own in definitions.items()
-            if name not in _OWN_FIXTURES
+            definition.scope == "function" for definition in definitions.values()
         )
+
+    def prepare(self, task: Task) -> bool:
+        """Set up the fixtures for a program.
+
+        Return True if there are any. They are objects that a check may change.
+        """
+        self._item.stash[_TASK] = task
+        if self._set_up_for is not task and self._has_own_fixtures:
+            renew_instance(self._item)
+            set_up_again(self._item)
+        self._set_up_for = None
+        return self._has_fixtures or self._has_own_fixtures
 
     def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item
-        item.stash[_TASK] = task
-        if self._set_up_for is not task:
+        if not self._has_own_fixtures:
             renew_instance(item)
-            if self._has_own_fixtures:
-                set_up_again(item)
-        self._set_up_for = None
         if "task" in item.funcargs:
             item.funcargs["task"] = task
         proxy = item.funcargs["candidate"]
@@ -287,7 +300,42 @@ class _FunctionCheck:
                 f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
             )
         arguments = {name: item.funcargs[name] for name in argument_names(item)}
-        return _run_body(lambda: item.obj(**arguments), candidate, proxy, str(item.path))
+        with torn_down_after(item.session):
+            return _run_body(lambda: item.obj(**arguments), candidate, proxy, str(item.path))
+
+
+def _process(
+    item: pytest.Item, run: PromptseRun, prepare: Callable[[Task], bool] = lambda _: False
+) -> CheckProcess:
+    """Return how the check of `item` uses processes of its own.
+
+    `prepare` is that of `CheckProcess`. A debugger needs the check in pytest's own process.
+    """
+
+    def explain(error: BaseException) -> str:
+        return str(item.repr_failure(pytest.ExceptionInfo.from_exception(error)))
+
+    return CheckProcess(
+        forks=not (item.config.option.usepdb or item.config.option.trace),
+        prepare=prepare,
+        writable=lambda: _writable_folders(item),
+        needed=run.needed_descriptors,
+        explain=explain,
+        collect=collect_effects,
+        replay=replay_effects,
+    )
+
+
+def _writable_folders(item: pytest.Item) -> list[str]:
+    """Return the temporary folders of the item's fixtures."""
+    funcargs: dict[str, Any] = getattr(item, "funcargs", {})
+    folders = [str(funcargs[name]) for name in ("tmp_path", "tmpdir") if name in funcargs]
+    factories = [
+        funcargs[name] for name in ("tmp_path_factory", "tmpdir_factory") if name in funcargs
+    ]
+    if "request" in funcargs:  # by which the body may use any of them
+        factories.append(funcargs["request"].getfixturevalue("tmp_path_factory"))
+    return [*folders, *(str(factory.getbasetemp()) for factory in factories)]
 
 
 _is_judging: ContextVar[bool] = ContextVar("is_judging", default=False)
@@ -415,7 +463,9 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
     }
     sources = source_digest(modules, item.config.rootpath)
     own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
-    _run(item, run, target, _check(run, target, own_key, _FunctionCheck(item)))
+    body = _FunctionCheck(item)
+    process = _process(item, run, body.prepare)
+    _run(item, run, target, _check(run, target, own_key, body, process))
     return True
 
 
@@ -443,7 +493,7 @@ def run_suite_file_item(item: pytest.Item, run: PromptseRun) -> None:
         return _run_body(lambda: task.check(proxy), candidate, proxy, str(item.path))
 
     target = item.stash[TARGET]
-    _run(item, run, target, _check(run, target, ("suite file",), body))
+    _run(item, run, target, _check(run, target, ("suite file",), body, _process(item, run)))
 
 
 def _check(
@@ -451,6 +501,7 @@ def _check(
     target: ItemTarget,
     own_key: tuple[str, ...],
     body: Callable[[Candidate, Task], CheckResult],
+    process: CheckProcess,
 ) -> Check:
     settings: Settings = target.suite.settings
     limits = Limits(wall=settings.timeout, cpu=settings.timeout, memory=settings.memory)
@@ -462,7 +513,7 @@ def _check(
         repr(settings.memory),
         *own_key,
     )
-    return Check(key=text_hash("\x1f".join(parts)), run=body, limits=limits)
+    return Check(key=text_hash("\x1f".join(parts)), run=body, limits=limits, process=process)
 
 
 def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> str | None:
@@ -663,7 +714,10 @@ def why_unmeasured(item: pytest.Item, call: pytest.CallInfo[None]) -> NotScoredE
     error = call.excinfo.value
     if isinstance(error, NotScoredError | pytest.skip.Exception):
         return None
-    text = str(error) if isinstance(error, TaskError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, CheckError):
+        text = error.line
+    else:
+        text = str(error) if isinstance(error, TaskError) else f"{type(error).__name__}: {error}"
     return NotScoredError(f"the check is broken: {text.strip().splitlines()[0][:_LINE_CHARS]}")
 
 
@@ -689,13 +743,12 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     if not_scored is not None:
         report.promptse_not_scored = not_scored  # type: ignore[attr-defined]
         _set_summary_line(report.longrepr, not_scored)
-    if item.config.option.fulltrace or not isinstance(
-        call.excinfo.value, NotScoredError | TaskError
-    ):
-        return
-    message = call.excinfo.getrepr(style="value")
-    _set_summary_line(message, str(call.excinfo.value))
-    report.longrepr = message
+    error = call.excinfo.value
+    is_own = isinstance(error, NotScoredError | TaskError) and not item.config.option.fulltrace
+    if is_own or isinstance(error, CheckError):
+        message = call.excinfo.getrepr(style="value")
+        _set_summary_line(message, error.line if isinstance(error, CheckError) else str(error))
+        report.longrepr = message
 
 
 def _set_summary_line(longrepr: Any, message: str) -> None:

@@ -5,6 +5,7 @@ Tests run them with the oldest and the newest supported pytest.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from _pytest.config import apply_warning_filters
 from _pytest.logging import caplog_handler_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 def ini_names(config: pytest.Config) -> Iterable[str]:
@@ -127,3 +128,19 @@ def set_up_again(item: pytest.Function) -> None:
         item.stash[caplog_handler_key].clear()
     item._initrequest()  # noqa: SLF001
     state.setup(item)
+
+
+@contextlib.contextmanager
+def torn_down_after(session: pytest.Session) -> Iterator[None]:
+    """Tear down after the block the fixtures that were set up within it.
+
+    The process of a check ends after the block, and pytest does not know of these fixtures.
+    """
+    stack = session._setupstate.stack  # noqa: SLF001
+    before = {node: len(finalizers) for node, (finalizers, _) in stack.items()}
+    try:
+        yield
+    finally:
+        for node, (finalizers, _) in reversed(stack.items()):
+            while len(finalizers) > before[node]:
+                finalizers.pop()()

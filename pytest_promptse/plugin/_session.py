@@ -53,6 +53,7 @@ from pytest_promptse.reports.terminal._summary import render
 from pytest_promptse.run._plan import PlannedGate
 from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
+from pytest_promptse.sandbox._checker import open_descriptors
 from pytest_promptse.variants._registry import create_rewriter
 
 if TYPE_CHECKING:
@@ -244,6 +245,14 @@ class PromptseSession:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Run no test in a dry run."""
         return True if self.run.settings.dry_run and not session.testsfailed else None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self) -> Generator[None, Any, Any]:
+        """Note the descriptors that a fixture opens. The check in its own process needs them."""
+        before = open_descriptors()
+        value = yield
+        self.run.needed_descriptors |= open_descriptors() - before
+        return value
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+import contextlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from pytest_promptse.errors import NotScoredError
+import msgspec
+
+from pytest_promptse.errors import NotScoredError, SandboxError, TaskError
 from pytest_promptse.models._extract import extract
 from pytest_promptse.sandbox._candidate import CheckEnded, safe_text
+from pytest_promptse.sandbox._checker import Checker, CheckerLost
 from pytest_promptse.sandbox._limits import Limits, fit, needs_confirmation
 from pytest_promptse.store._run_log import SampleRecord, VariantRow, text_key
 from pytest_promptse.store._store import StoredVerdict
 from pytest_promptse.variants._variant import text_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from pytest_promptse.models._base import Capabilities, Completion
     from pytest_promptse.run._plan import PlannedVariant, Suite
@@ -40,6 +44,52 @@ class CheckResult(NamedTuple):
     detail: str = ""
 
 
+class CheckError(Exception):
+    """An error of the check itself, raised in its own process.
+
+    ``str()`` is what pytest shows of it there, and ``line`` is the message with the error's class.
+    """
+
+    def __init__(self, line: str, text: str) -> None:
+        super().__init__(text or line)
+        self.line = line
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckProcess:
+    """How a check uses processes of its own.
+
+    Attributes
+    ----------
+    forks
+        False to run the check in this process, for a debugger.
+    prepare
+        Sets up what the next program needs, in this process. Returns True if the program must have
+        a process of its own, since the check has state that it may change.
+    writable
+        Returns the folders that the check may write to.
+    needed
+        Descriptors that the check needs (see `Checker`).
+    explain
+        Returns the text to show for an error of the check.
+    collect
+        Enters the block in which the check runs. Its value returns what the block had effect on,
+        such as log records, as data for `replay`.
+    replay
+        Repeats these effects in this process.
+    """
+
+    forks: bool = True
+    prepare: Callable[[Task], bool] = lambda _: False
+    writable: Callable[[], Iterable[str]] = tuple
+    needed: Container[int] | None = None
+    explain: Callable[[BaseException], str] = str
+    collect: Callable[[], contextlib.AbstractContextManager[Callable[[], bytes]]] = lambda: (
+        contextlib.nullcontext(bytes)
+    )
+    replay: Callable[[bytes], None] = lambda _: None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Check:
     """The check of a suite.
@@ -53,11 +103,14 @@ class Check:
         Calls the candidate and returns the result. An error in the check itself propagates.
     limits
         The limits of each program.
+    process
+        How the check uses processes of its own.
     """
 
     key: str
     run: Callable[[Candidate, Task], CheckResult]
     limits: Limits
+    process: CheckProcess = field(default_factory=CheckProcess)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +135,44 @@ class JudgedSample:
     detail: str
 
 
+class _Request(msgspec.Struct, array_like=True):
+    """What a checker is asked: to judge a program within some seconds, ``alone`` or not.
+
+    ``shares`` is True if other programs are judged in the same process.
+    """
+
+    program: str
+    wall: float
+    cpu: float
+    alone: bool
+    shares: bool
+
+
+class _Judgement(msgspec.Struct, array_like=True, kw_only=True):
+    """What a checker replies.
+
+    ``lends`` is True if the run was given up because it needs a process of its own. ``error`` is
+    the kind of an error of the check, its line and its text, or None.
+    """
+
+    cause: str = ""
+    detail: str = ""
+    seconds: float = 0.0
+    doubtful: bool = False
+    lends: bool = False
+    error: tuple[str, str, str] | None = None
+    effects: bytes = b""
+
+
+class _LoanMade(CheckEnded):
+    """Ends a check that is about to lend an object to the program."""
+
+
+_ERRORS: dict[str, type[BaseException]] = {
+    error.__name__: error for error in (TaskError, SandboxError, NotScoredError, KeyboardInterrupt)
+}
+
+
 class CompletionJudge:
     """Judge completions, each distinct program once per check.
 
@@ -97,6 +188,8 @@ class CompletionJudge:
         self._store = store
         self._sandbox = sandbox
         self._reference_limits: dict[tuple[str, str], Limits] = {}
+        self._lending: set[tuple[str, str]] = set()
+        self._shared: Checker | None = None
 
     def judge(
         self,
@@ -138,7 +231,8 @@ class CompletionJudge:
         programs = dict.fromkeys(
             found.program for found in extracted.values() if found.program is not None
         )
-        verdicts = self._verdicts(programs, task, check)
+        with self._shared_checker():
+            verdicts = self._verdicts(programs, task, check)
         judged = []
         for completion in completions:
             found = extracted[completion.text, completion.finish_reason]
@@ -194,45 +288,166 @@ class CompletionJudge:
         return self._reference_limits[key, task.id]
 
     def _evaluate(self, program: str, task: Task, check: Check) -> StoredVerdict:
-        verdict, doubtful = self._run_check(program, task, check, alone=False)
-        if doubtful:
-            verdict, _ = self._run_check(program, task, check, alone=True)
-        return verdict
+        for alone in (False, True):
+            judgement = self._judgement(program, task, check, alone=alone)
+            if not judgement.doubtful:
+                break
+        return StoredVerdict(
+            cause=judgement.cause, detail=judgement.detail, seconds=judgement.seconds
+        )
 
-    def _run_check(
-        self, program: str, task: Task, check: Check, *, alone: bool
-    ) -> tuple[StoredVerdict, bool]:
-        """Run the check once.
+    def _judgement(self, program: str, task: Task, check: Check, *, alone: bool) -> _Judgement:
+        """Judge a program once. `alone` runs it without other programs beside it."""
+        limits = check.limits
+        has_state = check.process.prepare(task)
+        request = _Request(
+            program=program,
+            wall=limits.wall,
+            cpu=limits.cpu,
+            alone=alone,
+            shares=not has_state and (check.key, task.id) not in self._lending,
+        )
+        if not check.process.forks:
+            request.shares = False
+            return _run_check(self._sandbox(), task, check, request)
+        judgement = self._ask(request, task, check)
+        if judgement.lends:
+            self._lending.add((check.key, task.id))
+            request.shares = False
+            judgement = self._ask(request, task, check)
+        return judgement
 
-        Return its verdict, and whether load on the machine may explain it.
+    def _ask(self, request: _Request, task: Task, check: Check) -> _Judgement:
+        """Judge a program in a process of its own, or in one that judges several."""
+        sandbox = self._sandbox()
+        for last in (False, True):
+            checker = self._shared if request.shares else None
+            if checker is None:
+                checker = _fork_checker(sandbox, task, check, shares=request.shares)
+                self._shared = checker if request.shares else self._shared
+            try:
+                reply = checker.ask(msgspec.msgpack.encode(request), limits=check.limits)
+            except CheckerLost as lost:
+                self._end_shared()
+                is_timeout = lost.cause == "timeout"
+                return _Judgement(cause=lost.cause, detail=str(lost), doubtful=is_timeout)
+            finally:
+                if not request.shares:
+                    checker.close()
+            judgement = msgspec.msgpack.decode(reply, type=_Judgement)
+            # Another program must not depend on how this one failed.
+            if judgement.cause not in ("", "wrong_answer") or judgement.lends or judgement.error:
+                self._end_shared()
+            if judgement.lends:
+                break
+            check.process.replay(judgement.effects)
+            if judgement.error is None:
+                break
+            if judgement.error[0] != SandboxError.__name__ or last:
+                _raise(judgement.error)
+        return judgement
 
-        `alone` runs the program without other programs beside it.
-        """
-        with self._sandbox().load(
-            program, entry_point=task.entry_point, limits=check.limits, alone=alone
+    @contextlib.contextmanager
+    def _shared_checker(self) -> Iterator[None]:
+        """End the process that judges several programs after the block."""
+        try:
+            yield
+        finally:
+            self._end_shared()
+
+    def _end_shared(self) -> None:
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            shared.close()
+
+
+def _fork_checker(sandbox: SandboxPool, task: Task, check: Check, *, shares: bool) -> Checker:
+    def work(data: bytes) -> bytes:
+        request = msgspec.msgpack.decode(data, type=_Request)
+        limits = replace(check.limits, wall=request.wall, cpu=request.cpu)
+        with check.process.collect() as effects:
+            try:
+                judgement = _run_check(sandbox, task, replace(check, limits=limits), request)
+            except MemoryError:
+                judgement = _Judgement(cause="resource", detail="the check is out of memory")
+            except BaseException as error:  # noqa: BLE001 - raised again in the other process
+                judgement = _Judgement(error=_described(error, check))
+            judgement.effects = effects()
+        return msgspec.msgpack.encode(judgement)
+
+    return Checker(
+        work,
+        pool=sandbox,
+        ahead=shares,
+        writable=check.process.writable(),
+        needed=check.process.needed,
+    )
+
+
+def _run_check(sandbox: SandboxPool, task: Task, check: Check, request: _Request) -> _Judgement:
+    """Run the check once in this process."""
+    lends = False
+
+    def before_loan() -> None:
+        nonlocal lends
+        lends = True
+        raise _LoanMade
+
+    try:
+        with sandbox.load(
+            request.program,
+            entry_point=task.entry_point,
+            limits=check.limits,
+            alone=request.alone,
+            before_loan=before_loan if request.shares else None,
         ) as candidate:
             try:
                 result = check.run(candidate, task)
             except CheckEnded as ended:
                 candidate.raised(ended)
                 result = CheckResult("exception", safe_text(ended))
-        failure = candidate.failure
-        if failure is not None:
-            result = CheckResult(failure.cause, failure.detail)
-        doubtful = needs_confirmation(
+    except BaseException:
+        if not lends:
+            raise
+    if lends:
+        return _Judgement(lends=True)
+    failure = candidate.failure
+    if failure is not None:
+        result = CheckResult(failure.cause, failure.detail)
+    return _Judgement(
+        cause=result.cause,
+        detail=_storable(result.detail),
+        seconds=candidate.seconds,
+        doubtful=needs_confirmation(
             failure, cpu_seconds=candidate.cpu_seconds, limits=check.limits
-        )
-        verdict = StoredVerdict(
-            cause=result.cause, detail=_storable(result.detail), seconds=candidate.seconds
-        )
-        return verdict, doubtful
+        ),
+    )
+
+
+def _described(error: BaseException, check: Check) -> tuple[str, str, str]:
+    kind = next((cls.__name__ for cls in type(error).__mro__ if cls.__name__ in _ERRORS), "")
+    line = safe_text(error) if kind else f"{type(error).__name__}: {safe_text(error)}"
+    return kind, _storable(line), "" if kind else _encodable(check.process.explain(error))
+
+
+def _raise(error: tuple[str, str, str]) -> NoReturn:
+    """Raise an error that a check has raised in its own process."""
+    kind, line, text = error
+    if kind:
+        raise _ERRORS[kind](line)
+    raise CheckError(line, text)
 
 
 def _storable(text: str) -> str:
-    """Shorten a program's text, and escape lone surrogates, which UTF-8 cannot encode."""
+    """Shorten a program's text and make it encodable."""
     if len(text) > _STORED_CHARS:
         half = _STORED_CHARS // 2
         text = f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
+    return _encodable(text)
+
+
+def _encodable(text: str) -> str:
+    """Escape lone surrogates, which UTF-8 cannot encode."""
     return text.encode(errors="backslashreplace").decode()
 
 

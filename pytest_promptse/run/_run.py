@@ -22,6 +22,7 @@ from pytest_promptse.sampling._cost_estimate import estimate_cost
 from pytest_promptse.sampling._job import Job
 from pytest_promptse.sampling._retry import RetryPolicy
 from pytest_promptse.sampling._sampler import Sampler
+from pytest_promptse.sandbox._checker import open_descriptors
 from pytest_promptse.sandbox._isolation import open_sandbox
 from pytest_promptse.scoring._sequential import may_stop
 from pytest_promptse.store._run_log import (
@@ -142,6 +143,8 @@ class PromptseRun:
         self._shard_tasks: Mapping[str, Collection[str]] = {}
         self._show_progress = show_progress
         self._sampler: Sampler | None = None
+        # Opened before sampling began or by fixtures, as far as known.
+        self.needed_descriptors: set[int] = set()
         self.started = datetime.now(UTC)
 
     @cached_property
@@ -396,6 +399,7 @@ class PromptseRun:
             replay_only=self.settings.replay_only,
             retry_policy=RetryPolicy(attempts=self.settings.retries + 1),
         )
+        self.needed_descriptors |= open_descriptors()
         self._sampler.start()
         cached = self._sampler.progress().cached
         self.run_log.add(

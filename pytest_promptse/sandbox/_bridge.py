@@ -179,6 +179,10 @@ class _Pump:
         for number in range(_PER_EXECUTION * execution, _PER_EXECUTION * (execution + 1)):
             self.close(number)
 
+    def close_all(self) -> None:
+        for number in list(self.files):
+            self.close(number)
+
 
 class _Near(_Pump):
     """The end that acts as the zygote for the worker."""
@@ -205,6 +209,8 @@ class _Near(_Pump):
             self.ending = json.loads(data)["execution"]
 
     def take_control(self, payload: bytes) -> None:
+        if b'"token"' in payload:
+            self.close_all()
         self.close_execution(self.ending)
         self.control.send(payload)
 
@@ -222,6 +228,8 @@ class _Far(_Pump):
                 pass
         if b'"execution"' in answer:
             self.close_execution(json.loads(answer)["execution"])
+        elif b'"token"' in answer:
+            self.close_all()
         self.frame(_CONTROL, 0, answer)
 
     def take_control(self, payload: bytes) -> None:

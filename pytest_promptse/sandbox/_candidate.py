@@ -19,7 +19,7 @@ from pytest_promptse.sandbox._causes import (
     ProgramInterrupt,
     ProgramStopped,
 )
-from pytest_promptse.sandbox._changes import Originals, apply_changes, may_change
+from pytest_promptse.sandbox._changes import apply_changes, may_change
 from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects
 from pytest_promptse.sandbox._handle import (
     BoundMethod,
@@ -119,16 +119,17 @@ class Candidate:
         *,
         entry_point: str,
         start: Callable[..., Execution],
+        before_loan: Callable[[], None] | None = None,
     ) -> None:
         self._program = program
         self._entry_point = entry_point
         self._start = start
+        self._before_loan = before_loan
         self._execution: Execution | None = None
         self._failure: Failure | None = None
         # What the program raised in the check, and the failure that it is if it ends the check.
         self._raised: dict[int, tuple[BaseException, Failure | None]] = {}
         self._check_objects = CheckObjects()
-        self._originals = Originals()
         self._objects: dict[int, Any] = {}
         self._classes: dict[int, HandleType] = {}
         self._counts: dict[int, int] = {}
@@ -336,9 +337,8 @@ class Candidate:
             self._failure = self._execution.exceeded
 
     def close(self) -> None:
-        """End the program and all its processes. Restore the arguments that it changed."""
+        """End the program and all its processes."""
         self._is_closed = True
-        self._originals.restore()
         if self._execution is not None:
             self._execution.close()
 
@@ -489,6 +489,7 @@ class Candidate:
             return wire.Built(wire.REFERENCE, (wire.ENTRY_NUMBER,))
         if isinstance(value, HandleType) or isinstance(type(value), HandleType):
             raise CannotCrossError("an object of another program cannot be sent to this one")
+        self._announce_loan()
         return self._check_objects.describe(value)
 
     def _method_reference(self, method: BoundMethod) -> tuple[int, str]:
@@ -615,8 +616,14 @@ class Candidate:
 
     def _apply(self, args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -> None:
         if changed is not None:
-            self._originals.save((args, *kwargs.values()))
+            self._announce_loan()
             apply_changes(args, kwargs, changed)
+
+    def _announce_loan(self) -> None:
+        """Call the hook before the check's state can change for the first time."""
+        hook, self._before_loan = self._before_loan, None
+        if hook is not None:
+            hook()
 
     def _as_raised(
         self, kind: str, error: BaseException, text: str, *, stops: bool
@@ -666,10 +673,6 @@ class Candidate:
         ``call``. All of these values come from the program and are not trusted. An exception of the
         object is sent back.
         """
-        if operation in ("set", "merge") and type(args) is tuple and args:
-            owner = self._check_objects.get(number)
-            self._originals.save_attribute(owner, str(args[0]))
-            self._originals.save(getattr(owner, "__dict__", {}).get(args[0]))
         try:
             with execution.callback():
                 result = self._check_objects.use(number, operation, args, kwargs)

@@ -63,6 +63,8 @@ class SandboxPool:
         self._alone = False
         self._closed = False
         self._changed = threading.Condition()
+        self._on_start: Callable[[Limits], None] | None = None
+        self._is_fork = False
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +80,7 @@ class SandboxPool:
         entry_point: str,
         limits: Limits = _DEFAULT_LIMITS,
         alone: bool = False,
+        before_loan: Callable[[], None] | None = None,
     ) -> Iterator[Candidate]:
         """Load `program` and run it until the end of the ``with``.
 
@@ -94,6 +97,9 @@ class SandboxPool:
         alone : bool
             Wait until no other program runs, and let none start meanwhile. Used to confirm a
             time-out that occurred while other programs were running.
+        before_loan : callable, optional
+            Called before the program gets the first object of the check that is no plain value, and
+            before an argument of the check is changed in place. It may raise to prevent that.
 
         Raises
         ------
@@ -103,6 +109,8 @@ class SandboxPool:
         with self._worker(alone=alone) as worker:
 
             def start(*, stdin: bytes | None = None, separate: bool = False) -> Execution:
+                if self._on_start is not None:
+                    self._on_start(limits)
                 is_script = stdin is not None or separate
                 execution = None if is_script else self._prefork.take(worker, limits)
                 if execution is None:
@@ -117,7 +125,9 @@ class SandboxPool:
                 return execution
 
             executions: list[Execution] = []
-            candidate = Candidate(program, entry_point=entry_point, start=start)
+            candidate = Candidate(
+                program, entry_point=entry_point, start=start, before_loan=before_loan
+            )
             try:
                 yield candidate
                 candidate.finish()
@@ -169,7 +179,7 @@ class SandboxPool:
                 return
             if self._free:
                 worker = self._free.pop()
-            elif len(self._all) < self.workers and self._started > _WORTH_ANOTHER_JAIL:
+            elif not self._is_fork and self._wants_another_jail():
                 worker = self._make_worker(len(self._all))
                 self._all.append(worker)
             else:
@@ -179,6 +189,61 @@ class SandboxPool:
             self._prefork.make(worker, limits, folder=self._folder)
         finally:
             self._release_worker(worker)
+
+    def _wants_another_jail(self) -> bool:
+        return len(self._all) < self.workers and self._started > _WORTH_ANOTHER_JAIL
+
+    # -- use in a forked process ----------------------------------------------------------------
+
+    def prepare_fork(self) -> list[int]:
+        """Start the jails that a forked process will use, and return the descriptors to them.
+
+        The forked process cannot start jails. While it exists, this process loads no program.
+
+        Raises
+        ------
+        SandboxError
+            If the pool is closed, or a jail does not start.
+        """
+        with self._changed:
+            if self._closed:
+                raise SandboxError("the sandbox is closed")
+            if self._busy:
+                raise SandboxError("a program runs in this process, so no check can be forked")
+            if not self._all or (self._ahead and self._wants_another_jail()):
+                worker = self._make_worker(len(self._all))
+                self._all.append(worker)
+                self._free.append(worker)
+            self._prefork.close()
+            for worker in self._all:
+                worker.start()
+            return [worker.descriptor for worker in self._all]
+
+    def enter_fork(self, on_start: Callable[[Limits], None], *, ahead: bool) -> None:
+        """Make the pool usable in a forked process.
+
+        `on_start` is called with its limits before a program starts. Without `ahead`, no process is
+        started for the next program.
+        """
+        self._is_fork = True
+        self._ahead = self._ahead and ahead
+        self._on_start = on_start
+        self._changed = threading.Condition()
+        self._watchdog = Watchdog()
+        # Started now, since Landlock holds only for the thread that asks for it and for those that
+        # it starts. It would hide the memory of programs from the watchdog.
+        self._watchdog.start()
+        for worker in self._all:
+            worker.forbid_start()
+
+    def end_fork(self, *, programs: int) -> None:
+        """End whatever a forked process, which is dead now, has left in the jails.
+
+        `programs` is the number of programs that it has judged.
+        """
+        self._started += programs
+        for worker in self._all:
+            worker.reset()
 
     def close(self) -> None:
         """End every jail. It may be called twice."""

@@ -94,13 +94,15 @@ class Watchdog:
         """Watch an execution. The first call starts the thread."""
         with self._changed:
             self._watched[watched] = time.monotonic() + INTERVAL_SECONDS
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="promptse-watchdog", daemon=True
-                )
-                self._thread.start()
-            elif self._asleep:
+            if self._asleep:
                 self._changed.notify()
+        self.start()
+
+    def start(self) -> None:
+        """Start the thread if it does not run yet."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="promptse-watchdog", daemon=True)
+            self._thread.start()
 
     def remove(self, watched: Watched) -> None:
         """Stop watching."""

@@ -99,6 +99,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._executions = 0
+        self._can_start = True
         self.python = ""
         self.zygote = 0
 
@@ -111,7 +112,42 @@ class Worker:
             If it does not start. The message ends with the last line that the command printed.
         """
         if self._process is None:
+            if not self._can_start:
+                raise SandboxError("the jail died")
             self._spawn(self._start)
+
+    @property
+    def descriptor(self) -> int:
+        """The number of the control socket of a worker that has been started."""
+        return -1 if self._control is None else self._control.fileno()
+
+    def forbid_start(self) -> None:
+        """Raise SandboxError from now on where the zygote would have to be started.
+
+        A forked process uses the zygote of its parent and cannot replace it.
+        """
+        self._can_start = False
+
+    def reset(self) -> None:
+        """End all executions, those that a forked process has begun and not ended included.
+
+        Their numbers can be used again then, so forked processes need not report which they used.
+        A zygote that does not answer is stopped, so that the next use starts another one.
+        """
+        if self._control is None:
+            return
+        token = os.urandom(8).hex()
+        try:
+            self._control.send(json.dumps({"do": "reset", "token": token}).encode())
+            # An answer to a process that has died may come before.
+            while (answer := self._control.recv(_CHUNK)) and json.loads(answer).get(
+                "token"
+            ) != token:
+                continue
+        except OSError:
+            answer = b""
+        if not answer:
+            self.stop()
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fork_server import ForkedProgram, ForkServer
 
 BODY = """
-import pathlib, time, pytest
+import time, pytest
 
 @pytest.mark.promptse("Write `one()`.", reference="def one():\\n    return 1\\n", samples=1)
-def test_one(candidate):
+def test_one(candidate, tmp_path_factory):
     assert candidate() == 1
-    pathlib.Path("judging").touch()
+    (tmp_path_factory.getbasetemp() / "judging").touch()
     time.sleep(60)
 """
 
@@ -33,11 +33,12 @@ def test_sigterm_ends_the_session_and_closes_the_store(
 ) -> None:
     pytester.makepyfile(test_one=BODY)
     command = (sys.executable, "-m", "pytest", "--promptse-model", "reference", "-p", "no:xdist")
+    command += ("--basetemp", "temporary")
     with Path(os.devnull).open("r+b") as nothing:
         streams = (nothing.fileno(),) * 3
         cwd = str(pytester.path)
         process = fork_server.start(command, cwd=cwd, env=dict(os.environ), streams=streams)
-    wait_for(pytester.path / "judging", process)
+    wait_for(pytester.path / "temporary" / "judging", process)
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait(timeout=60) == pytest.ExitCode.INTERRUPTED
     folder = pytester.path / ".promptse"

@@ -126,23 +126,23 @@ marked = pytest.mark.promptse("{PROMPT}", samples=1, original_samples=1, variant
 
 @pytest.mark.timeout(6)
 @marked
-def test_waits(candidate):
+def test_waits(candidate, tmp_path_factory):
     assert candidate(2) == 4
-    Path("waited").touch()
+    (tmp_path_factory.getbasetemp() / "waited").touch()
 
 @pytest.mark.timeout(3)
 @marked
-def test_works(candidate):
-    Path("began").touch()
+def test_works(candidate, tmp_path_factory):
+    (tmp_path_factory.getbasetemp() / "began").touch()
     time.sleep(60)
-    Path("worked").touch()
+    (tmp_path_factory.getbasetemp() / "worked").touch()
 """
     )
     result = run(
         *("-p", "pytest_timeout", "--timeout-method", method, "--promptse-model", "slow:m"),
         *("-k", "original"),
     )
-    done = {path.name for path in pytester.path.iterdir()}
+    done = {path.name for path in pytester.path.rglob("*")}
     expected = {"answered", "waited", "began"}
     assert done & {*expected, "worked"} == expected
     assert "Timeout" in result.stdout.str() + result.stderr.str()

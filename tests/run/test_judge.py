@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import os
+import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -14,6 +18,8 @@ from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models._base import Capabilities, Completion
 from pytest_promptse.run._judge import (
     Check,
+    CheckError,
+    CheckProcess,
     CheckResult,
     CompletionJudge,
     JudgedSample,
@@ -41,10 +47,15 @@ class CountedCheck:
     """Checks ``inc(1) == 2`` and counts the programs."""
 
     def __init__(self):
-        self.runs = 0
+        # The check runs in other processes, which share this page.
+        self._page = mmap.mmap(-1, mmap.PAGESIZE)
+
+    @property
+    def runs(self):
+        return self._page[0]
 
     def __call__(self, candidate, _task):
-        self.runs += 1
+        self._page[0] += 1
         found = candidate(1)
         return CheckResult("") if found == 2 else CheckResult("wrong_answer", f"got {found}")
 
@@ -53,17 +64,17 @@ def passing(_candidate, _task):
     return CheckResult("")
 
 
-def check_of(body, key="check"):
-    return Check(key=key, run=body, limits=Limits())
+def check_of(body, key="check", **process):
+    return Check(key=key, run=body, limits=Limits(), process=CheckProcess(**process))
 
 
 def completions(*texts):
     return [Completion(index=index, text=text) for index, text in enumerate(texts)]
 
 
-def judge(store, sandbox, texts, body, *, suite=SUITE, key="check"):
+def judge(store, sandbox, texts, body, *, suite=SUITE, key="check", **process):
     judged = CompletionJudge(store, lambda: sandbox).judge(
-        suite.variants[0], completions(*texts), CHAT, check_of(body, key)
+        suite.variants[0], completions(*texts), CHAT, check_of(body, key, **process)
     )
     return [sample.cause for sample in judged]
 
@@ -123,7 +134,7 @@ def test_an_error_of_the_check_is_raised_and_leaves_no_verdict(store, sandbox):
     def mistaken(_candidate, _task):
         raise ZeroDivisionError("in the check")
 
-    with pytest.raises(ZeroDivisionError, match="in the check"):
+    with pytest.raises(CheckError, match="in the check"):
         judge(store, sandbox, [RIGHT], mistaken)
     body = CountedCheck()
     assert judge(store, sandbox, [RIGHT], body) == [""]
@@ -181,14 +192,91 @@ class SlowMachine:
 
 def test_a_time_out_that_load_may_explain_is_confirmed_alone(store):
     machine = SlowMachine(cpu_seconds=0.0)
-    assert judge(store, machine, [RIGHT], passing) == [""]
+    assert judge(store, machine, [RIGHT], passing, forks=False) == [""]
     assert machine.loads == [False, True]
 
 
 def test_a_program_that_used_up_the_processor_is_not_run_again(store):
     machine = SlowMachine(cpu_seconds=Limits().cpu)
-    assert judge(store, machine, [RIGHT], passing) == ["timeout"]
+    assert judge(store, machine, [RIGHT], passing, forks=False) == ["timeout"]
     assert machine.loads == [False]
+
+
+# -- what a program leaves behind ---------------------------------------------------------------
+
+EDITS = "```python\ndef inc(x):\n    x.append(0)\n    return len(x)\n```"
+HONEST = "```python\ndef inc(x):\n    return len(x)\n```"
+
+
+def test_what_a_program_changes_in_place_is_as_before_for_the_next(store, sandbox):
+    shared = [1]
+
+    def body(candidate, _task):
+        return CheckResult("" if candidate(shared) == 1 else "wrong_answer")
+
+    assert judge(store, sandbox, [EDITS, HONEST], body) == ["wrong_answer", ""]
+    assert shared == [1]
+
+
+def test_what_a_program_does_to_a_lent_object_ends_with_its_check(store, sandbox):
+    class Settings:
+        tolerance = 0
+
+    settings = Settings()
+    wrong = "```python\ndef inc(settings):\n    {}return 3\n```"
+    edits, reads = wrong.format("settings.tolerance = 9; "), wrong.format("")
+
+    def body(candidate, _task):
+        answer = candidate(settings)
+        return CheckResult("" if abs(answer - 2) <= settings.tolerance else "wrong_answer")
+
+    assert judge(store, sandbox, [edits, reads], body)[1] == "wrong_answer"
+    assert not vars(settings)
+
+
+def test_programs_share_a_process_as_long_as_only_values_pass(store, sandbox):
+    processes = mmap.mmap(-1, mmap.PAGESIZE)
+
+    def body(candidate, _task):
+        processes[candidate(1)] = os.getpid() % 251 + 1
+        return CheckResult("")
+
+    programs = [f"```python\ndef inc(x):\n    return {number}\n```" for number in range(3)]
+    judge(store, sandbox, programs, body)
+    assert len(set(processes[:3])) == 1
+    assert processes[0]
+
+
+def test_a_check_that_crashes_costs_one_verdict(store, sandbox):
+    def body(candidate, _task):
+        if candidate(1) == 0:
+            ctypes.string_at(0)
+        return CheckResult("")
+
+    assert judge(store, sandbox, [RIGHT, WRONG, f"Again:\n{RIGHT}"], body) == ["", "resource", ""]
+
+
+def test_a_check_that_hangs_costs_one_verdict(store, sandbox, monkeypatch):
+    monkeypatch.setattr("pytest_promptse.sandbox._checker._LEAST_SECONDS", 0.2)
+    monkeypatch.setattr("pytest_promptse.sandbox._checker._PATIENCE", 0)
+    monkeypatch.setattr("pytest_promptse.sandbox._checker._FACTOR", 0)
+
+    def body(candidate, _task):
+        if candidate(1) == 0:
+            threading.Event().wait()
+        return CheckResult("")
+
+    assert judge(store, sandbox, [WRONG, RIGHT], body) == ["timeout", ""]
+
+
+def test_answers_that_a_check_keeps_cannot_take_all_memory(store, sandbox):
+    def body(candidate, _task):
+        answers = [candidate(1)]
+        while answers[0] == 0:
+            answers.append(bytearray(64 * 2**20))
+        return CheckResult("")
+
+    assert judge(store, sandbox, [WRONG, RIGHT], body) == ["resource", ""]
 
 
 # -- the run log -------------------------------------------------------------------------------

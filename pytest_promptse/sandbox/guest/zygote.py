@@ -61,6 +61,9 @@ def serve(control: socket.socket) -> NoReturn:
         order = json.loads(data)
         if order["do"] == "start":
             zygote.start(order, files)
+        elif order["do"] == "reset":
+            zygote.end_all()
+            control.send(json.dumps({"token": order["token"]}).encode())
         else:
             control.send(json.dumps(zygote.end(order["execution"])).encode())
 
@@ -132,6 +135,12 @@ class _Zygote:
             self.children[order["execution"]] = child
         for number in files:
             os.close(number)
+
+    def end_all(self) -> None:
+        """End all programs, such as those of a checker that died."""
+        for execution in list(self.children):
+            self.end(execution)
+        self.errors.clear()
 
     def end(self, execution: int) -> dict[str, Any]:
         """Kill the program and all its processes. Return its exit status and resource usage."""

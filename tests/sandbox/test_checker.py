@@ -1,0 +1,145 @@
+"""A checker is a forked process whose end, however it comes, is all that remains of a check."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_promptse.sandbox import _landlock
+from pytest_promptse.sandbox._checker import Checker, CheckerLost, open_descriptors
+from pytest_promptse.sandbox._limits import Limits
+
+needs_landlock = pytest.mark.skipif(not _landlock.version(), reason="no Landlock here")
+
+
+@pytest.fixture
+def fork(plain):
+    with contextlib.ExitStack() as stack:
+
+        def fork(work, **options):
+            checker = Checker(work, pool=plain, **options)
+            stack.callback(checker.close)
+            return checker
+
+        yield fork
+
+
+def ask(checker, request=b""):
+    return checker.ask(request, limits=Limits())
+
+
+def error_of(action):
+    """Return a function for a checker that replies with the error of `action`, or nothing."""
+
+    def work(_):
+        try:
+            action()
+        except OSError as error:
+            return type(error).__name__.encode()
+        return b""
+
+    return work
+
+
+def is_alive(pid):
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+def test_requests_of_any_size_are_answered_in_order(fork):
+    checker = fork(lambda request: request * 2)
+    for size in (0, 1, 5_000_000, 3):
+        assert ask(checker, b"x" * size) == b"xx" * size
+
+
+def test_a_checker_works_in_a_session_of_its_own_without_input(fork):
+    checker = fork(lambda _: repr((os.getsid(0) == os.getpid(), os.read(0, 1))).encode())
+    assert ask(checker) == b"(True, b'')"
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (lambda _: os._exit(3), "ended with status 3"),
+        (lambda _: os.abort(), "died of SIGABRT"),
+        (lambda _: os.kill(os.getpid(), 9), "died of SIGKILL"),
+    ],
+)
+def test_the_death_of_a_checker_is_reported(fork, action, words):
+    with pytest.raises(CheckerLost, match=words) as lost:
+        ask(fork(action))
+    assert lost.value.cause == "resource"
+
+
+def test_processes_that_a_check_starts_end_with_it(fork):
+    def work(_):
+        sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+        return str(subprocess.Popen(sleeper, start_new_session=True).pid).encode()
+
+    checker = fork(work)
+    pid = int(ask(checker))
+    assert is_alive(pid)
+    checker.close()
+    while is_alive(pid):
+        time.sleep(0.01)
+
+
+def test_a_process_that_a_check_forks_gives_no_answer(fork):
+    def work(request):
+        return b"child" if os.fork() == 0 else request
+
+    checker = fork(work)
+    assert [ask(checker, request) for request in (b"a", b"b")] == [b"a", b"b"]
+
+
+@needs_landlock
+def test_files_can_be_written_in_temporary_folders_only(fork, tmp_path):
+    allowed, refused = tmp_path / "allowed", tmp_path / "refused"
+    allowed.mkdir()
+    refused.mkdir()
+    (refused / "kept").write_text("as before")
+    for action, error in (
+        ((allowed / "new").write_text, b""),
+        ((refused / "new").write_text, b"PermissionError"),
+        ((refused / "kept").write_text, b"PermissionError"),
+    ):
+        assert ask(fork(error_of(lambda a=action: a("x")), writable=[str(allowed)])) == error
+    assert ask(fork(error_of((refused / "kept").unlink))) == b"PermissionError"
+    assert ask(fork(error_of((refused / "kept").read_text))) == b""
+    assert ask(fork(error_of(lambda: tempfile.TemporaryFile().close()))) == b""
+    assert (refused / "kept").read_text() == "as before"
+
+
+@pytest.mark.skipif(_landlock.version() < 4, reason="Landlock without TCP")
+def test_a_checker_has_no_tcp(fork):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = server.getsockname()
+        assert ask(fork(error_of(lambda: socket.create_connection(place)))) == b"PermissionError"
+        port = ("127.0.0.1", 0)
+        assert ask(fork(error_of(lambda: socket.create_server(port)))) == b"PermissionError"
+
+
+def test_a_checker_keeps_no_pipe_of_another_thread_open(fork):
+    needed = open_descriptors()
+    read_end, write_end = os.pipe()
+    checker = fork(lambda request: request, needed=needed)
+    assert ask(checker, b"ready") == b"ready"
+    os.close(write_end)
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
+
+
+def test_temporary_files_of_a_check_are_removed(fork):
+    checker = fork(lambda _: tempfile.mkdtemp().encode())
+    folder = Path(ask(checker).decode())
+    assert folder.is_dir()
+    checker.close()
+    assert not folder.exists()
