@@ -203,7 +203,25 @@ def _check_model(config: pytest.Config, spec: str) -> None:
         or config.hook.pytest_promptse_backend(name=name, model=model, options=ModelOptions())
         is None
     ):
-        split_spec(spec, also=names_of(config, "backend"))
+        try:
+            split_spec(spec, also=names_of(config, "backend"))
+        except SettingsError as error:
+            unread = None if name in BACKENDS else _unread_conftest(config)
+            if unread is None:
+                raise
+            raise SettingsError(
+                f"{error}. {unread} defines a backend, and pytest has not read it yet; move the "
+                f"hook to {config.rootpath / 'conftest.py'}, or run pytest {unread.parent}"
+            ) from None
+
+
+def _unread_conftest(config: pytest.Config) -> Path | None:
+    """Return a ``conftest.py`` with a backend that pytest reads only while it collects."""
+    for path in sorted(config.rootpath.glob("**/conftest.py")):
+        hidden = any(part.startswith(".") for part in path.relative_to(config.rootpath).parts)
+        if not hidden and "def pytest_promptse_backend" in path.read_text("utf-8", "ignore"):
+            return path.relative_to(config.rootpath)
+    return None
 
 
 def _check_report(config: pytest.Config, report: str) -> None:

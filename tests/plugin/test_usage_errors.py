@@ -237,3 +237,13 @@ def refused(pytester, message: str, *arguments: str) -> None:
     assert line.startswith("ERROR: ")
     assert message in line
     assert not any("Traceback" in line or "test_double[" in line for line in result.outlines)
+
+
+def test_a_backend_in_a_conftest_that_pytest_reads_too_late_is_found(pytester):
+    folder = pytester.mkdir("prompts")
+    (folder / "conftest.py").write_text("def pytest_promptse_backend(name): ...\n")
+    refused(
+        pytester,
+        "prompts/conftest.py defines a backend, and pytest has not read it yet",
+        *("--promptse-model", "mine:m"),
+    )
