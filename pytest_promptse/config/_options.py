@@ -327,10 +327,10 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
-            "judge",
+            "variant_judge",
             _option_types.text,
             None,
-            "model that decides about texts of variants with words that the rules cannot match",
+            "model that decides about reworded sentences in variants that the rules did not make",
             metavar="BACKEND:NAME",
         ),
         _option(

@@ -62,7 +62,7 @@ class Settings:
     seed: int
     rewriter: str
     control: Literal["none", "neutral"]
-    judge: str | None
+    variant_judge: str | None
     variants_dir: str | None
     template: tuple[str, ...]
     perturb: Literal["task", "template", "both"]

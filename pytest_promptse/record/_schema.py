@@ -625,7 +625,7 @@ class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The decisions of the model of ``--promptse-judge`` about texts with doubtful words.
+    """The decisions of the model of ``--promptse-variant-judge`` about reworded sentences.
 
     ``texts`` is the number of judged texts, ``questions`` the number of answers, and ``cleared``
     the number of findings that the model cleared. ``instruction`` is a hash of the instruction.
@@ -641,8 +641,8 @@ class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``usage`` includes the requests of an ``llm:`` rewriter and of ``--promptse-judge``. ``shard``
-    is the plan of a run in shards, which ``promptse merge`` of the same version reads.
+    ``usage`` includes the requests of an ``llm:`` rewriter and of ``--promptse-variant-judge``.
+    ``shard`` is the plan of a run in shards, which ``promptse merge`` of the same version reads.
     """
 
     schema: str

@@ -15,7 +15,7 @@ from pytest_promptse.sampling._sampler import Sampler
 from pytest_promptse.store._run_log import EntailmentRow, RewriteRow
 from pytest_promptse.store._store import Store
 from pytest_promptse.variants._entailment import DECODING as ENTAILMENT_DECODING
-from pytest_promptse.variants._entailment import only_soft
+from pytest_promptse.variants._entailment import can_be_cleared
 from pytest_promptse.variants._generate import requests_for, variant_of
 from pytest_promptse.variants._llm import DECODING, MOST_RETRIES
 from pytest_promptse.variants._rewriter import Draft
@@ -67,21 +67,23 @@ class PendingText:
         The variant without its final text. It has an id already, so that pytest items exist before
         the text does.
     entailment
-        The model that judges findings of the soft kinds, or None if there is none.
+        The model that judges reworded sentences, or None if there is none.
     """
 
     task: Task
     variant: Variant
     entailment: EntailmentJudge | None = None
 
-    def questions(self, text: str) -> tuple[Job, ...]:
-        """Return the requests that check whether `text` and the original entail each other."""
+    def questions(self, findings: Iterable[Finding]) -> tuple[Job, ...]:
+        """Return the requests whose confirmation clears `findings`, without a judge none."""
         judge = self.entailment
         if judge is None:
             return ()
+        pairs = dict.fromkeys(pair for finding in findings for pair in finding.questions)
         jobs = []
-        for number, prompt in enumerate(judge.prompts(self.task.prompt, text)):
-            seed = derive_seed("entailment", number)
+        for number, (premise, hypothesis) in enumerate(pairs):
+            prompt = judge.prompt(premise, hypothesis)
+            seed = derive_seed("entailment")
             jobs.append(
                 Job(
                     key=completion_key(judge.identity, prompt, ENTAILMENT_DECODING, seed),
@@ -104,7 +106,7 @@ class DoubtedText(PendingText):
     Attributes
     ----------
     findings
-        The findings of the rules, all of soft kinds.
+        The findings of the rules. A model may clear all of them.
     place
         The place of the text, for error messages.
     """
@@ -247,18 +249,30 @@ class ModelVariants:
                 self._judge(pending, progress, completion.text)
         return progress.accepted
 
-    def expected_questions(self, pending: PendingText) -> tuple[Job, ...]:
-        """Return the requests that the model of ``--promptse-judge`` may get about a text.
+    def expected_jobs(self, pending: PendingText) -> list[Job]:
+        """Return all requests that a text may still need, as an upper bound for the cost.
 
-        They estimate the cost before the run. The text of a rewrite does not exist yet, so the
-        original takes its place.
+        Texts that do not exist yet count with the original's sentences, and each request by a key
+        of its own.
         """
         if isinstance(pending, DoubtedText):
-            return pending.questions(pending.variant.text)
-        return tuple(
-            replace(job, key=f"{job.key}-{pending.variant.id}-{pending.variant.seed}")
-            for job in pending.questions(pending.task.prompt)
+            return list(pending.questions(pending.findings))
+        if not isinstance(pending, Rewrite):
+            return []
+        rejected = self._progress(pending).rejected
+        variant = f"{pending.variant.id}-{pending.variant.seed}"
+        questions = pending.questions(
+            Judge(pending.task.prompt, pending.rewriter.library).most_doubts()
         )
+        jobs = []
+        for text in range(len(rejected), MOST_RETRIES + 1):
+            if text > len(rejected):
+                jobs.append(replace(pending.job(rejected), key=f"{variant}-text-{text}"))
+            jobs += [
+                replace(job, key=f"{variant}-{text}-{number}")
+                for number, job in enumerate(questions)
+            ]
+        return jobs
 
     def rows(self, pending: PendingText) -> list[RewriteRow | EntailmentRow]:
         """Return the log entries of the texts that were judged so far."""
@@ -303,7 +317,7 @@ class ModelVariants:
             if isinstance(pending, Rewrite):
                 progress = _Progress(job=pending.job([]))
             elif isinstance(pending, DoubtedText):
-                first, *further = pending.questions(pending.variant.text)
+                first, *further = pending.questions(pending.findings)
                 progress = _Progress(
                     job=first,
                     further=tuple(further),
@@ -318,8 +332,8 @@ class ModelVariants:
     def _judge(self, rewrite: Rewrite, progress: _Progress, answer: str) -> None:
         """Judge the text in an answer by the rules, and accept, doubt or reject it.
 
-        `answer` is the response of the rewriter's model. A text is doubtful if it breaks only soft
-        rules and a judge model can be asked. The decision is stored in `progress`.
+        `answer` is the response of the rewriter's model. A text is doubtful if a
+        judge model can be asked and may clear all findings. The decision is stored in `progress`.
         """
         original = rewrite.task.prompt
         text = rewrite.rewriter.read(answer, original)
@@ -327,7 +341,7 @@ class ModelVariants:
         others = tuple(rewrite.also(text))
         if not findings and not others:
             self._accept(rewrite, progress, text)
-        elif only_soft(findings) and not others and (jobs := rewrite.questions(text)):
+        elif can_be_cleared(findings) and not others and (jobs := rewrite.questions(findings)):
             progress.doubted = (text, findings)
             progress.job, *further = jobs
             progress.further = tuple(further)

@@ -305,7 +305,7 @@ class PromptseRun:
 
         `selected` are the variants of the selected items, with their suites; `jobs` are further
         requests. Completions in the store cost nothing. A suite that is measured in rounds has an
-        upper bound.
+        upper bound, and so has a model that writes or judges variants.
         """
         planned_jobs: list[Job] = []
         for suite, planned in selected:
@@ -315,10 +315,11 @@ class PromptseRun:
                 planned_jobs.append(planned.job)
             if planned.pending is not None:
                 for pending in planned.pending.rewrites:
-                    planned_jobs += self._model_variants.expected_questions(pending)
+                    planned_jobs += self._model_variants.expected_jobs(pending)
         planned_jobs += self.with_age_limit(jobs)
         estimates = estimate_cost(planned_jobs, self.store, price=self.settings.price)
-        bounded = {suite.model for suite, _ in selected if suite.in_rounds} | {self.settings.judge}
+        bounded = {suite.model for suite, _ in selected if suite.in_rounds}
+        bounded.update(self._variant_maker.models)
         return [each.line(at_most=each.model in bounded) for each in estimates]
 
     def start(

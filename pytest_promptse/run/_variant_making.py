@@ -18,7 +18,7 @@ from pytest_promptse.models._base import Prompt
 from pytest_promptse.run._model_variants import DoubtedText, PendingText, rewrites
 from pytest_promptse.tasks._template import render
 from pytest_promptse.variants._audit import check_frozen, frozen
-from pytest_promptse.variants._entailment import SOFT_RULES, EntailmentJudge
+from pytest_promptse.variants._entailment import EntailmentJudge
 from pytest_promptse.variants._files import folder_of, template_folder
 from pytest_promptse.variants._generate import Selection, generate, measured, outlines
 from pytest_promptse.variants._length_control import length_matched
@@ -191,7 +191,7 @@ class VariantMaker:
     @cached_property
     def entailment(self) -> EntailmentJudge | None:
         """The model that judges doubtful texts, or None if the settings name none."""
-        spec = self._settings.judge
+        spec = self._settings.variant_judge
         if spec is None:
             return None
         return EntailmentJudge(self._create_backend(spec), library=self.library)
@@ -200,7 +200,7 @@ class VariantMaker:
     def models(self) -> tuple[str, ...]:
         """The models that write or judge variants, as ``BACKEND:NAME``."""
         written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
-        judges = [self._settings.judge] if self._settings.judge else []
+        judges = [self._settings.variant_judge] if self._settings.variant_judge else []
         return (*(each.spec for each in written), *judges)
 
     def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
@@ -360,8 +360,8 @@ class VariantMaker:
                         f"template: {finding}"
                     )
             judge = self.entailment
-            soft = SOFT_RULES if judge else frozenset()
-            doubts = check_frozen(folder, task, found, self.library, soft=soft)
+            may_ask = judge is not None
+            doubts = check_frozen(folder, task, found, self.library, may_ask=may_ask)
             return tuple(
                 DoubtedText(
                     task=task,

@@ -286,7 +286,7 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of what the model of ``--promptse-judge`` decided about one variant.
+    """Counts of what the model of ``--promptse-variant-judge`` decided about one variant.
 
     A rewriter may propose several texts for one variant. The model judges those that break only
     soft rules of invariance, and may clear their findings.

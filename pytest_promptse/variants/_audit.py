@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import compare
+from pytest_promptse.variants._entailment import can_be_cleared
 from pytest_promptse.variants._files import (
     folder_of,
     folders,
@@ -22,7 +23,7 @@ from pytest_promptse.variants.invariance._finding import Finding
 from pytest_promptse.variants.invariance._judge import Judge, normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_promptse.variants._library import Library
@@ -83,11 +84,11 @@ def check_frozen(
     variants: Sequence[Variant],
     library: Library,
     *,
-    soft: Collection[str] = (),
+    may_ask: bool = False,
 ) -> dict[str, tuple[Finding, ...]]:
     """Check that frozen variants make the same request as the original.
 
-    Return the findings of those variants that break only `soft` rules, by the variant's id.
+    Return the findings that a model may clear, by the id of the variant, if it `may_ask` one.
 
     Parameters
     ----------
@@ -99,25 +100,30 @@ def check_frozen(
         The variants from `frozen`.
     library
         The library of emotions and personas.
-    soft
-        Names of rules whose findings another judge decides about.
+    may_ask
+        True if a model can be asked about findings that it may clear.
 
     Raises
     ------
     VariantError
-        If a variant breaks a rule of invariance that is not soft.
+        If a variant breaks a rule of invariance that no model can clear.
     """
     doubts: dict[str, tuple[Finding, ...]] = {}
     judge = Judge(task.prompt, library)
     taken: dict[float, set[str]] = defaultdict(set)
     for variant in variants:
         findings = tuple(_findings(variant, task, judge, taken[variant.distance], library))
-        if findings and all(finding.rule in soft for finding in findings):
+        if may_ask and can_be_cleared(findings):
             doubts[variant.id] = findings
         elif findings:
+            remedy = (
+                "--promptse-variant-judge BACKEND:NAME lets a model decide"
+                if can_be_cleared(findings)
+                else "see 'promptse variants audit'"
+            )
             raise VariantError(
                 f"task {task.id!r}: {variant.id} in {folder_of(root, task.id)} is not the same "
-                f"task: {'; '.join(map(str, findings))}; see 'promptse variants audit'"
+                f"task: {'; '.join(map(str, findings))}; {remedy}"
             )
         taken[variant.distance].add(normalised(variant.text))
     return doubts

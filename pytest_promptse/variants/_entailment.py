@@ -1,4 +1,4 @@
-"""A model as second judge of whether two texts make the same request, after the word lists."""
+"""A model as second judge of whether two sentences ask for the same, after the rules."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ if TYPE_CHECKING:
     from pytest_promptse.variants._library import Library
     from pytest_promptse.variants.invariance._finding import Finding
 
-__all__ = ["DECODING", "SOFT_RULES", "EntailmentJudge", "only_soft"]
+__all__ = ["DECODING", "EntailmentJudge", "can_be_cleared"]
 
 DECODING = Decoding(temperature=0.0, top_p=1.0, max_tokens=256)
-SOFT_RULES = frozenset({"lost", "added"})
-"""The rules whose findings the model may clear: a content word without a counterpart."""
-
 _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 _PLACES = re.compile(r"\{(premise|hypothesis)\}")
 
 
-def only_soft(findings: Collection[Finding]) -> bool:
+def can_be_cleared(findings: Collection[Finding]) -> bool:
     """Return whether there are findings and a model may clear all of them."""
-    return bool(findings) and all(finding.rule in SOFT_RULES for finding in findings)
+    return bool(findings) and all(finding.questions for finding in findings)
 
 
 class EntailmentJudge:
@@ -34,7 +31,7 @@ class EntailmentJudge:
 
     The run sends these requests like all others.
 
-    A text makes the same request as the original if each of them entails the other (Dagan et al.
+    A sentence asks for the same as the original if each of them entails the other (Dagan et al.
     2006, doi:10.1007/11736790_9).
 
     Parameters
@@ -64,14 +61,8 @@ class EntailmentJudge:
         decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
         return f"{derive_seed(self._system, self._request, *decoding):08x}"
 
-    def prompts(self, original: str, text: str) -> tuple[Prompt, Prompt]:
-        """Return the questions whether `original` entails `text`, and `text` entails `original`.
-
-        `text` is the variant. Both questions must be confirmed for the same meaning.
-        """
-        return self._question(original, text), self._question(text, original)
-
-    def _question(self, premise: str, hypothesis: str) -> Prompt:
+    def prompt(self, premise: str, hypothesis: str) -> Prompt:
+        """Return the question whether `premise` entails `hypothesis`."""
         values = {"premise": premise, "hypothesis": hypothesis}
         return Prompt(
             user=_PLACES.sub(lambda match: values[match[1]], self._request), system=self._system

@@ -8,21 +8,22 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pytest_promptse.tasks._task import parse_stub
+from pytest_promptse.variants.invariance._finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Layout", "Paragraph", "lay_out"]
+__all__ = ["Layout", "Paragraph", "lay_out", "line_findings"]
 
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})(.*)$")
+_NO_LANGUAGE = frozenset({"", "text", "txt"})
 _QUOTE = re.compile(r"^\s*(?:>(?!>>) ?)+")
 _RULE = re.compile(r"^\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*$")
-_MARKER = re.compile(
-    r"^\s*(?:[-*\u2022\u2013+]\s+|(?P<number>\d{1,2})[.)]\s+|\#{1,6}\s+|//\s*|\#\s+)"
-)
+_MARKER = re.compile(r"^\s*(?:[-*\u2022\u2013+]\s+|\d{1,2}[.)]\s+|\#{1,6}\s+|//\s*|\#\s+)")
 _CODE_LINE = re.compile(
     r"""^\s*(?:
         >>>|\.\.\.\s|\|.*\||\$\s
@@ -49,10 +50,9 @@ _SHORT = 50
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph as one line. ``number`` is that of its list item, or 0 without one."""
+    """A paragraph as one line."""
 
     text: str
-    number: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +99,20 @@ def lay_out(text: str, *, is_talk: Callable[[str], bool] = lambda _: False) -> L
     return Layout(stub=stub, lines=tuple(lines), paragraphs=tuple(paragraphs))
 
 
+def line_findings(original: Sequence[str], variant: Sequence[str]) -> Iterator[Finding]:
+    """Yield the lines of code that were lost, added or moved.
+
+    Both texts are given as lines of code. A moved line is reported as missing and as added.
+    """
+    matcher = SequenceMatcher(None, original, variant, autojunk=False)
+    for kind, start, end, begin, stop in matcher.get_opcodes():
+        if kind != "equal":
+            for line in original[start:end]:
+                yield Finding("verbatim", f"the line {line!r} is missing or out of its place")
+            for line in variant[begin:stop]:
+                yield Finding("verbatim", f"the line {line!r} was added")
+
+
 def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
     """Yield the docstrings and blocks of comments of a stub, in order.
 
@@ -134,7 +148,6 @@ class _Reader:
         self.lines: list[str] = []
         self.paragraphs: list[Paragraph] = []
         self._gathered: list[str] = []
-        self._number = 0
         self._fence = ""
         self._in_example = False
 
@@ -146,6 +159,8 @@ class _Reader:
         elif (fence := _FENCE.match(line)) and "`" not in fence[2]:
             self.finish_paragraph()
             self._fence = fence[1]
+            if fence[2].strip() not in _NO_LANGUAGE:
+                self.lines.append(fence[0].strip())
         elif not bare or _RULE.match(line):
             self._in_example = False
             self.finish_paragraph()
@@ -154,7 +169,6 @@ class _Reader:
             self.lines.append(re.sub(r"\s+", " ", bare))
         elif marker := _MARKER.match(line):
             self.finish_paragraph()
-            self._number = int(marker["number"] or 0)
             self._gathered.append(line[marker.end() :].strip())
         else:
             if self._gathered and self._starts_anew(bare):
@@ -164,9 +178,8 @@ class _Reader:
     def finish_paragraph(self) -> None:
         """End the present paragraph, if any."""
         if self._gathered:
-            self.paragraphs.append(Paragraph(" ".join(self._gathered), self._number))
+            self.paragraphs.append(Paragraph(" ".join(self._gathered)))
         self._gathered = []
-        self._number = 0
 
     def _read_fenced(self, line: str) -> None:
         fence = _FENCE.match(line)

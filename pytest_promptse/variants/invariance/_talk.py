@@ -1,19 +1,26 @@
-"""Separate a writer's talk about themselves from requests."""
+"""Tell a writer's talk about themselves and their day from requests."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._reading import spoken
+from pytest_promptse.variants.invariance._vocabulary import vocabulary
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    from pytest_promptse.variants.invariance._reading import Token
-    from pytest_promptse.variants.invariance._vocabulary import Vocabulary
+    from pytest_promptse.variants.invariance._reading import Sentence, Token
+    from pytest_promptse.variants.invariance._verbatim import Fragment
+    from pytest_promptse.variants.invariance._vocabulary import Phrase, Vocabulary
 
-__all__ = ["are_names", "is_address", "is_confession", "is_own_talk", "is_remark", "objection"]
+__all__ = ["Talk"]
 
+_MOST_SHARED = 0.5
+"""Largest share of the content of a sentence of talk that may be words of the task."""
 _TIMES = frozenset(
     """am pm o'clock clock hour hours minute minutes day days week weeks month months year years
     night nights morning mornings evening afternoon midnight noon today monday tuesday wednesday
@@ -21,6 +28,7 @@ _TIMES = frozenset(
     call calls since awake slept half past quarter""".split()  # noqa: SIM905 - a list of words
 )
 _MOST_NAMES = 2
+_LONGEST_WORD_IN_CAPITALS = 2
 _MODALS = frozenset({"could", "can", "would", "will", "might", "may"})
 _ADVERBS = frozenset(
     {"please", "also", "and", "then", "just", "so", "but", "kindly", "always", "never", "do", "not"}
@@ -35,30 +43,6 @@ _NO_VERBS = frozenset(
 )
 _LONG_SPELLING = re.compile(r"([a-z])\1{2,}")
 """A letter three times or more, as in "thank youuu". No English word has that."""
-_JOINERS = frozenset(
-    """and or so because as but since otherwise then too also even just though although otherwise
-    else that""".split()  # noqa: SIM905 - a list of words
-)
-"""Words before the subject of a clause, as in "or they complain"."""
-_OTHERS = frozenset({"they", "she", "he", "it", "that", "this", "which", "those", "these"})
-"""Pronouns that are the subject of a remark, as in "she insists"."""
-_STATES = frozenset(
-    {"am", "was", "feel", "felt", "have", "had", "know", "knew", "hate", "love", "like", "got"}
-)
-_DEMANDS = frozenset({"obligation", "permission", "restriction", "comparison", "order"})
-"""Rules of words that make the reason for a requirement a requirement, too."""
-_FEELINGS_OF_PRONOUNS = frozenset({"it", "this", "that", "them", "me", "us", "those", "you"})
-_LIKING = frozenset({"love", "loves", "hate", "hates", "loving", "hating"})
-_AUXILIARIES = frozenset({"is", "are", "was", "were", "will", "would"})
-_USING = frozenset(
-    """get gets receive receives see sees use uses need needs want wants approve approves read reads
-    edit edits open opens change changes choose chooses view views access has have is are can may
-    enter enters pay pays sign signs confirm confirms""".split()  # noqa: SIM905 - a list of words
-)
-"""Words of what people do with a program, as in "the auditors receive a report"."""
-_DEPARTMENTS = frozenset({"support", "product", "design", "test"})
-"""Words of the lists that name people before an auxiliary, as in "support is yelling"."""
-_PREDICATES = frozenset({"is", "are", "was", "keeps", "has", "wants", "says", "said", "will"})
 _PEOPLE = frozenset(
     """others colleague colleagues boss bosses manager managers team teammate teammates coworker
     coworkers everyone everybody nobody someone somebody people friend friends""".split()  # noqa: SIM905 - a list of words
@@ -69,154 +53,146 @@ _FAVOURS = frozenset(
 )
 
 
-def is_own_talk(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
-    """Return whether a clause is a greeting, thanks, or a statement of writers about themselves.
-
-    This is stricter than an empty ``objection``, which any sentence has that is not about programs.
-    """
-    if is_address(words, tokens, vocabulary):
-        return True
-    own = any(word in vocabulary.first_person for word in words)
-    return own and not objection(words, tokens, vocabulary)
-
-
-def is_confession(words: Sequence[str]) -> bool:
-    """Return whether a clause starts with what the writer is, has or feels, as in "I am sad".
-
-    `words` are those of the clause in lower case.
-    """
-    place = 0
-    while place < len(words) and words[place] in _JOINERS:
-        place += 1
-    return words[place : place + 1] == ["i"] and bool(_STATES & set(words[place + 1 : place + 3]))
-
-
-def is_remark(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
-    """Return whether a clause beside a requirement only comments on it, as in "(they insisted)".
-
-    A remark begins with a phrase of the list ``remarks``, gives a reason, or tells what other
-    people feel, with a word of the list ``feelings``. It names nothing of programs, and it holds
-    no word of duty, limit or order. `words` are those of the clause in lower case, and `tokens`
-    the same clause as tokens. Whether it names something of the task is left to the caller.
-    """
-    start, end = _without_talk(words, vocabulary.talk)
-    words = words[start:end]
-    if not words or words[0] in ("if", "when", "where"):
-        return False
-    opened = any(tuple(words[:size]) in vocabulary.remarks for size in range(1, len(words) + 1))
-    place = 0
-    while place < len(words) - 1 and words[place] in _JOINERS and words[place] != "that":
-        place += 1
-    about = opened and not _PEOPLE.isdisjoint(words)
-    if objection(words[place:], tokens, vocabulary, about_people=about):
-        return False
-    demands = any(t.rule in _DEMANDS and t.text.lower() not in _JOINERS for t in tokens)
-    if opened and not (demands and words[0] in _OTHERS):
-        return True
-    return not demands and _is_about_feelings(words, words[place : place + 2], vocabulary)
-
-
-def _is_about_feelings(
-    words: Sequence[str], subject: Sequence[str], vocabulary: Vocabulary
-) -> bool:
-    """Return whether a clause gives a reason, or tells of people or feelings.
-
-    `subject` has the first of its `words` that join nothing.
-    """
-    if words[0] == "because":
-        return len(words) > _MOST_NAMES
-    behind = words[words.index(subject[0]) + 1 :] if subject else []
-    if not vocabulary.persons.isdisjoint(subject) and _USING.isdisjoint(behind):
-        return bool(behind)
-    own = any(word in vocabulary.first_person for word in words)
-    known = own or not _PEOPLE.isdisjoint(subject) or subject[0] in _OTHERS
-    told = not _AUXILIARIES.isdisjoint(behind)
-    return not vocabulary.feelings.isdisjoint(words) and (known or told)
-
-
-def is_address(words: Sequence[str], tokens: Sequence[Token], vocabulary: Vocabulary) -> bool:
-    """Return whether a clause is only a greeting or thanks, perhaps with the names of people.
-
-    `words` are those of the clause in lower case, and `tokens` the same clause as tokens.
-    """
-    words = [_LONG_SPELLING.sub(r"\1", word) for word in words]
-    start, end = _without_talk(words, vocabulary.talk)
-    return start == end or (end - start < len(words) and are_names(tokens, words[start:end]))
-
-
-def objection(
-    words: Sequence[str],
-    tokens: Sequence[Token],
-    vocabulary: Vocabulary,
-    *,
-    about_people: bool = False,
-) -> str:
-    """Return the reason why a clause or sentence is a request. Empty for the writer's own talk.
+class Talk:
+    """Tells the talk in a variant from further requests.
 
     Parameters
     ----------
+    prompt, variant
+        Both texts.
+    sentences
+        The sentences of the prompt.
     words
-        All its words in lower case.
-    tokens
-        The same words as tokens.
-    vocabulary
-        The lists of its language.
-    about_people
-        True if it is known to tell of people, so that it may name things of programs.
+        The lists of its language, or None if there are none. A model must decide then.
     """
-    if is_address(words, tokens, vocabulary):
+
+    def __init__(
+        self, prompt: str, variant: str, sentences: Sequence[Sentence], words: Vocabulary | None
+    ) -> None:
+        self._texts = (prompt, variant)
+        self._sentences = frozenset(sentence.tokens for sentence in sentences)
+        self._has_lists = words is not None
+        self._words = words or _english()
+        self._task = frozenset(w for s in sentences for w in self._content(s.tokens))
+        self._names = frozenset(t.text for s in sentences for t in s.tokens if t.kind == "code")
+
+    def findings(self, fragment: Fragment) -> Iterator[Finding]:
+        """Yield the reason why the words of a variant beside the task are no talk, if any."""
+        text = fragment.sentence.text
+        if fragment.tokens in self._sentences or self._is_address(fragment.tokens):
+            return
+        if not self._has_lists:
+            detail = f"{text!r} was added, and there are no word lists for its language"
+            yield Finding("talk", detail, questions=(self._texts,))
+        elif problem := self._problem(fragment):
+            yield Finding("instruction", f"{text!r} was added, and {problem}")
+
+    def _problem(self, fragment: Fragment) -> str:
+        words = spoken(fragment.tokens)
+        if words and words[0] in self._words.limiting:
+            return f"{words[0]!r} limits the request"
+        if not (fragment.before or fragment.after):
+            return self._objection(fragment.tokens) or self._on_task(fragment.tokens)
+        tokens = fragment.tokens
+        for clause in _clauses(tokens):
+            joined = (fragment.before and clause[0] is tokens[0]) or (
+                fragment.after and clause[-1] is tokens[-1]
+            )
+            if self._is_address(clause):
+                continue
+            if joined:
+                return "it is part of a sentence of the request"
+            if self._words.first_person.isdisjoint(spoken(clause)):
+                return "it stands in a sentence of the request"
+            if problem := self._objection(clause):
+                return problem
         return ""
-    start, end = _without_talk(words, vocabulary.talk)
-    words = words[start:end]
-    own = about_people or any(word in vocabulary.first_person for word in words)
-    change = _phrase_in(words, vocabulary.cues)
-    hedge = _phrase_in(words, vocabulary.hedges)
-    person = own or not _PEOPLE.isdisjoint(words)
-    if hedge and not (person and len(words) > len(hedge.split()) + 1):
-        change = change or hedge
-    if change:
-        return f"{change!r} may change the request"
-    words = _without_departments(words)
-    wishes = own and not vocabulary.wishes.isdisjoint(_without_feelings(words))
-    counted = not _TIMES.isdisjoint(words) or (own and not wishes)
-    for token in tokens:
-        if token.kind != "word" and not (token.kind == "number" and counted):
-            return f"{token.text!r} is not the original's"
-    if (found := _phrase_in(words, vocabulary.program)) and (wishes or not own):
-        return f"{found!r} speaks of the program"
-    return _instruction(words, vocabulary.verbs)
+
+    def _is_address(self, tokens: Sequence[Token]) -> bool:
+        """Return whether words are a greeting, thanks or a way to ask, perhaps with names."""
+        words = [_LONG_SPELLING.sub(r"\1", word) for word in spoken(tokens)]
+        start, end = _without(words, self._words.talk | self._words.asking)
+        if start == end:
+            return True
+        capital = {t.text.lower() for t in tokens if t.kind == "word" and t.text[0].isupper()}
+        names = set(words[start:end])
+        is_named = 0 < len(names) <= _MOST_NAMES and names <= capital and len(names) < len(words)
+        return is_named and not self._objection(tokens)
+
+    def _objection(self, tokens: Sequence[Token]) -> str:
+        """Return the reason why a clause or sentence is a request, or ``""`` for talk."""
+        lists = self._words
+        words = spoken(tokens)
+        own = not lists.first_person.isdisjoint(words)
+        hedge = _phrase_in(words, lists.hedges)
+        if hedge and (own or not _PEOPLE.isdisjoint(words)) and len(words) > len(hedge.split()) + 1:
+            hedge = ""
+        if change := _phrase_in(words, lists.cues) or hedge:
+            return f"{change!r} may change the request"
+        return self._span_problem(tokens, own=own) or self._clause_problem(tokens)
+
+    def _span_problem(self, tokens: Sequence[Token], *, own: bool) -> str:
+        """Return why one of `tokens` is no talk.
+
+        Sentences in the first person, `own`, may have numbers and names of the task.
+        """
+        lists = self._words
+        counted = own or not _TIMES.isdisjoint(spoken(tokens))
+        for token in tokens:
+            is_mention = own and token.kind == "code" and token.text in self._names
+            is_number = token.kind == "number" and counted
+            if token.kind not in ("word", "pause", "mark") and not (is_mention or is_number):
+                return f"{token.text!r} is not the original's"
+            is_long = len(token.text) > _LONGEST_WORD_IN_CAPITALS
+            if token.kind == "word" and is_long and token.text.isupper():
+                return f"{token.text!r} is an abbreviation"
+        program = (word for word in spoken(tokens) if lists.stem(word) in lists.program)
+        return next((f"{word!r} speaks of the program" for word in program), "")
+
+    def _clause_problem(self, tokens: Sequence[Token]) -> str:
+        lists = self._words
+        for clause in map(spoken, _clauses(tokens)):
+            start, end = _without(clause, lists.talk)
+            if problem := _instruction(clause[start:end], lists.verbs):
+                return problem
+            if clause[0] == "so" and clause[1:2] and clause[1] not in lists.function:
+                return f"{clause[1]!r} may be an instruction"
+        return ""
+
+    def _on_task(self, tokens: Sequence[Token]) -> str:
+        """Return why a sentence is about the task and not about its writer, or ``""``."""
+        words = spoken(tokens)
+        if not self._words.first_person.isdisjoint(words):
+            return ""
+        content = self._content(tokens)
+        named = [word for word in content if word in self._task]
+        if named and (content[0] in self._task or len(named) > _MOST_SHARED * len(content)):
+            return f"{named[0]!r} speaks of the task"
+        return ""
+
+    def _content(self, tokens: Sequence[Token]) -> list[str]:
+        function, rules = self._words.function, self._words.rules
+        stems = (self._words.stem(word) for word in spoken(tokens) if word not in function)
+        return [stem for stem in stems if (stem,) not in rules]
 
 
-def _without_feelings(words: Sequence[str]) -> list[str]:
-    """Return `words` without "love" and "hate" before a pronoun, which ask for nothing."""
-    return [
-        word
-        for word, after in pairwise([*words, ""])
-        if word not in _LIKING or after not in _FEELINGS_OF_PRONOUNS
-    ]
+def _english() -> Vocabulary:
+    words = vocabulary("en")
+    if words is None:
+        raise AssertionError("the lists for English are part of the package")
+    return words
 
 
-def _without_departments(words: Sequence[str]) -> list[str]:
-    """Return `words` without the names of departments that are subjects, as in "support is"."""
-    return [
-        word
-        for word, after in pairwise([*words, ""])
-        if word not in _DEPARTMENTS or after not in _PREDICATES
-    ]
-
-
-def are_names(tokens: Sequence[Token], words: Sequence[str]) -> bool:
-    """Return whether `words`, a part of the words of `tokens`, can be names of people.
-
-    They are in lower case. Names are few words that have a capital letter in `tokens`.
-    """
-    capital = {
-        token.text.lower() for token in tokens if token.kind == "word" and token.text[0].isupper()
-    }
-    return len(words) <= _MOST_NAMES and set(words) <= capital
+def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
+    """Yield the parts between pauses that have words."""
+    for is_pause, clause in groupby(tokens, lambda token: token.kind == "pause"):
+        if not is_pause and spoken(part := tuple(clause)):
+            yield part
 
 
 def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
+    if not words:
+        return ""
     place = 0
     while place < len(words) and words[place] in _ADVERBS:
         place += 1
@@ -227,7 +203,7 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
     if tuple(words[1:2]) and words[1] in _DETERMINERS and unusual and not span:
         return f"{words[0]!r} is an instruction"
     for start, (modal, subject) in enumerate(pairwise(words)):
-        if modal in _MODALS and subject == "you":
+        if {modal, subject} > {"you"} and not _MODALS.isdisjoint((modal, subject)):
             rest = (word for word in words[start + 2 : start + 5] if word not in _ADVERBS)
             verb = next(rest, "")
             if verb in verbs and verb not in _FAVOURS:
@@ -235,10 +211,10 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
     return ""
 
 
-def _without_talk(words: Sequence[str], talk: Collection[tuple[str, ...]]) -> tuple[int, int]:
-    """Return the range of words that remains without phrases of talk at both ends.
+def _without(words: Sequence[str], talk: Collection[Phrase]) -> tuple[int, int]:
+    """Return the range of words that remains without phrases of `talk` at both ends.
 
-    `talk` has the phrases as tuples of words. The range is (start, end), with `end` exclusive; it
+    The range is (start, end), with `end` exclusive; it
     is empty if nothing remains.
     """
     longest = max(map(len, talk), default=0)
@@ -258,7 +234,7 @@ def _without_talk(words: Sequence[str], talk: Collection[tuple[str, ...]]) -> tu
     return start, end
 
 
-def _phrase_in(words: Sequence[str], phrases: Collection[tuple[str, ...]]) -> str:
+def _phrase_in(words: Sequence[str], phrases: Collection[Phrase]) -> str:
     longest = max(map(len, phrases), default=0)
     for start in range(len(words)):
         for length in range(min(longest, len(words) - start), 0, -1):

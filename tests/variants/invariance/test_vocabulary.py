@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_promptse.config._data_files import templates_dir
-from pytest_promptse.errors import TaskError, VariantError
+from pytest_promptse.errors import TaskError
 from pytest_promptse.variants.invariance import _vocabulary
 
 ENGLISH = (templates_dir() / "judge" / "en.yaml").read_text(encoding="utf-8")
@@ -24,35 +24,22 @@ def lists(tmp_path, monkeypatch):
     return read
 
 
-def test_the_words_that_frame_others_are_data(lists):
-    assert "exceed" not in lists(ENGLISH).frames.limiting
-    added = ENGLISH.replace("  limiting: |\n    keep", "  limiting: |\n    exceed keep")
-    assert "exceed" in lists(added).frames.limiting
+@pytest.mark.parametrize("language", ["en", "de", "zh"])
+def test_the_package_has_lists_for_three_languages(language):
+    words = _vocabulary.vocabulary(language)
+    assert {rule for rule, _ in words.rules.values()} >= {"negation", "comparison", "order", "case"}
 
 
-def test_a_language_may_lack_these_words(lists):
-    start, _, rest = ENGLISH.partition("\nframes:\n")
-    without = start + rest[rest.index("\n\n") :]
-    assert not lists(without).frames.limiting
+def test_a_language_without_a_file_has_no_lists(lists):
+    lists(ENGLISH)
+    assert _vocabulary.vocabulary.__wrapped__("yy") is None
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("  limiting: |", "  limitng: |", r"xx\.yaml:\d+: frames has no key 'limitng'.*limiting"),
-        (
-            "sort order arrange",
-            "sort|order",
-            r"xx\.yaml:\d+: frames: sorting: 'sort\|order' is not",
-        ),
-        ("    status code", "    Status", r"xx\.yaml:\d+: frames: codes: 'Status' is not a word"),
-        ("    status code", "", r"xx\.yaml:\d+: frames: codes is empty"),
-        (
-            "every # = every #",
-            "every # = every",
-            r"xx\.yaml:\d+: rewrite: 'once every # = every' has",
-        ),
-        ("\nsoft: |", "\nsift: |", r"xx\.yaml:\d+: xx\.yaml has no key 'sift'.*soft"),
+        ("\nhedges: |", "\nhedge: |", r"xx\.yaml:\d+: xx\.yaml has no key 'hedge'.*hedges"),
+        ("  asking: |", "  askin: |", r"xx\.yaml:\d+: talk has no key 'askin'.*asking"),
     ],
 )
 def test_an_error_in_the_lists_names_the_file_the_key_and_the_remedy(lists, old, new, message):
@@ -61,9 +48,7 @@ def test_an_error_in_the_lists_names_the_file_the_key_and_the_remedy(lists, old,
         lists(ENGLISH.replace(old, new))
 
 
-def test_a_missing_section_and_a_missing_file_are_named(lists):
+def test_a_missing_section_is_named(lists):
     text = ENGLISH[: ENGLISH.index("\n# Verbs that make an added sentence an instruction")]
     with pytest.raises(TaskError, match=r"has no key 'verbs'; add it"):
         lists(text)
-    with pytest.raises(VariantError, match=r"yy\.yaml: the judge's word lists for 'yy'"):
-        _vocabulary.vocabulary.__wrapped__("yy")
