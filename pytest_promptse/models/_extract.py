@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from pytest_promptse.models._blocks import Block, answer_in, blocks_of, is_called_wrong, readings
 from pytest_promptse.models._prune import assemble, is_standard
 from pytest_promptse.models._statements import (
     MAX_SOURCE,
@@ -80,7 +80,7 @@ def extract(
     continue past its end. The time is linear in the length of `text`. An answer of more than
     `MAX_SOURCE` characters is not parsed; its longest block is the program.
     """
-    answer = _answer_in(text)
+    answer = answer_in(text)
     if len(answer) > MAX_SOURCE:
         return _unparsed(answer, finish_reason)
     stub = _read_stub(prompt, entry_point)
@@ -106,7 +106,7 @@ def extract(
 def _unparsed(answer: str, finish_reason: FinishReason) -> Extraction:
     if finish_reason == "length":
         return Extraction(program=None, cause="truncated")
-    blocks, _ = _blocks_of(answer)
+    blocks, _ = blocks_of(answer)
     return Extraction(
         program=max((block.code for block in blocks), key=len, default=answer), cause=None
     )
@@ -152,209 +152,6 @@ class _Stub:
         return any(statement.source == own.source for own in self.statements)
 
 
-# Special tokens of chat templates that a server did not remove.
-_END_OF_ANSWER = (
-    "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "<|end|>", "<|return|>",
-    "<end_of_turn>", "<|eom_id|>",
-)  # fmt: skip
-_FINAL_CHANNEL = "<|channel|>final<|message|>"
-_THOUGHTS = (
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<thought>", "</thought>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<seed:think>", "</seed:think>"),
-    ("[THINK]", "[/THINK]"),
-    ("◁think▷", "◁/think▷"),
-)
-
-
-def _answer_in(text: str) -> str:
-    """Return the answer in `text`: no reasoning before it, no tokens after it, plain line ends."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-    text = text.rpartition(_FINAL_CHANNEL)[2]
-    for opening, closing in _THOUGHTS:
-        # Some templates put the opening tag into the prompt, so only the closing one is certain.
-        text = text.rpartition(closing)[2]
-        if text.lstrip().startswith(opening):
-            return ""
-    for token in _END_OF_ANSWER:
-        text = text.partition(token)[0]
-    return _object_as_text(text)
-
-
-def _object_as_text(text: str) -> str:
-    """Return the code in a JSON object (a Jupyter notebook, a field) as fenced blocks.
-
-    Other texts are returned unchanged.
-    """
-    bare = text.strip()
-    fenced = _FENCED_OBJECT.fullmatch(bare)
-    bare = fenced[1].strip() if fenced is not None else bare
-    if not bare.startswith("{") or len(bare) > MAX_SOURCE:
-        return text
-    try:
-        found = json.loads(bare)
-        sources = [found[key] for key in _CODE_FIELDS if isinstance(found.get(key), str)]
-        sources += [
-            cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-            for cell in found.get("cells", ())
-            if cell["cell_type"] == "code"
-        ]
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return text
-    return "\n\n".join(f"```python\n{source}\n```" for source in sources) or text
-
-
-_CODE_FIELDS = ("code", "program", "solution", "answer", "python")
-_FENCED_OBJECT = re.compile(r"`{3,}\w*\n(\{.*\})\s*`{3,}", re.DOTALL)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Block:
-    """A fenced block of code. ``refused`` is True if the line above the block calls it wrong."""
-
-    language: str
-    code: str
-    refused: bool = False
-
-
-def _blocks_of(text: str) -> tuple[list[_Block], str]:
-    """Return the fenced blocks of `text`, and the text around them."""
-    blocks: list[_Block] = []
-    around: list[str] = []
-    code: list[str] | None = None
-    fence = language = above = ""
-    margin = 0
-    for line in text.split("\n"):
-        opening = _FENCE.match(line.rstrip())
-        if code is None:
-            if opening is None:
-                around.append(line)
-                above = line if line.strip() else above
-                continue
-            fence, info = opening["fence"], opening["info"].strip()
-            margin = len(opening["margin"])
-            if info.endswith(fence):
-                language, _, inline = info.removesuffix(fence).partition(" ")
-                blocks.append(_block(language.lower(), inline, blocks, above))
-            else:
-                language, _, rest = info.strip("{.}").partition(" ")
-                language, code = language.lower(), [rest] if _STARTS_CODE.match(rest) else []
-        elif opening is not None and _closes(opening, fence, margin):
-            blocks.append(_block(language, "\n".join(code), blocks, above))
-            code, above = None, ""
-        else:
-            inside = line[margin:] if not line[:margin].strip(" \t>") else line
-            if inside.endswith(fence) and opening is None:
-                last = inside.removesuffix(fence)
-                blocks.append(_block(language, "\n".join([*code, last]), blocks, above))
-                code, above = None, ""
-            else:
-                code.append(inside)
-    if code is not None:
-        blocks.append(_block(language, "\n".join(code), blocks, above))
-    return blocks, "\n".join(around)
-
-
-def _block(language: str, code: str, earlier: Sequence[_Block], above: str) -> _Block:
-    """Return a block with `code`. A patch is applied to the block before it.
-
-    `above` is the line above the block.
-    """
-    if language in _DIFFS or _IS_DIFF.match(code):
-        code = _patched(earlier[-1].code if earlier else "", code)
-        language = "python"
-    return _Block(
-        language=language,
-        code=_without_prompts(_with_plain_spaces(code)),
-        refused=_REFUSES.search(above) is not None and not _CORRECTS.search(above),
-    )
-
-
-_REFUSES = re.compile(
-    r"\b(?:wrong|incorrect|buggy|broken|do not|don't|never|avoid)\b", re.IGNORECASE
-)
-_CORRECTS = re.compile(r"\b(?:correct|fix|instead|right|now)", re.IGNORECASE)
-_DIFFS = frozenset({"diff", "patch"})
-_IS_DIFF = re.compile(r"--- .*\n\+\+\+ .*\n@@")
-_SHELL_PROMPT = re.compile(r"(?:>>>|In \[\d+\]:)(?: |$)")
-_CONTINUATION_PROMPT = re.compile(r"(?:\.\.\.| +\.\.\.:)(?: |$)")
-
-
-def _with_plain_spaces(code: str) -> str:
-    """Return `code` with plain spaces in place of other spaces, if it is not Python otherwise."""
-    if not _OTHER_SPACES.search(code) or parse(code) is not None:
-        return code
-    return _OTHER_SPACES.sub(" ", code.replace("\u200b", ""))
-
-
-_OTHER_SPACES = re.compile("[\u00a0\u2002\u2003\u2009\u200b\u202f\u3000]")
-
-
-def _without_prompts(code: str) -> str:
-    """Return the input lines of `code` if it is the transcript of an interactive session."""
-    if not _SHELL_PROMPT.match(code.lstrip("\n")):
-        return code
-    typed = []
-    for line in code.split("\n"):
-        prompt = _SHELL_PROMPT.match(line) or _CONTINUATION_PROMPT.match(line)
-        if prompt is not None:
-            typed.append(line[prompt.end() :])
-    return "\n".join(typed)
-
-
-def _patched(code: str, patch: str) -> str:
-    """Return `code` with `patch` applied, or the added lines if the context is not in `code`.
-
-    `patch` is a unified diff. Only the text of its hunks matters, not their line numbers.
-    """
-    hunks: list[list[str]] = [[]]
-    for line in patch.split("\n"):
-        if line.startswith("@@"):
-            hunks.append([])
-        elif not line.startswith(("--- ", "+++ ", "diff ", "index ", "\\ ")):
-            hunks[-1].append(line)
-    fresh = []
-    for hunk in hunks:
-        old = "\n".join(line[1:] for line in hunk if not line.startswith("+")).strip("\n")
-        new = "\n".join(line[1:] for line in hunk if not line.startswith("-")).strip("\n")
-        if old and old in code:
-            code = code.replace(old, new, 1)
-        else:
-            fresh.append(new)
-    return code if code and not any(fresh) else "\n".join([*fresh])
-
-
-def _closes(closing: re.Match[str], fence: str, margin: int) -> bool:
-    """Return whether a line ends a block. A fence that is indented further is in a docstring.
-
-    `fence` is the opening fence, and `margin` the number of blanks before it.
-    """
-    is_plain = closing["fence"].startswith(fence) and not closing["info"]
-    return is_plain and len(closing["margin"]) <= margin + _MOST_INDENTATION
-
-
-# https://spec.commonmark.org/0.31.2/#fenced-code-blocks
-_MOST_INDENTATION = 3
-_FENCE = re.compile(r"(?P<margin>[ \t]*(?:> ?)*[ \t]*)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
-_PYTHON = frozenset({"python", "py", "python3", "python2", "py3", "ipython", "ipython3"})
-_UNNAMED = frozenset({"", "code", "plaintext", "text", "txt"})
-
-
-def _indented_blocks(text: str) -> list[str]:
-    """Return Markdown's indented blocks of code: indented lines after a blank line."""
-    runs: list[list[str]] = [[]]
-    for line in text.split("\n"):
-        if line.strip() and line[0] not in " \t":
-            runs.append([line])
-        else:
-            runs[-1].append(line)
-    first, *others = runs
-    blocks = [first, *(run[1:] for run in others if run[1:] and not run[1].strip())]
-    return ["\n".join(block) for block in blocks if any(line.strip() for line in block)]
-
-
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -363,7 +160,7 @@ def _read_stub(prompt: str, entry_point: str) -> _Stub:
     if parse(prompt) is not None:
         sources = [prompt]
     else:
-        blocks, around = _blocks_of(prompt)
+        blocks, around = blocks_of(prompt)
         sources = [block.code for block in blocks] + [around]
     known: list[Statement] = []
     for source in sources:
@@ -409,8 +206,9 @@ def _continued(prompt: str, text: str, stub: _Stub, entry_point: str) -> list[_F
             )
             return [_Found(source=program, whole=True, entry=entry)]
         found += [_damaged(good, chunk) for chunk in broken if _names(chunk, entry_point)]
-    body = _indented_blocks(text)[:1]
-    return [*_bodies(body, stub, entry_point), *found[:1]]
+    # Lines at the margin end the body.
+    body = re.split(r"\n(?=\S)", text, maxsplit=1)[0] if text[:1].isspace() else text
+    return [*_bodies([body], stub, entry_point), *found[:1]]
 
 
 def _first_of_each(parts: Iterable[Statement]) -> list[Statement]:
@@ -426,32 +224,22 @@ def _first_of_each(parts: Iterable[Statement]) -> list[Statement]:
 
 
 def _found_in_chat(answer: str, stub: _Stub, entry_point: str) -> list[_Found]:
-    blocks, around = _blocks_of(answer)
-    labels = _PYTHON | _UNNAMED
-    fenced = [block for block in blocks if block.language in labels]
-    accepted = [block for block in fenced if not block.refused] or fenced
-    found = _found_in([block.code for block in accepted], stub, entry_point)
-    if not found:
-        scripts = [block.code for block in accepted if _is_code(block, stub)]
+    """Return the programs of the first reading of `answer` that has a whole one.
+
+    If no reading has one, return the programs of all readings, or else the first script.
+    """
+    found: list[_Found] = []
+    for blocks in readings(answer, entry_point):
+        programs = _found_in(blocks, stub, entry_point)
+        if any(program.whole for program in programs):
+            return programs
+        found += programs
+        scripts = [block.code for block in blocks if not found and _is_code(block, stub)]
         if scripts:
             closed = not answer.rstrip().endswith(scripts[-1].rstrip())
             source = _script_of(scripts, stub, entry_point)
             found.append(_Found(source=source, whole=False, closed=closed))
-    lent = [part for part in stub.statements if entry_point not in part.binds]
-    for texts in ([around], _indented_blocks(around)):
-        if any(each.whole for each in found):
-            break
-        sources = [_without_prompts(_TAGS.sub("\n", text)) for text in texts]
-        found += _found_in(sources, stub, entry_point)
-        good = [part for source in sources for part in statements(source)[0]]
-        new = [part for part in good if part.binds and not stub.repeated_by(part)]
-        if new and not found:
-            source = assemble([lent, good], entry_point, keep_script=not stub.is_function)
-            found.append(_Found(source=source, whole=False))
     return found
-
-
-_TAGS = re.compile(r"</?(?:code|answer|solution|python|pre)>")
 
 
 def _script_of(scripts: Sequence[str], stub: _Stub, entry_point: str) -> str:
@@ -507,28 +295,31 @@ def _with_following_actions(
     return own
 
 
-def _is_code(block: _Block, stub: _Stub) -> bool:
+def _is_code(block: Block, stub: _Stub) -> bool:
     """Return whether a block is code, and not output or a repetition of the prompt.
 
     `stub` is the parsed prompt.
     """
     good, broken = statements(_at_margin(block.code))
-    if any((part.binds or part.calls) and not stub.repeated_by(part) for part in good):
-        return True
-    return bool(broken) and (block.language in _PYTHON or any(map(_STARTS_CODE.match, broken)))
+    new = [part for part in good if not stub.repeated_by(part)]
+    if not block.fenced:
+        return any(part.binds for part in new)
+    return any(part.binds or part.calls for part in new) or (
+        bool(broken) and (block.is_labelled_python or any(map(_STARTS_CODE.match, broken)))
+    )
 
 
 _STARTS_CODE = re.compile(r"(?:async\s+def|def|class|import|from)\s")
 
 
-def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Found]:
+def _found_in(blocks: Sequence[Block], stub: _Stub, entry_point: str) -> list[_Found]:
     """Return the programs in code that is complete by itself, the likeliest first.
 
-    `sources` are the blocks of a response in their order, and `stub` is the parsed prompt. A
-    program must define `entry_point`, and not as the prompt does.
+    `blocks` are in their order in the response, and `stub` is the parsed prompt. A program must
+    define `entry_point`, and not as the prompt does.
     """
-    parts = [statements(_at_margin(source)) for source in sources]
-    layers = _one_module([good for good, _ in parts])
+    parts = [statements(_at_margin(block.code)) for block in blocks]
+    layers = _one_module([_without_trials(good, entry_point) for good, _ in parts])
     entries = [
         (number, statement)
         for number, layer in enumerate(layers)
@@ -536,20 +327,29 @@ def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Fo
         if entry_point in statement.binds and not stub.repeated_by(statement)
     ]
     solid = [(number, entry) for number, entry in entries if not entry.hollow]
-    bodies = [] if solid else _bodies(reversed(sources), stub, entry_point)
+    bodies: list[_Found] = []
+    if not solid:
+        bodies = _bodies((block.code for block in reversed(blocks)), stub, entry_point)
     if any(body.whole for body in bodies):
         return [body for body in bodies if body.whole]
     found: list[_Found] = []
+    ranked = sorted(
+        solid or entries, key=lambda numbered: not _is_refused(blocks[numbered[0]], numbered[1])
+    )
     # Only the last definition can have been cut off, so one complete definition before it is
     # enough.
-    for number, entry in reversed((solid or entries)[-2:]):
+    for number, entry in reversed(ranked[-2:]):
         # An assignment such as `f = cache(f)` builds on the definition before it.
         layer = [
             part
             for part in _with_following_actions(layers, number)
             if part is entry or entry_point not in part.binds or not entry.defines or part.hooked
         ]
-        others = [layer for index, layer in enumerate(layers) if index != number]
+        others = [
+            layer
+            for index, layer in enumerate(layers)
+            if index != number and not blocks[index].refused
+        ]
         program = assemble(
             [stub.statements, *others, layer],
             entry_point,
@@ -564,6 +364,24 @@ def _found_in(sources: Sequence[str], stub: _Stub, entry_point: str) -> list[_Fo
         if _names(chunk, entry_point)
     ]
     return [*found, *damaged, *bodies] if solid else [*damaged, *bodies, *found]
+
+
+def _without_trials(layer: Sequence[Statement], entry_point: str) -> Sequence[Statement]:
+    """Keep results of the entry point, such as ``f = f(1)`` or ``f = [2]``, from replacing it."""
+    return [
+        replace(part, binds=part.binds - {entry_point})
+        if entry_point in part.binds
+        and part.kind == "action"
+        and (part.is_data or entry_point in part.calls)
+        else part
+        for part in layer
+    ]
+
+
+def _is_refused(block: Block, entry: Statement) -> bool:
+    """Return whether words beside a block, or a comment above a definition in it, call it wrong."""
+    above = block.code[: max(block.code.find(entry.source), 0)].rstrip().rpartition("\n")[2]
+    return is_called_wrong(above=above) if above.lstrip().startswith("#") else block.refused
 
 
 def _bodies(sources: Iterable[str], stub: _Stub, entry_point: str) -> list[_Found]:

@@ -67,6 +67,8 @@ class Statement:
         String constants that look like names, such as quoted annotations.
     marks, later_marks : frozenset of Mark
         Effects of the statement, and effects of calling its functions.
+    is_data : bool
+        True for assignments of constants, containers and comprehensions, which cannot be called.
     hooked : bool
         True for a definition with decorators, base classes or a metaclass, which may register it.
     shows : bool
@@ -96,6 +98,7 @@ class Statement:
     quoted: frozenset[str]
     marks: frozenset[Mark]
     later_marks: frozenset[Mark]
+    is_data: bool
     hooked: bool
     shows: bool
     is_main_guard: bool
@@ -147,11 +150,6 @@ def _read(source: str) -> tuple[Statement, ...] | None:
         return tuple(_describe(source, tree))
     except RecursionError:  # thousands of lambdas, each inside another
         return None
-
-
-def join(parts: Iterable[Statement]) -> str:
-    """Return the source of a program made of `parts`."""
-    return join_sources(part.source for part in parts)
 
 
 def join_sources(sources: Iterable[str]) -> str:
@@ -299,6 +297,7 @@ def _describe(source: str, tree: ast.Module) -> Iterator[Statement]:
             quoted=frozenset(scope.quoted),
             marks=frozenset(scope.marks),
             later_marks=frozenset(scope.later_marks),
+            is_data=all(_assigns_data(node) for node in group),
             hooked=any(_is_hooked(node) for node in group),
             shows=all(_only_shows(node) for node in group) and not scope.binds,
             is_main_guard=all(_is_main_guard(node) for node in group),
@@ -404,24 +403,21 @@ def _scan(nodes: Iterable[ast.AST], parameters: Iterable[str] = ()) -> _Scope:
 
 
 def _evaluated_at_definition(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
-    arguments = node.args
-    annotated = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    annotated += [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
-    found = [each.annotation for each in annotated if each.annotation is not None]
-    found += _defaults(arguments)
-    return found if node.returns is None else [*found, node.returns]
+    annotations = [argument.annotation for argument in _arguments(node.args)]
+    evaluated = [*annotations, node.returns, *_defaults(node.args)]
+    return [expression for expression in evaluated if expression is not None]
+
+
+def _arguments(arguments: ast.arguments) -> list[ast.arg]:
+    return [node for node in ast.iter_child_nodes(arguments) if isinstance(node, ast.arg)]
 
 
 def _defaults(arguments: ast.arguments) -> list[ast.expr]:
-    return [*arguments.defaults, *(each for each in arguments.kw_defaults if each is not None)]
+    return [node for node in ast.iter_child_nodes(arguments) if isinstance(node, ast.expr)]
 
 
-def _parameters(arguments: ast.arguments) -> Iterator[str]:
-    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        yield each.arg
-    for extra in (arguments.vararg, arguments.kwarg):
-        if extra is not None:
-            yield extra.arg
+def _parameters(arguments: ast.arguments) -> list[str]:
+    return [argument.arg for argument in _arguments(arguments)]
 
 
 def _note(node: ast.AST, scope: _Scope) -> None:
@@ -536,6 +532,19 @@ def _mentions(node: ast.AST, name: str) -> bool:
             return True
         node = node.func if isinstance(node, ast.Call) else node.value
     return isinstance(node, ast.Name) and node.id == name
+
+
+def _assigns_data(node: ast.stmt) -> bool:
+    data = (
+        ast.Constant,
+        ast.List,
+        ast.Tuple,
+        ast.Set,
+        ast.Dict,
+        ast.JoinedStr,
+        *_Comprehension.__args__,
+    )
+    return isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, data)
 
 
 def _is_hooked(node: ast.stmt) -> bool:

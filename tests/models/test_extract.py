@@ -359,6 +359,10 @@ LONG = {
     "brackets": "def area(radii):\n" + "    x = " + "(" * 5000 + "\n" * 98,
     "decorators": "@a\n" * 200,
     "tags": "<think></think>" * 500,
+    "a patch of a patch": fence(ALONE)
+    + fence("@@ -1 +1 @@\n def area(radii):\n+    x = 1\n", "diff") * 200,
+    "spaces that do not break": "def area(radii):\n" + "\u00a0\u00a0\u00a0\u00a0x = 1\n" * 200,
+    "indented code": "- a\n\n  def area(radii): ...\n" * 100,
 }
 
 
