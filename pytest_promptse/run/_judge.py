@@ -164,6 +164,9 @@ class _Judgement(msgspec.Struct, array_like=True, kw_only=True):
     effects: bytes = b""
 
 
+_AT_ANY_PLACE = ("timeout", "resource")
+
+
 class _LoanMade(CheckEnded):
     """Ends a check that is about to lend an object to the program."""
 
@@ -335,8 +338,8 @@ class CompletionJudge:
                 if not request.shares:
                     checker.close()
             judgement = msgspec.msgpack.decode(reply, type=_Judgement)
-            # Another program must not depend on how this one failed.
-            if judgement.cause not in ("", "wrong_answer") or judgement.lends or judgement.error:
+            # A limit may have ended the check at any place, even where it had changed something.
+            if judgement.cause in _AT_ANY_PLACE or judgement.lends or judgement.error:
                 self._end_shared()
             if judgement.lends:
                 break

@@ -95,6 +95,7 @@ class Checker:
         if not hasattr(os, "fork"):
             raise SandboxError("a check runs in a forked process, and this system cannot fork")
         sockets = pool.prepare_fork()
+        self._is_idle = True
         self._pool = pool
         self._programs = 0
         self._buffer = bytearray()
@@ -143,6 +144,7 @@ class Checker:
             If the process dies or takes too long. It has ended then.
         """
         self._programs += 1
+        self._is_idle = False
         allowed = max(_LEAST_SECONDS, _FACTOR * limits.wall)
         deadline = time.monotonic() + allowed
         with contextlib.suppress(OSError):  # it has died, which is seen below
@@ -152,6 +154,7 @@ class Checker:
         while True:
             kind, body = self._next_message(deadline, allowed)
             if kind == _REPLY:
+                self._is_idle = True
                 return body
             deadline += int.from_bytes(body, "big") / 1000
 
@@ -195,9 +198,15 @@ class Checker:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
-        self._pool.end_fork(programs=self._programs)
+        # Waiting here would let each program wait for the kernel to free the memory.
+        self._pool.end_fork(self._bury, programs=self._programs, is_idle=self._is_idle)
+
+    def _bury(self, *, wait: bool) -> bool:
+        """Remove what is left of the process. Return False if the kernel has not ended it yet."""
+        if self._pid and os.waitpid(self._pid, 0 if wait else os.WNOHANG)[0] == 0:
+            return False
         shutil.rmtree(self._folder, ignore_errors=True)
+        return True
 
 
 def _death(status: int) -> str:

@@ -65,6 +65,7 @@ class SandboxPool:
         self._changed = threading.Condition()
         self._on_start: Callable[[Limits], None] | None = None
         self._is_fork = False
+        self._dead: list[Callable[..., bool]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -214,6 +215,7 @@ class SandboxPool:
                 worker = self._make_worker(len(self._all))
                 self._all.append(worker)
                 self._free.append(worker)
+            self._bury_dead(wait=False)
             self._prefork.close()
             for worker in self._all:
                 worker.start()
@@ -236,14 +238,26 @@ class SandboxPool:
         for worker in self._all:
             worker.forbid_start()
 
-    def end_fork(self, *, programs: int) -> None:
-        """End whatever a forked process, which is dead now, has left in the jails.
+    def end_fork(self, bury: Callable[..., bool], *, programs: int, is_idle: bool) -> None:
+        """End whatever a forked process, which was killed, has left in the jails.
 
-        `programs` is the number of programs that it has judged.
+        Parameters
+        ----------
+        bury
+            Returns True if the process has ended, and waits for that if ``wait`` is True.
+        programs
+            Number of programs that the process has judged.
+        is_idle
+            True if the process was killed while it judged no program.
         """
+        self._dead.append(bury)
         self._started += programs
-        for worker in self._all:
-            worker.reset()
+        if programs > 1 or not is_idle:
+            for worker in self._all:
+                worker.reset(wait=not is_idle)
+
+    def _bury_dead(self, *, wait: bool) -> None:
+        self._dead = [bury for bury in self._dead if not bury(wait=wait)]
 
     def close(self) -> None:
         """End every jail. It may be called twice."""
@@ -251,6 +265,7 @@ class SandboxPool:
             if self._closed:
                 return
             self._closed = True
+        self._bury_dead(wait=True)
         self._watchdog.close()
         for worker in self._all:
             worker.stop()

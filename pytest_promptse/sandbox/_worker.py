@@ -128,22 +128,21 @@ class Worker:
         """
         self._can_start = False
 
-    def reset(self) -> None:
+    def reset(self, *, wait: bool) -> None:
         """End all executions, those that a forked process has begun and not ended included.
 
         Their numbers can be used again then, so forked processes need not report which they used.
-        A zygote that does not answer is stopped, so that the next use starts another one.
+        With `wait`, answers to a process that has died are removed, and a zygote that does not
+        answer is stopped, so that the next use starts another one.
         """
         if self._control is None:
             return
         token = os.urandom(8).hex()
         try:
             self._control.send(json.dumps({"do": "reset", "token": token}).encode())
-            # An answer to a process that has died may come before.
-            while (answer := self._control.recv(_CHUNK)) and json.loads(answer).get(
-                "token"
-            ) != token:
-                continue
+            answer = self._control.recv(_CHUNK) if wait else b"{}"
+            while wait and answer and json.loads(answer).get("token") != token:
+                answer = self._control.recv(_CHUNK)
         except OSError:
             answer = b""
         if not answer:
@@ -244,6 +243,8 @@ class Worker:
         try:
             self._control.send(json.dumps({"do": "end", "execution": execution}).encode())
             answer = self._control.recv(_CHUNK)
+            while b'"token"' in answer:  # of a reset that nobody waited for
+                answer = self._control.recv(_CHUNK)
         except OSError:
             answer = b""
         if not answer:
