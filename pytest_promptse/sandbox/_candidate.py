@@ -440,7 +440,10 @@ class Candidate:
         return known.value
 
     def _send_shared(self, execution: Execution) -> None:
-        """Send the program the check's changes to shared containers, and drop unused containers."""
+        """Send the program the check's changes to what both have, and drop unused containers."""
+        moved = self._check_objects.changes(self._send_value)
+        if moved:
+            execution.send(self._encode(("moved", moved)))
         for number, shared in list(self._shared.items()):
             message = self._encode_shared(shared)
             if message != shared.known:
@@ -506,7 +509,7 @@ class Candidate:
         if operation == wire.PROXY:
             return self._check_objects.build(parts)
         if operation == wire.STANDARD:
-            return standard.build_standard(parts, from_program=True)
+            return standard.build(parts, in_program=False)
         if operation == wire.NAMED:
             return standard.named(parts)
         if operation == wire.CLASS:
@@ -585,8 +588,9 @@ class Candidate:
         while True:
             try:
                 match decode(execution.receive(), self._build):
-                    case ("update", dict(changed)) if not updated:
+                    case ("update", dict(changed), dict(moved)) if not updated:
                         updated = True
+                        self._check_objects.update(moved, self._send_value)
                         self._update_shared(changed)
                         continue
                     case ("callback", number, operation, callback_args, callback_kwargs):

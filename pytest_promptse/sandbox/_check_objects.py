@@ -1,42 +1,33 @@
 """Objects that the check passes to the program.
 
-Plain data and standard types are sent by value. Functions, classes, iterators and objects of the
-check's own classes stay in this process. The program receives a proxy, and each use of the proxy is
-a request to this process. A program can use only the public attributes of these objects.
+The table of what may cross is `guest.standard`. Plain data and the types of its `KINDS` are sent by
+value. Functions, classes and objects that the test code defines stay in this process, and so do the
+objects in its `LENT`. The program receives a proxy of them, and each use of the proxy is a request
+to this process. A program can use only public attributes. Other objects of the standard library and
+of packages are refused, since their methods read and write files, run code or wait.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 import io
+import operator
 import sys
+import sysconfig
 import types
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
 
 from pytest_promptse.sandbox.guest import objects, standard, wire
+from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.proxies import SPECIALS
-from pytest_promptse.sandbox.guest.wire import Built, WireError
+from pytest_promptse.sandbox.guest.wire import Built, WireError, words
 
-_FUNCTIONS = (
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    types.MethodWrapperType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-)
-_REFUSED = (
-    types.ModuleType,
-    types.FrameType,
-    types.CodeType,
-    types.TracebackType,
-    types.CellType,
-)
-_OBJECTS = (Iterator, types.CoroutineType, io.TextIOBase, io.BufferedIOBase, io.RawIOBase)
-_GENERATOR_NAMES = frozenset({"send", "throw", "close"})
 _HEAP_TYPE = 1 << 9
 _OWN = "pytest_promptse.sandbox"
 _INSTEAD = {
@@ -46,11 +37,58 @@ _INSTEAD = {
     "recwarn": "read candidate.output, where the program's warnings are",
     "caplog": "read candidate.output, where the program's log is",
     "_Environ": "the program has an environment of its own; pass dict(os.environ)",
+    "socket": "pass an object of a class of the test that has recv and sendall",
+    "ZipFile": "pass its content as bytes",
+    "TarFile": "pass its content as bytes",
+    "TemporaryDirectory": "the program has a /tmp of its own",
+    "ArgumentParser": "pass the arguments as a list",
+    "Connection": "pass a database in memory without own functions or factories",
+    "Element": "pass its text, as xml.etree.ElementTree.tostring gives it",
+    "ElementTree": "pass its text, as xml.etree.ElementTree.tostring gives it",
+    "DataFrame": "pass plain data, such as frame.to_dict('list')",
+    "Series": "pass plain data, such as series.tolist()",
 }
+_FIXTURES = {
+    "CaptureFixture": "capsys",
+    "MonkeyPatch": "monkeypatch",
+    "LogCaptureFixture": "caplog",
+    "WarningsRecorder": "recwarn",
+}
+# Library classes from which a class of the test inherits what a program may use. Their methods have
+# no effect outside of the object.
+_HARMLESS = words(
+    "builtins abc typing collections collections.abc _collections_abc enum dataclasses contextlib"
+    " numbers string functools types json.encoder json.decoder html.parser _markupbase"
+    " logging.Handler logging.Filterer logging.Filter logging.Formatter logging.LoggerAdapter"
+)
+_ABSTRACT = {
+    "io.IOBase": io.IOBase,
+    "collections.abc.Iterator": Iterator,
+    "collections.abc.Awaitable": Awaitable,
+    "collections.abc.AsyncIterator": AsyncIterator,
+}
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
 class CannotCrossError(WireError):
     """An object of the check cannot be sent to the program."""
+
+
+@cache
+def is_library(module: str) -> bool:
+    """Return whether a module belongs to the standard library or to an installed package."""
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names or top in ("_pytest", "pytest", "pytest_promptse"):
+        return True
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    return origin is not None and any(
+        Path(origin).is_relative_to(sysconfig.get_path(name))
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    )
+
+
+class _Shape:
+    """Stands for the class of a lent object of the library, which the program cannot use."""
 
 
 class CheckObjects:
@@ -59,8 +97,10 @@ class CheckObjects:
     def __init__(self) -> None:
         self._objects: list[Any] = []
         self._numbers: dict[int, int] = {}
+        # Moved objects by number: their kind, and their content as the program knows it.
+        self._moved: dict[int, tuple[standard.Kind, bytes | None]] = {}
 
-    def describe(self, value: Any) -> Built:  # noqa: PLR0911 - one return for each kind
+    def describe(self, value: Any) -> Built:
         """Return the message for a value that is not plain data.
 
         Raises
@@ -71,24 +111,39 @@ class CheckObjects:
         number = self._numbers.get(id(value))
         if number is not None:
             return Built(wire.PROXY, (number,))
-        name = standard.name_of(value) or _function_name(value)
+        if is_mock(type(value)):  # may pretend to be of another class
+            return self._lent(value)
+        name = standard.name_of(value) or _library_name(value)
         if name is not None:
             return Built(wire.NAMED, name)
-        parts = standard.standard_parts(value, to_program=True)
+        parts = standard.parts_of(value, to_program=True)
         if parts is not None:
-            return Built(wire.STANDARD, parts)
+            return self._by_value(value, parts)
         if type(value).__module__ == "numpy":
             array = objects.numpy_parts(value)
             if array is not None:
                 return Built(wire.ARRAY, array)
+        return self._object(value)
+
+    def _object(self, value: Any) -> Built:
         if isinstance(value, type):
+            if is_library(value.__module__) and not issubclass(value, BaseException):
+                _refuse(value, f"the class {value.__qualname__}")
             return self._new(value, *self._class(value))
-        if isinstance(value, _FUNCTIONS):
+        if _is_function(value):
             doc = getattr(value, "__doc__", None)
             return self._new(value, "function", getattr(value, "__name__", "function"), doc)
         if isinstance(value, BaseException):
             return self._error(value)
         return self._instance(value)
+
+    def _by_value(self, value: Any, parts: tuple[Any, ...]) -> Built:
+        kind = standard.KINDS[parts[0]]
+        if kind.update is None:
+            return Built(wire.STANDARD, parts)
+        described = self._new(value, "moved_value", *parts)
+        self._moved[described.parts[0]] = (kind, None)
+        return described
 
     def _new(self, value: Any, *description: Any) -> Built:
         self._objects.append(value)
@@ -139,25 +194,50 @@ class CheckObjects:
         base, content = objects.content_of(value, cls)
         if base is not None:
             return Built(wire.PROXY, (-1, "value", cls, content))
-        self._refuse_unsendable(value)
-        return self._new(value, "object", cls)
+        if not is_library(cls.__module__) and _is_python_class(cls):
+            return self._new(value, "object", cls)
+        if lent_names(value) is None:
+            _refuse(value, f"a value of type {_FIXTURES.get(cls.__name__, cls.__name__)}")
+        return self._lent(value)
 
-    @staticmethod
-    def _refuse_unsendable(value: Any) -> None:
-        cls = type(value)
-        # The class of a fixture has a name that tells the user what to do.
-        kind = {"CaptureFixture": "capsys", "MonkeyPatch": "monkeypatch"}.get(cls.__name__)
-        kind = kind or {"LogCaptureFixture": "caplog", "WarningsRecorder": "recwarn"}.get(
-            cls.__name__, cls.__name__
-        )
-        is_refused = isinstance(value, _REFUSED) or kind in _INSTEAD
-        is_refused = is_refused or cls.__module__.partition(".")[0] in ("_pytest", "pytest")
-        fits = _is_python_class(cls) or isinstance(value, _OBJECTS)
-        if is_refused or not fits:
-            advice = _INSTEAD.get(kind, "pass plain data, a function or an object of a class")
-            raise CannotCrossError(
-                f"a value of type {cls.__name__} cannot be sent to the program; {advice}"
-            )
+    def _lent(self, value: Any) -> Built:
+        shape = self._new(_Shape(), *self._class(type(value)))
+        return self._new(value, "object", shape)
+
+    # -- moved objects --------------------------------------------------------------------------
+
+    def changes(self, other: Any) -> dict[int, tuple[Any, ...]]:
+        """Return the parts of the moved objects that have changed since the program knew them.
+
+        `other` encodes values that are not plain, as for `encode`. An object that the program does
+        not have yet counts as known, since it is being sent.
+        """
+        changed = {}
+        for number, (kind, known) in list(self._moved.items()):
+            parts = kind.take(self._objects[number])
+            if parts is not None:
+                now = encode(parts, other)
+                self._moved[number] = (kind, now)
+                if known is not None and now != known:
+                    changed[number] = parts
+        return changed
+
+    def update(self, changes: dict[Any, Any], other: Any) -> None:
+        """Give moved objects the content that they have in the program.
+
+        Raises
+        ------
+        WireError
+            If there is no such object, or the parts do not fit it.
+        """
+        for number, parts in changes.items():
+            if number not in self._moved or type(parts) is not tuple:
+                raise WireError("an object that the check never passed")
+            kind, _ = self._moved[number]
+            standard.check_types(kind, parts)
+            value = self._objects[number]
+            kind.update(value, *parts)  # type: ignore[misc]
+            self._moved[number] = (kind, encode(kind.take(value), other))
 
     # -- requests of the program ----------------------------------------------------------------
 
@@ -218,27 +298,137 @@ class CheckObjects:
                 return []
         if operation == "__await__":
             return _run(value)
-        if operation in SPECIALS:
+        if operation in SPECIALS and may_use(value, operation):
             return getattr(type(value), operation)(value, *args, **kwargs)
         raise WireError("a request of the program is malformed")
 
     @staticmethod
     def _attribute(value: Any, operation: str, args: tuple[Any, ...]) -> Any:
         name = args[0]
-        is_hidden = type(name) is not str or name.startswith("_") or isinstance(value, _FUNCTIONS)
-        if isinstance(value, types.GeneratorType | types.CoroutineType):
-            is_hidden = name not in _GENERATOR_NAMES
-        if is_hidden:
+        if type(name) is not str or name.startswith("_") or not may_use(value, name):
             raise AttributeError(f"the check keeps {name!r} to itself")
         if operation == "get":
             return getattr(value, name)
+        new = args[1]
         if operation == "merge":
-            merged = merge(getattr(value, name), args[1])
-            if merged is getattr(value, name):
+            current = getattr(value, name)
+            new = merge(current, new)
+            if new is current:
                 return None
-            args = (name, merged)
-        setattr(value, *args)
+        if not may_set(value, name, new):
+            raise AttributeError(f"the check keeps {name!r} as it is")
+        setattr(value, name, new)
         return None
+
+
+# -- what a program may do with an object of the check -------------------------------------------
+
+
+def is_mock(cls: type) -> bool:
+    """Return whether `cls` is a class of `unittest.mock`, whose calls run in the check."""
+    return any(kind.__module__ == "unittest.mock" for kind in cls.__mro__)
+
+
+def lent_names(value: Any) -> frozenset[str] | None:
+    """Return the names of `standard.LENT` for an object of the library, or None."""
+    cls = type(value)
+    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in cls.__mro__}
+    names |= {f"types.{cls.__name__.title()}Type"} if cls.__module__ == "builtins" else set()
+    names |= {name for name, kind in _ABSTRACT.items() if isinstance(value, kind)}
+    found = [standard.LENT[name] for name in names if name in standard.LENT]
+    return frozenset().union(*found) if found else None
+
+
+def may_use(value: Any, name: str) -> bool:
+    """Return whether a program may use this public name or special method of a lent object.
+
+    It may use what the test code defines, and of a library class what `standard.LENT` names. Of a
+    mock it may use everything except what configures the mock or asserts.
+    """
+    cls = type(value)
+    if is_mock(cls):
+        return name in SPECIALS or name not in _mock_names()
+    if cls is _Shape or isinstance(value, _FUNCTIONS):
+        return False
+    lent = lent_names(value) or frozenset()
+    mro = value.__mro__ if isinstance(value, type) else cls.__mro__
+    kind = next((kind for kind in mro if name in vars(kind)), cls)
+    full = f"{kind.__module__}.{kind.__qualname__}"
+    return (
+        not is_library(kind.__module__)
+        or bool({kind.__module__, full} & _HARMLESS and kind is not cls)
+        or name in lent
+        or (name in SPECIALS and lent_names(value) is not None)
+    )
+
+
+def may_set(value: Any, name: str, new: Any) -> bool:
+    """Return whether a program may assign `new` to a name that it may use.
+
+    Assignment reaches data of an instance: never a method, a class or a function, through which a
+    check verifies. A mock takes only plain data, since each of its attributes is a mock that the
+    check can ask for its calls.
+    """
+    if isinstance(value, type):
+        return False
+    if is_mock(type(value)):
+        return _is_plain(new)
+    if is_library(type(value).__module__):
+        return False
+    current = inspect.getattr_static(value, name, None)
+    return not callable(current) and not isinstance(current, staticmethod | classmethod)
+
+
+@cache
+def _mock_names() -> frozenset[str]:
+    """Return the names by which a check configures a mock and asks for its calls."""
+    from unittest import mock  # noqa: PLC0415 - heavy; loaded already if there is a mock
+
+    return frozenset({"method_calls", *dir(mock.NonCallableMock), *dir(mock.Mock)})
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        encode(value)
+    except WireError:
+        return False
+    return True
+
+
+def _is_function(value: Any) -> bool:
+    """Return whether `value` is a function or method that the test code defines or may lend.
+
+    Raises
+    ------
+    CannotCrossError
+        If it is a function or method of the standard library or of a package.
+    """
+    if isinstance(getattr(value, "__wrapped__", None), types.FunctionType) and callable(value):
+        return True  # decorated, such as by functools.lru_cache
+    if not isinstance(value, _FUNCTIONS):
+        return False
+    owner = getattr(value, "__self__", None)
+    if (
+        isinstance(value, types.FunctionType)
+        or owner is None
+        or isinstance(owner, types.ModuleType)
+    ):
+        is_of_test = not is_library(value.__module__ or "")
+    elif isinstance(owner, type):
+        is_of_test = not is_library(owner.__module__)
+    else:
+        is_of_test = type(owner) in objects.CONTENT or may_use(owner, value.__name__)
+    if not is_of_test:
+        _refuse(value, f"the function {value.__name__}")
+    return True
+
+
+def _refuse(value: Any, what: str) -> NoReturn:
+    kind = _FIXTURES.get(type(value).__name__, type(value).__name__)
+    advice = _INSTEAD.get(
+        kind, "pass plain data, or a function or an object of a class of the test"
+    )
+    raise CannotCrossError(f"{what} cannot be sent to the program; {advice}")
 
 
 def _run(awaitable: Any) -> Any:
@@ -271,12 +461,23 @@ def _is_python_class(cls: type) -> bool:
     return bool(cls.__flags__ & _HEAP_TYPE)
 
 
-def _function_name(value: Any) -> tuple[str, str] | None:
-    """Return module and name of a standard-library function, which runs in the jail instead."""
-    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
+def _library_name(value: Any) -> tuple[str, str] | None:
+    """Return module and name of a function or class of the standard library.
+
+    The program uses its own, which runs in the jail.
+    """
+    owner = getattr(value, "__objclass__", None) or getattr(value, "__self__", None)
+    if isinstance(value, type | types.FunctionType):
+        module = value.__module__
+    elif isinstance(value, types.BuiltinFunctionType | types.MethodDescriptorType):
+        module = owner.__module__ if isinstance(owner, type) else value.__module__
+    else:
         return None
-    module, name = value.__module__, value.__qualname__
+    name = value.__qualname__
     if type(module) is not str or module.partition(".")[0] not in sys.stdlib_module_names:
         return None
-    owner = standard.loaded(f"{module}.{name}") if "." not in name else None
-    return (module, name) if owner is value else None
+    try:
+        known = operator.attrgetter(name)(sys.modules[module])
+    except (AttributeError, KeyError):
+        return None
+    return (module, name) if known == value else None

@@ -89,7 +89,7 @@ class Guest:
         self.used_sockets = used_sockets
         self.module = types.ModuleType(MODULE)
         self.objects = objects.Objects(self.module)
-        self.proxies = ProxyFactory(self.ask_check, self.objects.proxy_numbers)
+        self.proxies = ProxyFactory(self.ask_check, self.objects.proxy_numbers, _snapshot)
         # Containers that are attributes of the check's objects, by object and name: the local copy,
         # and its bytes when it was received.
         self.borrowed: dict[tuple[int, str], tuple[Any, bytes]] = {}
@@ -130,7 +130,7 @@ class Guest:
         if operation == wire.PROXY:
             return self.proxies.build(parts)
         if operation == wire.STANDARD:
-            return standard.build_standard(parts, in_program=True)
+            return standard.build(parts, in_program=True)
         if operation == wire.NAMED:
             return operator.attrgetter(parts[1])(__import__(parts[0], fromlist=["_"]))
         if operation == wire.ARRAY:
@@ -154,6 +154,7 @@ class Guest:
         ``call``. The result is that of the operation; its exception is raised here. The same
         container is returned again if it has not changed.
         """
+        self.send_shared()
         self.answer("callback", number, operation, args, kwargs)
         found = self.serve()
         if operation == "get" and isinstance(found, list | dict | set | bytearray | deque):
@@ -195,7 +196,8 @@ class Guest:
         return wire.Built(wire.SHARED, (number, value))
 
     def send_shared(self) -> None:
-        """Send the check the present content of its shared containers."""
+        """Send the check the present content of what both sides have, where it has changed."""
+        moved = self.proxies.take_changes()
         changed = {}
         for number, before in list(self.shared.items()):
             value = self.objects.get(number)
@@ -208,8 +210,8 @@ class Guest:
             elif now != before:
                 self.shared[number] = now
                 changed[number] = value
-        if changed:
-            send(self.channel, encode(("update", changed), self.objects.send_value))
+        if changed or moved:
+            send(self.channel, encode(("update", changed, moved), self.objects.send_value))
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -225,6 +227,8 @@ class Guest:
             if verb == "release":
                 for number in self.objects.release(args[0]):
                     self.shared.pop(number, None)
+            elif verb == "moved":
+                self.proxies.update(args[0])
             elif verb == "update":
                 number, value = args
                 if number in self.shared:
@@ -356,10 +360,7 @@ class Guest:
             return result
         finally:
             if track and _snapshot((args, kwargs)) != before:
-                self.changed = [
-                    _by_value(args),
-                    dict(zip(kwargs, _by_value(kwargs.values()), strict=True)),
-                ]
+                self.changed = [list(args), kwargs]
 
     def method(
         self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool
@@ -426,16 +427,6 @@ class Guest:
         return [task.result()] if task.done() else []
 
 
-def _by_value(args: Any) -> list[Any]:
-    """Return changed arguments, with streams by value, since they are otherwise sent as objects."""
-    found = []
-    for value in args:
-        is_stream = type(value) in (io.StringIO, io.BytesIO)
-        parts = standard.standard_parts(value, to_program=True) if is_stream else None
-        found.append(wire.Built(wire.STANDARD, parts) if parts else value)
-    return found
-
-
 def _snapshot(value: Any) -> bytes:
     """Return bytes that are different after a value has changed."""
     try:
@@ -447,7 +438,7 @@ def _snapshot(value: Any) -> bytes:
 
 
 def _identity(value: Any) -> wire.Built:
-    parts = standard.standard_parts(value, to_program=True)
+    parts = standard.parts_of(value, to_program=True)
     if parts is not None:
         return wire.Built(wire.STANDARD, parts)
     if type(value).__module__ == "numpy":

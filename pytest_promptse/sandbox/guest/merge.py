@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import deque
 from typing import Any
 
@@ -34,13 +33,6 @@ def merge(ours: Any, theirs: Any) -> Any:  # noqa: C901 - one branch for each ki
         ours[:] = theirs
     elif type(ours) is tuple and type(theirs) is tuple and len(ours) == len(theirs):
         return tuple(merge(*pair) for pair in zip(ours, theirs, strict=True))
-    elif isinstance(ours, io.StringIO | io.BytesIO) and type(ours) is type(theirs):
-        place = theirs.tell()
-        ours.seek(0)
-        ours.truncate()
-        text: Any = theirs.getvalue()
-        ours.write(text)
-        ours.seek(place)
     elif type(ours) is type(theirs) and type(ours).__name__ == "array":
         ours[:] = theirs
     elif type(ours) is type(theirs) and _same_shape(ours, theirs):

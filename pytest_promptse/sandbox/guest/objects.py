@@ -155,7 +155,7 @@ class Objects:
             return Built(wire.NAMED, name) if name else self._class(value)
         if value is Ellipsis or value is NotImplemented:
             return Built(wire.NAMED, standard.name_of(value) or ())
-        parts = standard.standard_parts(value)
+        parts = standard.parts_of(value, to_program=False)
         if parts is not None:
             return Built(wire.STANDARD, parts)
         if isinstance(value, BaseException):

@@ -13,7 +13,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from pytest_promptse.sandbox.guest import objects
+from pytest_promptse.sandbox.guest import objects, standard
 from pytest_promptse.sandbox.guest.wire import WireError
 
 Ask = Callable[..., Any]
@@ -78,12 +78,17 @@ class ProxyFactory:
         Sends ``number, operation, arguments, keywords`` to the checker and returns the result.
     numbers : dict
         The checker's number of every proxy by the proxy's id. This class fills it.
+    snapshot : callable
+        Returns bytes that differ if values differ.
     """
 
-    def __init__(self, ask: Ask, numbers: dict[int, int]) -> None:
+    def __init__(self, ask: Ask, numbers: dict[int, int], snapshot: Callable[[Any], bytes]) -> None:
         self._ask = ask
+        self._snapshot = snapshot
         self._numbers = numbers
         self._known: dict[int, Any] = {}
+        # Objects of the check that have moved here, and their content as both sides know it.
+        self._moved: dict[int, tuple[standard.Kind, Any, bytes]] = {}
 
     def build(self, parts: list[Any]) -> Any:
         """Return the proxy that a message describes, or the earlier proxy of the same number."""
@@ -96,6 +101,32 @@ class ProxyFactory:
             self._known[number] = made
             self._numbers[id(made)] = number
         return made
+
+    def _moved_value(self, number: int, *parts: Any) -> Any:
+        made = standard.build(parts, in_program=True)
+        kind = standard.KINDS[parts[0]]
+        self._moved[number] = (kind, made, self._snapshot(kind.take(made)))
+        return made
+
+    def take_changes(self) -> dict[int, tuple[Any, ...]]:
+        """Return the parts of the moved objects that have changed since the check knew them."""
+        changes = {}
+        for number, (kind, value, before) in self._moved.items():
+            parts = kind.take(value)
+            if parts is None:
+                continue
+            now = self._snapshot(parts)
+            if now != before:
+                self._moved[number] = (kind, value, now)
+                changes[number] = parts
+        return changes
+
+    def update(self, changes: dict[int, tuple[Any, ...]]) -> None:
+        """Give moved objects the content that they have in the check."""
+        for number, parts in changes.items():
+            kind, value, _ = self._moved[number]
+            kind.update(value, *parts)  # type: ignore[misc]
+            self._moved[number] = (kind, value, self._snapshot(kind.take(value)))
 
     def _function(self, number: int, name: str, doc: str | None) -> Any:
         def function(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,10 @@
-"""Types of the standard library that are sent by value, and objects that are sent by name.
+"""The table of what may cross between the check and the program, apart from plain data.
+
+`KINDS` has the types that are sent by value. Some of them are *moved*: only the check sends them,
+the program gets an object of the same type, and both sides send each other its changes. `LENT` has
+the objects of the standard library that stay in the check, with the names that a program may use.
+Types, exceptions and functions of the standard library are sent by name. Everything else of the
+standard library or of a package is refused.
 
 To send a value, its type's module is looked up among the loaded modules. If the module is not
 loaded, no value of the type can exist. The module is only imported to build a received value.
@@ -9,9 +15,9 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_promptse.sandbox.guest.decode import take
+from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:
@@ -22,189 +28,379 @@ _MAX_ADDRESSES = 2**20
 # -- by value ---------------------------------------------------------------------------------
 
 
-def _address(value: Any) -> tuple[Any, ...] | None:
-    return None if getattr(value, "num_addresses", 1) > _MAX_ADDRESSES else (str(value),)
+class Kind(NamedTuple):
+    """How values of one type are sent.
+
+    ``take`` returns the parts of a value, plain where possible, or None if this value cannot be
+    sent. ``types`` are the types of the parts, where `object` means any. ``build`` makes a value of
+    the parts. ``update`` gives a value the content that the parts describe; types with it are
+    moved. ``to_program`` is True for types that only the check sends.
+    """
+
+    take: Callable[[Any], tuple[Any, ...] | None]
+    types: tuple[Any, ...]
+    build: Callable[..., Any]
+    update: Callable[..., None] | None = None
+    to_program: bool = False
 
 
-def _memory(value: Any) -> tuple[Any, ...] | None:
-    return (value.tobytes(), value.format) if value.ndim == 1 else None
+_NONE = type(None)
 
 
-_PARTS: dict[str, Callable[[Any], tuple[Any, ...] | None]] = {
-    "collections.Counter": lambda value: (dict(value),),
-    "collections.OrderedDict": lambda value: (dict(type(value).items(value)),),
-    "collections.defaultdict": lambda value: (value.default_factory, dict(value)),
-    "uuid.UUID": lambda value: (value.int,),
-    "pathlib.PurePosixPath": lambda value: (str(value),),
-    "pathlib.PureWindowsPath": lambda value: (str(value),),
-    "ipaddress.IPv4Address": _address,
-    "ipaddress.IPv6Address": _address,
-    "ipaddress.IPv4Network": _address,
-    "ipaddress.IPv6Network": _address,
-    "ipaddress.IPv4Interface": lambda value: (str(value),),
-    "ipaddress.IPv6Interface": lambda value: (str(value),),
-    "array.array": lambda value: (value.typecode, value.tobytes()),
-    "builtins.memoryview": _memory,
-    "builtins.slice": lambda value: (value.start, value.stop, value.step),
-    "builtins.dict_keys": lambda value: (list(value),),
-    "builtins.dict_values": lambda value: (list(value),),
-    "builtins.dict_items": lambda value: ([part for pair in value for part in pair],),
-    "builtins.mappingproxy": lambda value: (dict(value),),
-    "datetime.timezone": lambda value: (value.utcoffset(None),),
-}
-"""The parts of a value in a message, or None if it is too large to be sent by value."""
+def _make(name: str) -> Callable[..., Any]:
+    """Return a function that calls the class with this full name, which is then imported."""
+
+    def make(*args: Any) -> Any:
+        return find(*name.rsplit(".", 1))(*args)
+
+    return make
 
 
-def _counted(parts: list[Any], kind: type) -> Any:
-    return kind(take(parts, dict)[0])
+def _by_text(name: str) -> Kind:
+    return Kind(lambda value: (str(value),), (str,), _make(name))
 
 
-def _defaultdict(parts: list[Any]) -> Any:
-    factory, given = parts
-    if type(given) is not dict or not (factory is None or callable(factory)):
+def _address(name: str) -> Kind:
+    def is_small(value: Any) -> bool:
+        return bool(getattr(value, "num_addresses", 1) <= _MAX_ADDRESSES)
+
+    def build(text: str) -> Any:
+        value = _make(name)(text)
+        if not is_small(value):
+            raise WireError("a network has too many addresses")
+        return value
+
+    return Kind(lambda value: (str(value),) if is_small(value) else None, (str,), build)
+
+
+def _defaultdict(factory: Any, content: dict[Any, Any]) -> Any:
+    if not (factory is None or callable(factory)):
         raise WireError("a defaultdict is malformed")
-    return find("collections", "defaultdict")(factory, given)
+    return find("collections", "defaultdict")(factory, content)
 
 
-def _array(parts: list[Any]) -> Any:
-    typecode, data = take(parts, str, bytes)
+def _array(typecode: str, data: bytes) -> Any:
     if typecode == "u":
         raise WireError("an array of this type cannot be sent")
     return find("array", "array")(typecode, data)
 
 
-def _view(parts: list[Any]) -> memoryview:
-    data, code = take(parts, bytes, str)
-    return memoryview(data) if code == "B" else memoryview(data).cast(code)
+def _view(data: bytes, code: str) -> memoryview:
+    return memoryview(data) if code == "B" else memoryview(data).cast(code)  # type: ignore[call-overload]
 
 
-def _text(name: str) -> Callable[[list[Any]], Any]:
-    return lambda parts: find(*name.rsplit(".", 1))(take(parts, str)[0])
-
-
-def _address_from(name: str) -> Callable[[list[Any]], Any]:
-    def build(parts: list[Any]) -> Any:
-        value = find(*name.rsplit(".", 1))(take(parts, str)[0])
-        if getattr(value, "num_addresses", 1) > _MAX_ADDRESSES:
-            raise WireError("a network has too many addresses")
-        return value
-
-    return build
-
-
-def _items(parts: list[Any]) -> Any:
-    (flat,) = take(parts, list)
+def _items(flat: list[Any]) -> Any:
     return dict(zip(flat[::2], flat[1::2], strict=True)).items()
 
 
-_BUILD: dict[str, Callable[[list[Any]], Any]] = {
-    "collections.Counter": lambda parts: _counted(parts, find("collections", "Counter")),
-    "collections.OrderedDict": lambda parts: _counted(parts, find("collections", "OrderedDict")),
-    "collections.defaultdict": _defaultdict,
-    "uuid.UUID": lambda parts: find("uuid", "UUID")(int=take(parts, int)[0]),
-    **{
-        name: _text(name)
-        for name in ("pathlib.PurePosixPath", "pathlib.PureWindowsPath", "pathlib.PosixPath")
-    },
-    **{
-        name: _address_from(name)
-        for name in (
-            "ipaddress.IPv4Address",
-            "ipaddress.IPv6Address",
-            "ipaddress.IPv4Network",
-            "ipaddress.IPv6Network",
-            "ipaddress.IPv4Interface",
-            "ipaddress.IPv6Interface",
-        )
-    },
-    "array.array": _array,
-    "builtins.memoryview": _view,
-    "builtins.slice": lambda parts: slice(*parts),
-    "builtins.dict_keys": lambda parts: dict.fromkeys(take(parts, list)[0]).keys(),
-    "builtins.dict_values": lambda parts: dict(enumerate(take(parts, list)[0])).values(),
-    "builtins.dict_items": _items,
-    "builtins.mappingproxy": lambda parts: type(type.__dict__)(take(parts, dict)[0]),
-    "datetime.timezone": lambda parts: find("datetime", "timezone")(parts[0]),
-}
-
-# Sent only from the check to the program. A pattern decides how long their methods run, or they
-# contain functions.
-_TO_PROGRAM_PARTS: dict[str, Callable[[Any], tuple[Any, ...] | None]] = {
-    "pathlib.PosixPath": lambda value: (str(value),),
-    "re.Pattern": lambda value: (value.pattern, value.flags),
-    "io.StringIO": lambda value: (value.getvalue(), value.tell()),
-    "io.BytesIO": lambda value: (value.getvalue(), value.tell()),
-    "functools.partial": lambda value: (value.func, value.args, value.keywords),
-    "operator.itemgetter": lambda value: value.__reduce__()[1],
-    "operator.attrgetter": lambda value: value.__reduce__()[1],
-    "types.SimpleNamespace": lambda value: (vars(value),),
-    "zoneinfo.ZoneInfo": lambda value: (value.key,),
-}
+def _attributes(value: Any) -> tuple[dict[str, Any]]:
+    return (dict(vars(value)),)
 
 
-def _stream(name: str) -> Callable[[list[Any]], Any]:
-    def build(parts: list[Any]) -> Any:
-        stream = find("io", name)(parts[0])
-        stream.seek(parts[1])
+def _set_attributes(value: Any, content: dict[str, Any]) -> None:
+    merge(vars(value), content)
+
+
+def _take_stream(stream: Any) -> tuple[Any, int]:
+    return (None, 0) if stream.closed else (stream.getvalue(), stream.tell())
+
+
+def _stream(name: str, text: Any) -> Kind:
+    def update(stream: Any, content: Any, place: int) -> None:
+        if content is None:
+            stream.close()
+        elif not stream.closed:  # a closed one cannot be opened again
+            stream.seek(0)
+            stream.truncate()
+            stream.write(content)
+            stream.seek(place)
+
+    def build(content: Any, place: int) -> Any:
+        stream = find("io", name)()
+        update(stream, content, place)
         return stream
 
-    return build
+    return Kind(_take_stream, ((text, _NONE), int), build, update, to_program=True)
 
 
-_TO_PROGRAM_BUILD: dict[str, Callable[[list[Any]], Any]] = {
-    "re.Pattern": lambda parts: find("re", "compile")(*parts),
-    "io.StringIO": _stream("StringIO"),
-    "io.BytesIO": _stream("BytesIO"),
-    "functools.partial": lambda parts: find("functools", "partial")(
-        parts[0], *parts[1], **parts[2]
+def _queue(name: str) -> Kind:
+    def update(queue: Any, size: int, items: list[Any], unfinished: int) -> None:
+        with queue.mutex:
+            queue.maxsize = size
+            queue.queue = type(queue.queue)(items)
+            queue.unfinished_tasks = unfinished
+
+    def build(*parts: Any) -> Any:
+        queue = find("queue", name)()
+        update(queue, *parts)
+        return queue
+
+    return Kind(
+        lambda queue: (queue.maxsize, list(queue.queue), queue.unfinished_tasks),
+        (int, list, int),
+        build,
+        update,
+        to_program=True,
+    )
+
+
+def _take_database(connection: Any) -> tuple[Any, ...] | None:
+    """Return the content of a database in memory. One with files cannot be sent."""
+    row = find("sqlite3", "Row")
+    try:
+        files = [row[2] for row in connection.cursor().execute("PRAGMA database_list")]
+    except find("sqlite3", "ProgrammingError"):  # it is closed
+        return None
+    # A file has its full path here. A database in memory has none, or "x" after deserialize().
+    if any("/" in file for file in files) or connection.row_factory not in (None, row):
+        return None
+    return connection.serialize(), connection.row_factory is row, connection.isolation_level
+
+
+def _update_database(connection: Any, data: bytes, by_name: bool, level: str | None) -> None:
+    if connection.in_transaction:
+        connection.rollback()
+    connection.deserialize(data)
+    connection.row_factory = find("sqlite3", "Row") if by_name else None
+    if connection.isolation_level != level:
+        connection.isolation_level = level
+
+
+def _database(*parts: Any) -> Any:
+    connection = find("sqlite3", "connect")(":memory:")
+    _update_database(connection, *parts)
+    return connection
+
+
+def _update_parser(parser: Any, defaults: dict[str, Any], sections: dict[str, Any]) -> None:
+    parser.clear()
+    parser.read_dict({parser.default_section: defaults, **sections})
+
+
+def _parser(*parts: Any) -> Any:
+    parser = find("configparser", "ConfigParser")()
+    _update_parser(parser, *parts)
+    return parser
+
+
+def _random(*state: Any) -> Any:
+    made = find("random", "Random")()
+    made.setstate(state)
+    return made
+
+
+KINDS: dict[str, Kind] = {
+    "collections.Counter": Kind(
+        lambda value: (dict(value),), (dict,), _make("collections.Counter")
     ),
-    "operator.itemgetter": lambda parts: find("operator", "itemgetter")(*parts),
-    "operator.attrgetter": lambda parts: find("operator", "attrgetter")(*parts),
-    "types.SimpleNamespace": lambda parts: find("types", "SimpleNamespace")(**parts[0]),
-    "zoneinfo.ZoneInfo": lambda parts: find("zoneinfo", "ZoneInfo")(parts[0]),
+    "collections.OrderedDict": Kind(
+        lambda value: (dict(type(value).items(value)),), (dict,), _make("collections.OrderedDict")
+    ),
+    "collections.defaultdict": Kind(
+        lambda value: (value.default_factory, dict(value)), (object, dict), _defaultdict
+    ),
+    "uuid.UUID": Kind(
+        lambda value: (value.int,), (int,), lambda number: find("uuid", "UUID")(int=number)
+    ),
+    "pathlib.PurePosixPath": _by_text("pathlib.PurePosixPath"),
+    "pathlib.PureWindowsPath": _by_text("pathlib.PureWindowsPath"),
+    **{
+        f"ipaddress.IPv{version}{kind}": _address(f"ipaddress.IPv{version}{kind}")
+        for version in (4, 6)
+        for kind in ("Address", "Network", "Interface")
+    },
+    "array.array": Kind(lambda value: (value.typecode, value.tobytes()), (str, bytes), _array),
+    "builtins.memoryview": Kind(
+        lambda value: (value.tobytes(), value.format) if value.ndim == 1 else None,
+        (bytes, str),
+        _view,
+    ),
+    "builtins.slice": Kind(
+        lambda value: (value.start, value.stop, value.step), (object,) * 3, slice
+    ),
+    "builtins.dict_keys": Kind(
+        lambda value: (list(value),), (list,), lambda keys: dict.fromkeys(keys).keys()
+    ),
+    "builtins.dict_values": Kind(
+        lambda value: (list(value),), (list,), lambda items: dict(enumerate(items)).values()
+    ),
+    "builtins.dict_items": Kind(
+        lambda value: ([part for pair in value for part in pair],), (list,), _items
+    ),
+    "builtins.mappingproxy": Kind(lambda value: (dict(value),), (dict,), type(type.__dict__)),
+    "datetime.timezone": Kind(
+        lambda value: (value.utcoffset(None),), (object,), _make("datetime.timezone")
+    ),
+    # The check sends these, the program does not: how long their methods run depends on their
+    # content, or they contain functions.
+    "pathlib.PosixPath": _by_text("pathlib.PosixPath"),
+    "re.Pattern": Kind(
+        lambda value: (value.pattern, value.flags),
+        (object, int),
+        _make("re.compile"),
+        to_program=True,
+    ),
+    "functools.partial": Kind(
+        lambda value: (value.func, value.args, value.keywords),
+        (object, tuple, dict),
+        lambda function, args, names: find("functools", "partial")(function, *args, **names),
+        to_program=True,
+    ),
+    **{
+        f"operator.{name}": Kind(
+            lambda value: (list(value.__reduce__()[1]),),
+            (list,),
+            lambda parts, name=name: find("operator", name)(*parts),
+            to_program=True,
+        )
+        for name in ("itemgetter", "attrgetter")
+    },
+    "collections.ChainMap": Kind(
+        lambda value: (list(value.maps),),
+        (list,),
+        lambda maps: find("collections", "ChainMap")(*maps),
+        to_program=True,
+    ),
+    "string.Template": Kind(
+        lambda value: (value.template,), (str,), _make("string.Template"), to_program=True
+    ),
+    "zoneinfo.ZoneInfo": Kind(
+        lambda value: (value.key,), (str,), _make("zoneinfo.ZoneInfo"), to_program=True
+    ),
+    # Moved: their changes come back.
+    "io.StringIO": _stream("StringIO", str),
+    "io.BytesIO": _stream("BytesIO", bytes),
+    "types.SimpleNamespace": Kind(
+        _attributes,
+        (dict,),
+        lambda content: find("types", "SimpleNamespace")(**content),
+        _set_attributes,
+        to_program=True,
+    ),
+    "argparse.Namespace": Kind(
+        _attributes,
+        (dict,),
+        lambda content: find("argparse", "Namespace")(**content),
+        _set_attributes,
+        to_program=True,
+    ),
+    **{f"queue.{name}": _queue(name) for name in ("Queue", "LifoQueue", "PriorityQueue")},
+    "random.Random": Kind(
+        lambda value: value.getstate(),
+        (int, tuple, object),
+        _random,
+        lambda value, *state: value.setstate(state),
+        to_program=True,
+    ),
+    "sqlite3.Connection": Kind(
+        _take_database,
+        (bytes, bool, (str, _NONE)),
+        _database,
+        _update_database,
+        to_program=True,
+    ),
+    "configparser.ConfigParser": Kind(
+        lambda value: (
+            dict(value.defaults()),
+            {name: dict(content) for name, content in value._sections.items()},  # noqa: SLF001
+        ),
+        (dict, dict),
+        _parser,
+        _update_parser,
+        to_program=True,
+    ),
 }
 _ALIASES = {"_io.StringIO": "io.StringIO", "_io.BytesIO": "io.BytesIO"}
 
 
-def standard_parts(value: Any, *, to_program: bool = False) -> tuple[Any, ...] | None:
-    """Return the type name and parts of `value`, or None if it is not sent by value.
-
-    Objects of a few further types are sent by value only `to_program`.
-    """
+def kind_of(value: Any) -> str | None:
+    """Return the name in `KINDS` of the value's type, or None."""
     cls = type(value)
     name = f"{cls.__module__}.{cls.__qualname__}"
     name = _ALIASES.get(name, name)
     if name.startswith("pathlib._local."):  # Python 3.13
         name = f"pathlib.{cls.__name__}"
-    take_apart = _PARTS.get(name) or (_TO_PROGRAM_PARTS.get(name) if to_program else None)
-    if take_apart is None or (not name.startswith("builtins.") and loaded(name) is not cls):
+    if name not in KINDS or (not name.startswith("builtins.") and loaded(name) is not cls):
         return None
-    parts = take_apart(value)
+    return name
+
+
+def parts_of(value: Any, *, to_program: bool) -> tuple[Any, ...] | None:
+    """Return the type name and parts of `value`, or None if it is not sent by value.
+
+    With `to_program`, types are included that only the check sends.
+    """
+    name = kind_of(value)
+    if name is None or (KINDS[name].to_program and not to_program) or _is_path(name, to_program):
+        return None
+    parts = KINDS[name].take(value)
     return None if parts is None else (name, *parts)
 
 
-def build_standard(
-    parts: list[Any], *, in_program: bool = False, from_program: bool = False
-) -> Any:
-    """Return the value with this type name and parts.
+def _is_path(name: str, to_program: bool) -> bool:
+    """Return whether it is a path of the program, whose methods access the program's files."""
+    return name == "pathlib.PosixPath" and not to_program
 
-    Streams also come from the program, as arguments that it has changed.
 
-    `parts` are the type name and what the type is built from. With `in_program` or `from_program`
-    some further types are allowed, which are sent in one direction only.
+def checked_parts(parts: Any, *, in_program: bool) -> tuple[Kind, list[Any]]:
+    """Return the kind that received parts name, and the parts after the name.
 
     Raises
     ------
     WireError
-        If there is no such type.
+        If there is no such kind, only the check may send it, or a part has another type.
     """
-    name = parts[0]
-    build = _BUILD.get(name) if type(name) is str else None
-    if build is None and (in_program or (from_program and name in _ALIASES.values())):
-        build = _TO_PROGRAM_BUILD.get(name)
-    if build is None:
+    name, *rest = parts
+    kind = KINDS.get(name) if type(name) is str else None
+    if kind is None or (kind.to_program and not in_program) or len(rest) != len(kind.types):
         raise WireError("a value of an unknown type")
-    return build(parts[1:])
+    check_types(kind, rest)
+    return kind, rest
+
+
+def check_types(kind: Kind, parts: Any) -> None:
+    """Raise WireError unless `parts` have the types of this kind."""
+    for part, types in zip(parts, kind.types, strict=True):
+        allowed = types if isinstance(types, tuple) else (types,)
+        if object not in allowed and type(part) not in allowed:
+            raise WireError(f"a part of type {type(part).__name__} is out of place")
+
+
+def build(parts: Any, *, in_program: bool) -> Any:
+    """Return the value with this type name and parts.
+
+    Raises
+    ------
+    WireError
+        If there is no such type, or the parts do not fit it.
+    """
+    kind, rest = checked_parts(parts, in_program=in_program)
+    return kind.build(*rest)
+
+
+# -- lent -------------------------------------------------------------------------------------
+
+_FILE = words(
+    "read readline readlines write writelines flush close closed seek tell truncate mode name"
+    " encoding newlines readable writable seekable"
+)
+LENT: dict[str, frozenset[str]] = {
+    "io.IOBase": _FILE,
+    "logging.Logger": words(
+        "debug info warning error critical exception log isEnabledFor getEffectiveLevel name level"
+    ),
+    "queue.Queue": words("put put_nowait get get_nowait qsize empty full task_done"),
+    "random.Random": words("random randint randrange uniform gauss choice choices shuffle sample"),
+    "threading.Event": words("set clear is_set"),
+    "types.GeneratorType": words("send throw close"),
+    "types.CoroutineType": words("send throw close"),
+    "collections.abc.Iterator": words(""),
+    "collections.abc.Awaitable": words(""),
+    "collections.abc.AsyncIterator": words(""),
+}
+"""Public names that a program may use of an object of the check of this type, besides iteration and
+``with``. They affect that object alone, which the check has opened or configured.
+"""
 
 
 # -- by name ----------------------------------------------------------------------------------
@@ -215,7 +411,11 @@ _TYPES = words(
 )
 _CLASSES = frozenset(
     {
-        *(name for name in _BUILD if not name.startswith("builtins.")),
+        *(
+            name
+            for name, kind in KINDS.items()
+            if not kind.to_program and not name.startswith("builtins.")
+        ),
         "collections.deque",
         "datetime.date",
         "datetime.time",
@@ -269,7 +469,9 @@ def named(parts: list[Any]) -> Any:
     WireError
         If it may not be sent by name.
     """
-    module, name = take(parts, str, str)
+    module, name = parts
+    if type(module) is not str or type(name) is not str:
+        raise WireError("a name is malformed")
     full = f"{module}.{name}"
     if full in _SINGLETONS:
         return _SINGLETONS[full]
