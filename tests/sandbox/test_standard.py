@@ -1,0 +1,145 @@
+"""The table of what may cross: each kind round trips, is strict, and is in the documentation."""
+
+import argparse
+import array
+import collections
+import configparser
+import functools
+import io
+import ipaddress
+import operator
+import pathlib
+import queue
+import random
+import re
+import sqlite3
+import string
+import types
+import uuid
+import zoneinfo
+from datetime import timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from pytest_promptse.sandbox.guest import standard
+from pytest_promptse.sandbox.guest.wire import WireError
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "sandbox.md"
+
+
+def filled_queue(kind):
+    made = kind()
+    made.put(1)
+    return made
+
+
+def configuration():
+    made = configparser.ConfigParser()
+    made.read_string("[DEFAULT]\na = 1\n[b]\nc = 2\n")
+    return made
+
+
+def database():
+    made = sqlite3.connect(":memory:")
+    made.execute("CREATE TABLE people (name TEXT)")
+    return made
+
+
+VALUES = [
+    collections.Counter("aab"),
+    collections.OrderedDict(a=1),
+    collections.defaultdict(list, a=[1]),
+    uuid.UUID(int=3),
+    pathlib.PurePosixPath("a/b"),
+    pathlib.PureWindowsPath("a/b"),
+    pathlib.PosixPath("a/b"),
+    *(
+        getattr(ipaddress, f"IPv{version}{kind}")(text)
+        for version, text in ((4, "127.0.0.1"), (6, "::1"))
+        for kind in ("Address", "Network", "Interface")
+    ),
+    array.array("i", [1, 2]),
+    memoryview(b"ab"),
+    slice(1, 2),
+    {"a": 1}.keys(),
+    {"a": 1}.values(),
+    {"a": 1}.items(),
+    types.MappingProxyType({"a": 1}),
+    timezone(timedelta(hours=1)),
+    re.compile("a+", re.IGNORECASE),
+    functools.partial(int, base=2),
+    operator.itemgetter(1),
+    operator.attrgetter("a"),
+    collections.ChainMap({"a": 1}),
+    string.Template("$a"),
+    zoneinfo.ZoneInfo("UTC"),
+    io.StringIO("ab"),
+    io.BytesIO(b"ab"),
+    types.SimpleNamespace(a=1),
+    argparse.Namespace(a=1),
+    filled_queue(queue.Queue),
+    filled_queue(queue.LifoQueue),
+    filled_queue(queue.PriorityQueue),
+    random.Random(3),
+    database(),
+    configuration(),
+]
+MOVED = [value for value in VALUES if standard.KINDS[standard.kind_of(value)].update]
+
+
+def taken(value):
+    name, *parts = standard.parts_of(value, to_program=True)
+    return name, parts
+
+
+def test_every_kind_has_an_example():
+    assert {standard.kind_of(value) for value in VALUES} == set(standard.KINDS)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=standard.kind_of)
+def test_a_value_is_rebuilt_from_its_parts(value):
+    parts = standard.parts_of(value, to_program=True)
+    built = standard.build(parts, in_program=True)
+    assert type(built) is type(value)
+    assert taken(built) == taken(value)
+
+
+@pytest.mark.parametrize("value", MOVED, ids=standard.kind_of)
+def test_an_update_gives_a_moved_object_the_other_content(value):
+    name, parts = taken(value)
+    other = type(value)(":memory:") if name.startswith("sqlite3") else type(value)()
+    standard.KINDS[name].update(other, *parts)
+    assert taken(other) == (name, parts)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=standard.kind_of)
+def test_the_check_builds_only_what_a_program_may_send(value):
+    name, parts = taken(value)
+    if standard.KINDS[name].to_program:
+        with pytest.raises(WireError):
+            standard.build((name, *parts), in_program=False)
+    with pytest.raises(WireError):
+        standard.build((name, *parts, None), in_program=False)
+
+
+def test_a_database_with_a_file_is_not_sent(tmp_path):
+    connection = sqlite3.connect(tmp_path / "people.db")
+    assert standard.parts_of(connection, to_program=True) is None
+    connection.close()
+
+
+def test_the_documentation_lists_every_kind_that_is_sent_or_lent():
+    page = PAGE.read_text()
+    page = page[page.index("### What comes back") : page.index("### What cannot cross")]
+    spoken = {
+        "slice": "slice", "dict_keys": "dict views", "dict_values": "dict views",
+        "dict_items": "dict views", "timezone": "fixed offset", "PurePosixPath": "pure paths",
+        "PureWindowsPath": "pure paths", "Iterator": "iterators", "Awaitable": "awaitables",
+        "AsyncIterator": "iterators", "GeneratorType": "generators", "CoroutineType": "awaitables",
+    }  # fmt: skip
+    for name in {*standard.KINDS, *standard.LENT}:
+        word = name.rpartition(".")[2]
+        if word.startswith("IPv"):
+            word = "IP addresses and networks"
+        assert spoken.get(word, word) in page, name
