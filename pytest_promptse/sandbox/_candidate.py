@@ -339,6 +339,7 @@ class Candidate:
     def close(self) -> None:
         """End the program and all its processes."""
         self._is_closed = True
+        self._check_objects.close()
         if self._execution is not None:
             self._execution.close()
 

@@ -20,13 +20,16 @@ import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.proxies import SPECIALS
 from pytest_promptse.sandbox.guest.wire import Built, WireError, words
+
+if TYPE_CHECKING:
+    from pytest_promptse.sandbox._lent_tasks import LentTasks
 
 _HEAP_TYPE = 1 << 9
 _OWN = "pytest_promptse.sandbox"
@@ -98,6 +101,7 @@ class CheckObjects:
         self._objects: list[Any] = []
         self._numbers: dict[int, int] = {}
         # Moved objects by number: their kind, and their content as the program knows it.
+        self._tasks: LentTasks | None = None
         self._moved: dict[int, tuple[standard.Kind, bytes | None]] = {}
 
     def describe(self, value: Any) -> Built:
@@ -296,11 +300,23 @@ class CheckObjects:
                 return [next(value)]
             except StopIteration:
                 return []
-        if operation == "__await__":
-            return _run(value)
+        if operation in ("__await__", "cancel") and isinstance(value, Awaitable):
+            return self._step(value, cancel=operation == "cancel")
         if operation in SPECIALS and may_use(value, operation):
             return getattr(type(value), operation)(value, *args, **kwargs)
         raise WireError("a request of the program is malformed")
+
+    def _step(self, value: Awaitable[Any], *, cancel: bool) -> list[Any]:
+        if self._tasks is None:
+            from pytest_promptse.sandbox._lent_tasks import LentTasks  # noqa: PLC0415 - asyncio is heavy
+
+            self._tasks = LentTasks()
+        return self._tasks.step(value, cancel=cancel)
+
+    def close(self) -> None:
+        """Cancel the coroutines that the program still awaits."""
+        if self._tasks is not None:
+            self._tasks.close()
 
     @staticmethod
     def _attribute(value: Any, operation: str, args: tuple[Any, ...]) -> Any:
@@ -429,25 +445,6 @@ def _refuse(value: Any, what: str) -> NoReturn:
         kind, "pass plain data, or a function or an object of a class of the test"
     )
     raise CannotCrossError(f"{what} cannot be sent to the program; {advice}")
-
-
-def _run(awaitable: Any) -> Any:
-    """Return the result of a coroutine of the check that the program awaits."""
-    import asyncio  # noqa: PLC0415 - heavy; only for checks with coroutines
-
-    async def wait() -> Any:
-        return await awaitable
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(wait())
-    # The check's own event loop is blocked while it waits for the program, so a loop in another
-    # thread runs the coroutine.
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, wait()).result()
 
 
 def _text(error: BaseException) -> str:

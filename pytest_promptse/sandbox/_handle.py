@@ -27,7 +27,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from pytest_promptse.sandbox import _blocks
 from pytest_promptse.sandbox._causes import ProgramError, ProgramInterrupt
 from pytest_promptse.sandbox.guest.decode import take
-from pytest_promptse.sandbox.guest.objects import BINARY, CONTENT, ORDER, SPECIALS, UNARY
+from pytest_promptse.sandbox.guest.objects import (
+    BINARY,
+    CONTENT,
+    ORDER,
+    SPECIALS,
+    UNARY,
+    dataclass_fields,
+)
 from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:
@@ -976,8 +983,7 @@ def make_class(owner: ProgramOperations, number: int, parts: list[Any]) -> Handl
         "promptse_info": info,
     }
     if fields is not None:
-        made = dataclasses.make_dataclass("Fields", fields.split())
-        names["__dataclass_fields__"] = made.__dataclass_fields__  # type: ignore[attr-defined]
+        names["__dataclass_fields__"] = dataclass_fields(fields)
     if is_error:
         bases = _error_bases(bases)
         names["__str__"] = _error_text

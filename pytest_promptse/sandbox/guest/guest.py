@@ -81,6 +81,49 @@ def send(channel: int, message: bytes) -> None:
         sent += os.write(channel, data[sent : sent + _PIECE])
 
 
+class _Turn:
+    """The right to use the channel.
+
+    A thread of the program has it from a callback to its result, so that two threads never mix
+    their messages. The thread that serves requests has it, except while the program runs.
+    """
+
+    def __init__(self) -> None:
+        self._free = threading.Condition()
+        self._owner = 0
+        self._level = 0
+
+    def take(self) -> bool:
+        """Wait for the turn. Return False if this thread has it already."""
+        if self._owner == threading.get_ident():
+            return False
+        with self._free:
+            self._free.wait_for(lambda: not self._owner)
+            self._owner = threading.get_ident()
+        return True
+
+    def give(self) -> None:
+        with self._free:
+            self._owner = 0
+            self._free.notify_all()
+
+    def lend(self, work: Callable[..., Any], args: list[Any]) -> Any:
+        """Return the result of `work`, which may use the channel from any thread meanwhile.
+
+        The turn comes back when no request that was made meanwhile is open.
+        """
+        self._level += 1
+        level = self._level
+        self.give()
+        try:
+            return work(*args)
+        finally:
+            with self._free:
+                self._free.wait_for(lambda: not self._owner and self._level == level)
+                self._owner = threading.get_ident()
+                self._level -= 1
+
+
 class Guest:
     """One program and the requests about it."""
 
@@ -99,6 +142,7 @@ class Guest:
         # Errors that an iterator raised after the items that were already sent.
         self.postponed: dict[int, BaseException] = {}
         self.tasks: Any = None
+        self.turn = _Turn()
         self.changed: list[Any] | None = None
         self.requests: dict[str, Callable[..., Any]] = {
             "load": self.load,
@@ -154,9 +198,14 @@ class Guest:
         ``call``. The result is that of the operation; its exception is raised here. The same
         container is returned again if it has not changed.
         """
-        self.send_shared()
-        self.answer("callback", number, operation, args, kwargs)
-        found = self.serve()
+        is_new = self.turn.take()
+        try:
+            self.send_shared()
+            self.answer("callback", number, operation, args, kwargs)
+            found = self.serve()
+        finally:
+            if is_new:
+                self.turn.give()
         if operation == "get" and isinstance(found, list | dict | set | bytearray | deque):
             key = (number, args[0])
             before = _snapshot(found)
@@ -217,6 +266,7 @@ class Guest:
 
     def serve(self) -> Any:
         """Answer requests until one ends this level, which is the return of a callback."""
+        self.turn.take()
         while True:
             request = decode(receive(self.channel), self.build)
             verb, *args = request
@@ -239,7 +289,7 @@ class Guest:
     def reply(self, verb: str, args: list[Any]) -> None:
         try:
             self.changed = None
-            value = self.requests[verb](*args)
+            value = self.turn.lend(self.requests[verb], args)
             self.flush()
             self.note_sockets()
             self.send_shared()

@@ -305,6 +305,20 @@ def describe(cls: type) -> tuple[Any, ...]:
     )
 
 
+def dataclass_fields(names: str) -> dict[str, Any]:
+    """Return the ``__dataclass_fields__`` of a class with fields of these names.
+
+    `dataclasses.make_dataclass` would take quadratic time for names that a program invents.
+    """
+    fields: dict[str, Any] = {}
+    for name in names.split():
+        made: Any = dataclasses.field()
+        made.name, made.type = name, object
+        made._field_type = dataclasses._FIELD  # type: ignore[attr-defined]  # noqa: SLF001
+        fields[name] = made
+    return fields
+
+
 _METHODS = (
     types.FunctionType,
     types.BuiltinFunctionType,

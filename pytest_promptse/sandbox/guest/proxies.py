@@ -64,9 +64,15 @@ def _special(name: str) -> Callable[..., Any]:
 
 
 def _awaited(ask: Ask, number: int) -> Any:
-    result = ask(number, "__await__", (), {})
-    yield from ()
-    return result
+    while True:
+        done = ask(number, "__await__", (), {})
+        if done:
+            return done[0]
+        try:
+            yield  # lets other tasks of the program run
+        except BaseException:  # cancelled, as by asyncio.wait_for
+            ask(number, "cancel", (), {})
+            raise
 
 
 class ProxyFactory:
@@ -152,10 +158,7 @@ class ProxyFactory:
         if "__eq__" in names and "__hash__" not in names:
             names["__hash__"] = None
         if fields is not None:
-            import dataclasses  # noqa: PLC0415 - loaded already, by the warm interpreter
-
-            made: Any = dataclasses.make_dataclass(name, fields.split())
-            names["__dataclass_fields__"] = made.__dataclass_fields__
+            names["__dataclass_fields__"] = objects.dataclass_fields(fields)
         own = tuple(base for base in bases if isinstance(base, _ProxyClass))
         return _ProxyClass(name, own, names)
 
