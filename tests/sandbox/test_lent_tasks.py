@@ -38,14 +38,13 @@ def test_a_step_does_not_wait_for_the_result(tasks):
 
 
 def test_all_coroutines_make_progress_while_one_is_awaited(tasks):
-    gate = []
+    gate = asyncio.Event()
 
     async def open_gate():
-        gate.append(1)
+        gate.set()
 
     async def wait_for_gate():
-        while not gate:
-            await asyncio.sleep(0)
+        await gate.wait()
         return "open"
 
     opener = open_gate()
