@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 _CACHE = DEFAULT_STORE / "variants"
 UNNAMED = "unnamed"
 """Entry point in the written files of a prompt that names none."""
+_STDIN = "-"
+_MARK = "promptse"
+"""Word in a test file with marks. A Python file without it is a prompt: code to complete."""
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -94,7 +97,8 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         help="humaneval, a suite file (.promptse.yaml), a test file (.py) for the prompts of its "
-        "marks, or a file with one prompt",
+        "marks, a file with one prompt (text, Markdown, code to complete), or - for the prompt on "
+        "standard input",
     )
     parser.add_argument("--task", action="append", help="only the task of this id; repeatable")
     parser.add_argument(
@@ -128,7 +132,14 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "--emotions",
         type=_names,
         metavar="NAME,…",
-        help="emotions of the variants (default: all eight)",
+        help="emotions of the variants (default: all eight); !NAME leaves one out",
+    )
+    parser.add_argument(
+        "--exclude-emotions",
+        type=_names,
+        default=(),
+        metavar="NAME,…",
+        help="emotions to leave out; variants with other emotions stay as they are",
     )
     parser.add_argument(
         "--personalities",
@@ -164,6 +175,8 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
         from pytest_promptse.tasks import humaneval  # noqa: PLC0415 - needs an extra
 
         return tuple(humaneval.tasks(only=chosen.task))
+    if source == _STDIN:
+        return (_prompt_task("stdin", sys.stdin.read(), chosen.entry_point),)
     path = Path(source)
     if not path.is_file():
         raise VariantError(f"{source!r} is neither 'humaneval' nor a file; check the path")
@@ -171,20 +184,29 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
         from pytest_promptse.tasks._suitefile import load_suite  # noqa: PLC0415 - one of three
 
         tasks = load_suite(path).tasks
-    elif path.suffix == ".py":
-        tasks = _extensions.tasks_of_tests(path)
     else:
-        from pytest_promptse.tasks._task import Task, find_entry_point  # noqa: PLC0415 - one of three
-
-        prompt = path.read_text(encoding="utf-8-sig")
-        name = chosen.entry_point or find_entry_point(prompt) or UNNAMED
-        tasks = (Task(id=path.stem, prompt=prompt, entry_point=name),)
+        text = path.read_text(encoding="utf-8-sig")
+        is_test = path.suffix == ".py" and _MARK in text
+        tasks = (
+            _extensions.tasks_of_tests(path)
+            if is_test
+            else (_prompt_task(path.stem, text, chosen.entry_point),)
+        )
     if chosen.task is None:
         return tasks
     found = tuple(task for task in tasks if task.id in chosen.task)
     if missing := set(chosen.task) - {task.id for task in found}:
         raise VariantError(f"{source}: no task {', '.join(sorted(missing))}")
     return found
+
+
+def _prompt_task(name: str, prompt: str, entry_point: str | None) -> Task:
+    from pytest_promptse.tasks._task import Task, find_entry_point  # noqa: PLC0415 - one of three
+
+    if not prompt.strip():
+        raise VariantError(f"{name}: empty; write a prompt")
+    entry_point = entry_point or find_entry_point(prompt) or UNNAMED
+    return Task(id=name, prompt=prompt, entry_point=entry_point)
 
 
 def _no_findings(_text: str) -> Iterable[Finding]:
@@ -244,6 +266,7 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
         distances=chosen.distances,
         per_distance=chosen.per_distance,
         emotions=chosen.emotions,
+        exclude_emotions=chosen.exclude_emotions,
         personalities=chosen.personalities,
         seed=chosen.seed,
         library=library,

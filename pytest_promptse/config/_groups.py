@@ -26,8 +26,8 @@ _MEMBERS: Mapping[str, str] = {
     " api vllm_args concurrency request_timeout retries",
     "sampling": "preset samples original_samples variants distances temperature top_p max_tokens"
     " seed mode weighting",
-    "variants": "emotions personalities rewriter control variant_judge variants_dir template"
-    " perturb library_dir aa",
+    "variants": "emotions exclude_emotions personalities rewriter control variant_judge"
+    " variants_dir template perturb library_dir aa",
     "cost and store": "max_requests max_cost price dry_run store replay_only fresh max_age",
     "sandbox": "sandbox timeout memory",
     "results": "report record_samples save save_incomplete compare compare_fail compare_missing"

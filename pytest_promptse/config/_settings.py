@@ -55,6 +55,7 @@ class Settings:
     variants: int
     distances: tuple[float, ...]
     emotions: tuple[str, ...] | None
+    exclude_emotions: tuple[str, ...]
     personalities: tuple[str, ...] | None
     temperature: float
     top_p: float

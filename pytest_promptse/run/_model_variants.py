@@ -19,10 +19,10 @@ from pytest_promptse.variants._entailment import can_be_cleared
 from pytest_promptse.variants._generate import requests_for, variant_of
 from pytest_promptse.variants._llm import DECODING, MOST_RETRIES
 from pytest_promptse.variants._rewriter import Draft
-from pytest_promptse.variants.invariance._judge import Judge
+from pytest_promptse.variants.invariance._judge import Judge, normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from pytest_promptse.models._base import Backend, Usage
@@ -127,10 +127,13 @@ class Rewrite(PendingText):
         The properties of the text: emotion, persona and distance.
     also
         Returns findings against a text, in addition to those of the invariance rules.
+    earlier
+        The texts for the variants before this one. Theirs are not accepted again.
     """
 
     rewriter: LlmRewriter
     request: RewriteRequest
+    earlier: tuple[Rewrite, ...] = ()
     also: Callable[[str], Iterable[Finding]] = _no_findings
 
     def job(self, rejected: list[tuple[str, tuple[Finding, ...]]]) -> Job:
@@ -175,17 +178,19 @@ def rewrites(
     VariantError
         If the selection cannot be used.
     """
-    return [
-        Rewrite(
+    wanted: list[Rewrite] = []
+    for request in requests_for(task, selection, source=rewriter.label):
+        rewrite = Rewrite(
             task=task,
             rewriter=rewriter,
             request=request,
             variant=variant_of(request, Draft(text=""), rewriter.label),
             also=also,
             entailment=entailment,
+            earlier=tuple(wanted),
         )
-        for request in requests_for(task, selection, source=rewriter.label)
-    ]
+        wanted.append(rewrite)
+    return wanted
 
 
 @dataclass
@@ -246,8 +251,26 @@ class ModelVariants:
             if progress.doubted is not None:
                 self._weigh(pending, progress, completion.text)
             elif isinstance(pending, Rewrite):
-                self._judge(pending, progress, completion.text)
+                # Every process must accept the same texts, so the order of variants decides which
+                # of two may have a text, and not the order of answers.
+                taken = self._earlier_texts(pending)
+                if isinstance(taken, Job):
+                    return taken
+                self._judge(pending, progress, completion.text, taken)
         return progress.accepted
+
+    def _earlier_texts(self, rewrite: Rewrite) -> set[str] | Job:
+        """Return the normalised texts of earlier variants, or a request that one still needs."""
+        taken: set[str] = set()
+        for earlier in rewrite.earlier:
+            try:
+                step = self.next_step(earlier)
+            except ModelError:
+                continue  # its own item reports that it has no text
+            if isinstance(step, Job):
+                return step
+            taken.add(normalised(step.text))
+        return taken
 
     def expected_jobs(self, pending: PendingText) -> list[Job]:
         """Return all requests that a text may still need, as an upper bound for the cost.
@@ -329,15 +352,20 @@ class ModelVariants:
             self._known[pending] = progress
         return self._known[pending]
 
-    def _judge(self, rewrite: Rewrite, progress: _Progress, answer: str) -> None:
+    def _judge(
+        self, rewrite: Rewrite, progress: _Progress, answer: str, taken: Collection[str]
+    ) -> None:
         """Judge the text in an answer by the rules, and accept, doubt or reject it.
 
-        `answer` is the response of the rewriter's model. A text is doubtful if a
+        `answer` is the response of the rewriter's model, and `taken` are the normalised texts of
+        other variants. A text is doubtful if a
         judge model can be asked and may clear all findings. The decision is stored in `progress`.
         """
         original = rewrite.task.prompt
         text = rewrite.rewriter.read(answer, original)
-        findings = Judge(original, rewrite.rewriter.library).findings(text)
+        findings = rewrite.rewriter.refusal(text, original) or Judge(
+            original, rewrite.rewriter.library
+        ).findings(text, others=taken)
         others = tuple(rewrite.also(text))
         if not findings and not others:
             self._accept(rewrite, progress, text)

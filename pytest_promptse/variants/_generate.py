@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import cycle, islice
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
 
@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 _MOST_TRIES = 80
+_NOT = "!"
+"""Sign before the name of an emotion to leave out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,9 @@ class Selection:
     emotions, personalities
         Names and slugs to draw from; the default is all of the library's. Emotions are drawn
         without replacement, so that every eight variants of a distance have eight different ones.
+        ``!NAME`` among the emotions leaves one out.
+    exclude_emotions
+        Emotions to leave out. Variants with other emotions stay as they are.
     seed
         Seed of the draws and of the texts.
     library
@@ -79,6 +84,7 @@ class Selection:
     per_distance: int = 4
     emotions: Sequence[str] | None = None
     personalities: Sequence[str] | None = None
+    exclude_emotions: Sequence[str] = ()
     seed: int = 0
     library: Library = field(default_factory=Library.load)
     within: str = ""
@@ -200,6 +206,7 @@ def requests_for(
     deck = _Deck(
         library,
         emotions=selection.emotions,
+        excluded=selection.exclude_emotions,
         personalities=selection.personalities,
         parts=(within or task.prompt, seed, source),
     )
@@ -409,6 +416,7 @@ class _Deck:
         library: Library,
         *,
         emotions: Sequence[str] | None,
+        excluded: Sequence[str],
         personalities: Sequence[str] | None,
         parts: tuple[str | int, ...],
     ) -> None:
@@ -416,7 +424,12 @@ class _Deck:
             raise VariantError("no emotions to draw from; name at least one or leave them out")
         if personalities is not None and not personalities:
             raise VariantError("no personalities to draw from; name at least one or leave them out")
-        self._emotions = [library.emotion(e).name for e in emotions or sorted(library.emotions)]
+        names = [name for name in emotions or () if not name.startswith(_NOT)]
+        negated = [name.removeprefix(_NOT) for name in emotions or () if name.startswith(_NOT)]
+        self._emotions = [library.emotion(e).name for e in names or sorted(library.emotions)]
+        self._excluded = {library.emotion(e).name for e in (*negated, *excluded)}
+        if self._excluded.issuperset(self._emotions):
+            raise VariantError("every emotion is left out; leave out fewer")
         self._personalities = [
             library.personality(p).slug for p in personalities or library.personalities()
         ]
@@ -432,4 +445,12 @@ class _Deck:
         round_, place = divmod(index, len(cards))
         shuffled = list(cards)
         Random(derive_seed(what, distance, round_, *self._parts)).shuffle(shuffled)  # noqa: S311
-        return shuffled[place]
+        return self._with_substitutes(shuffled)[place]
+
+    def _with_substitutes(self, shuffled: Sequence[str]) -> list[str]:
+        """Replace the excluded ones of `shuffled`, and leave the places of the others as they are.
+
+        The substitutes are taken from the end, so that the first ones differ from each other.
+        """
+        substitutes = cycle([name for name in reversed(shuffled) if name not in self._excluded])
+        return [next(substitutes) if name in self._excluded else name for name in shuffled]

@@ -14,20 +14,25 @@ if TYPE_CHECKING:
 
 NAMES = {
     "ar": "Arabic",
+    "cs": "Czech",
+    "da": "Danish",
     "de": "German",
     "el": "Greek",
     "en": "English",
     "es": "Spanish",
+    "fi": "Finnish",
     "fr": "French",
     "he": "Hebrew",
     "hi": "Hindi",
     "it": "Italian",
     "ja": "Japanese",
     "ko": "Korean",
+    "nb": "Norwegian",
     "nl": "Dutch",
     "pl": "Polish",
     "pt": "Portuguese",
     "ru": "Russian or another language in Cyrillic script",
+    "sv": "Swedish",
     "th": "Thai",
     "tr": "Turkish",
     "zh": "Chinese",
@@ -63,6 +68,16 @@ _SMALL_WORDS = {
         stringa con""",
     "nl": """het een van niet met voor schrijf functie lijst geef elke moet zijn als""",
     "pl": """jest nie się oraz że napisz funkcję która zwraca listę liczb dla każdego jeśli""",
+    "sv": """och att det som en ett är för av på med inte till den har om skriv funktion returnera
+        returnerar lista listan alla varje tal talen ska du jag när eller från bara""",
+    "da": """og at det som en et er for af på med ikke til den har om skriv funktion returner
+        returnerer liste listen alle hver tal tallene skal du jeg når eller fra kun der""",
+    "nb": """og at det som en et er for av på med ikke til den har om skriv funksjon returner
+        returnerer liste listen alle hver tall tallene skal du jeg når eller fra bare""",
+    "fi": """ja että joka jos on ei ovat kirjoita funktio funktion palauttaa palauta lista listan
+        kaikki luvut lukujen merkkijono tai sekä""",
+    "cs": """je není se že pro na od do napiš funkci která vrátí seznam čísel každé pokud nebo
+        všechny""",
     "tr": """ve bir bu için ile yaz fonksiyon liste döndür olan her""",
 }
 _LANGUAGES_OF: dict[str, tuple[str, ...]] = {}

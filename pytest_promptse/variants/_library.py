@@ -616,21 +616,24 @@ def _read_language(
     if (path := folder / "language.yaml").is_file():
         _read_marks(_open(path), path.name, draft)
     lint = draft.lint if check else None
-    replaced = set[str]()  # the shipped introductions do not have a user's phrases
+    # Introductions are written as a whole and have none of a user's sentences.
+    composed = set[str]()
     for name, entry in _entries(folder / "emotions.yaml"):
-        draft.feelings[name] = _feeling(name, entry, lint)
-        replaced.add(name)
+        known = draft.feelings.get(name)
+        draft.feelings[name] = feeling = _feeling(name, entry, lint, known)
+        if known is None or (feeling.sentences, feeling.scenes) != (known.sentences, known.scenes):
+            composed.add(name)
     for name, entry in _entries(folder / "controls.yaml"):
-        draft.controls[name] = _feeling(name, entry, lint)
+        draft.controls[name] = _feeling(name, entry, lint, draft.controls.get(name))
     for section, place in _entries(folder / "personas.yaml", ("roles", "collaboration")):
-        known = draft.roles if section == "roles" else draft.collaboration
+        clauses = draft.roles if section == "roles" else draft.collaboration
         for slug, entry in place.fields(section).items():
-            known[slug] = _snippets(entry, "clause", lint)
-            replaced.add(slug)
+            clauses[slug] = (*clauses.get(slug, ()), *_snippets(entry, "clause", lint))
+            composed.add(slug)
     draft.introductions = {
         (emotion, slug, operation): texts
         for (emotion, slug, operation), texts in draft.introductions.items()
-        if replaced.isdisjoint((emotion, *_clauses_of(slug)))
+        if composed.isdisjoint((emotion, *_clauses_of(slug)))
     }
     for path in sorted((folder / INTRODUCTIONS).glob("*.yaml")):
         draft.introductions |= read_introductions(
@@ -755,9 +758,35 @@ def _language(draft: _Draft, writers: Iterable[str]) -> Language:
     )
 
 
-def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
-    fields = _needed(entry, f"{name!r}", ("style", "cues", "sentences", "closings"), ("scenes",))
-    style = fields["style"].fields("style", ("lower", "asks", "run_on", "ends", "joints"))
+def _feeling(
+    name: str, entry: YamlNode, lint: Lint | None, known: Feeling | None = None
+) -> Feeling:
+    """Return the phrases of an emotion or a control. Those of `known` are kept.
+
+    Without `known`, all fields but ``scenes`` are required.
+    """
+    fields = _needed(
+        entry,
+        f"{name!r}",
+        () if known else ("style", *_PHRASES),
+        ("style", *_PHRASES, "scenes") if known else ("scenes",),
+    )
+    known = known or Feeling(style=Style(), cues=(), sentences=(), closings=())
+    style = replace(known.style, **_style(fields["style"])) if "style" in fields else known.style
+    added = {
+        key: (*getattr(known, key), *_snippets(fields[key], kind, lint))
+        for key, kind in {**_PHRASES, "scenes": "sentence"}.items()
+        if key in fields
+    }
+    return replace(known, style=style, **added)
+
+
+_PHRASES = {"cues": "cue", "sentences": "sentence", "closings": "closing"}
+"""The lists that every emotion needs, with the kind of their phrases."""
+
+
+def _style(entry: YamlNode) -> dict[str, Any]:
+    style = entry.fields("style", ("lower", "asks", "run_on", "ends", "joints"))
     given: dict[str, Any] = {}
     for flag in ("lower", "asks"):
         if flag in style:
@@ -768,13 +797,7 @@ def _feeling(name: str, entry: YamlNode, lint: Lint | None) -> Feeling:
         given["ends"] = tuple(str(item.value()) for item in style["ends"].items("ends"))
     if "joints" in style:
         given["joints"] = tuple(item.text("a joint") for item in style["joints"].items("joints"))
-    return Feeling(
-        style=Style(**given),
-        cues=_snippets(fields["cues"], "cue", lint),
-        sentences=_snippets(fields["sentences"], "sentence", lint),
-        closings=_snippets(fields["closings"], "closing", lint),
-        scenes=_snippets(fields["scenes"], "sentence", lint) if "scenes" in fields else (),
-    )
+    return given
 
 
 def _snippets(entry: YamlNode, kind: str, lint: Lint | None) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import Decoding, Prompt, derive_seed
+from pytest_promptse.variants.invariance._finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from pytest_promptse.models._base import Backend
     from pytest_promptse.variants._library import Library
     from pytest_promptse.variants._rewriter import RewriteRequest
-    from pytest_promptse.variants.invariance._finding import Finding
 
 __all__ = ["DECODING", "MOST_RETRIES", "LlmRewriter"]
 
@@ -23,6 +23,19 @@ MOST_RETRIES = 3
 """Largest number of further requests after a rejected text."""
 
 _FENCED = re.compile(r"\A\s*(`{3,})[\w-]*\n(?P<inside>.*?)\n?\1\s*\Z", re.DOTALL)
+_PREAMBLE = re.compile(
+    r"\A[\s*]*(?:sure|certainly|of course|okay|ok|here(?:'s|\u2019s| is| are))\b[^\n]{0,120}"
+    r"\b(?:rewrit\w+|reworded|rephrased|revised|version|request|text)\b[^\n]{0,60}:[ \t*]*\n+",
+    re.IGNORECASE,
+)
+"""A first line such as "Here is the rewritten request:"."""
+_REFUSAL = re.compile(
+    r"(?:(?:(?:i['\u2019]m|i am) (?:very )?)?sorry,? (?:but )?"
+    r"|as an ai\b.{0,40}|unfortunately,? )?"
+    r"i (?:can['\u2019]?t|cannot|can not|won['\u2019]t|am unable to|am not able to|must decline)\b"
+    r".{0,40}\b(?:help|assist|rewrite|comply|do that|do this|provide|fulfil|request|with)",
+    re.IGNORECASE,
+)
 _RULED = re.compile(r"\A\s*=====+\n(?P<inside>.*?)\n?=====+\s*\Z", re.DOTALL)
 
 
@@ -103,8 +116,12 @@ class LlmRewriter:
     def read(self, answer: str, original: str) -> str:
         """Return the text in the model's answer.
 
-        A fence or rule around the whole text is removed. The text then ends as the original does.
+        A line that announces the text, and a fence or rule around the whole text, are removed. The
+        text then ends as the original does.
         """
+        preamble = _PREAMBLE.match(answer)
+        if preamble and not _PREAMBLE.match(original):
+            answer = answer[preamble.end() :]
         for frame in (_FENCED, _RULED):
             match = frame.match(answer)
             if match and not frame.match(original):
@@ -112,6 +129,14 @@ class LlmRewriter:
         start = original[: len(original) - len(original.lstrip())]
         end = original[len(original.rstrip()) :]
         return start + answer.strip() + end
+
+    @staticmethod
+    def refusal(text: str, original: str) -> tuple[Finding, ...]:
+        """Return a finding if the model refuses to write instead of writing a variant."""
+        first = text.strip().partition("\n")[0]
+        if not _REFUSAL.match(first) or _longest_line(original) in text:
+            return ()
+        return (Finding("refusal", f"the model refuses to write: {first!r}"),)
 
     def _request(self, request: RewriteRequest) -> str:
         emotion, personality = request.emotion, request.personality
@@ -145,6 +170,10 @@ class LlmRewriter:
                 "prompt": request.task.prompt,
             },
         )
+
+
+def _longest_line(text: str) -> str:
+    return max((line.strip() for line in text.splitlines()), key=len, default="")
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

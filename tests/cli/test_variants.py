@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import re
 from contextlib import closing
@@ -221,3 +222,38 @@ def test_frozen_variants_of_a_template_that_changed_since_are_refused(tmp_path, 
     path.write_text(json.dumps(line) + "\n")
     with pytest.raises(VariantError, match="changes the code of the template"):
         planned(template)[2].make()
+
+
+STUB = 'def twice(x: int) -> int:\n    """Return twice x."""\n'
+
+
+def test_show_takes_code_to_complete_and_a_prompt_on_standard_input(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "twice.py"
+    path.write_text(STUB)
+    assert promptse("variants", "show", str(path), "--per-distance", "1", "--plain") == 0
+    assert capsys.readouterr().out.count(STUB) == 4
+    monkeypatch.setattr("sys.stdin", io.StringIO(PROMPT))
+    assert promptse("variants", "show", "-", "--per-distance", "1", "--plain") == 0
+    shown = capsys.readouterr().out
+    assert "stdin original" in shown
+    assert shown.count("`total(cart)`") == 4
+
+
+def test_an_empty_prompt_is_refused(tmp_path):
+    path = tmp_path / "empty.md"
+    path.write_text("\n")
+    with pytest.raises(VariantError, match="empty"):
+        promptse("variants", "show", str(path))
+
+
+def test_an_emotion_is_left_out_and_the_variants_of_the_others_stay(prompt, capsys):
+    def shown(*arguments):
+        assert promptse("variants", "show", prompt, "--plain", *arguments) == 0
+        return set(re.findall(r"^─+ (d0\.\d-\S+)", capsys.readouterr().out, re.MULTILINE))
+
+    everything = shown()
+    emotion = min(everything).split("-")[1]
+    for arguments in (("--exclude-emotions", emotion), (f"--emotions=!{emotion}",)):
+        fewer = shown(*arguments)
+        assert {name for name in everything if f"-{emotion}-" not in name} < fewer
+        assert not any(f"-{emotion}-" in name for name in fewer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -36,6 +37,13 @@ def server(monkeypatch, pytester):
         yield running
 
 
+def lunch(prompt):
+    """Return a sentence that differs between variants."""
+    foods = ("soup", "rice", "beans", "bread", "noodles", "salad", "pie", "fish", "eggs", "curry")
+    number = zlib.crc32(prompt.encode())
+    return f"I had {foods[number % 10]} and {foods[number // 10 % 10]} for lunch."
+
+
 def answers(server, *, verdict, texts):
     """Have the writer write `texts` one after the other, and the arbiter give its verdict."""
 
@@ -43,8 +51,9 @@ def answers(server, *, verdict, texts):
         if body["model"] == "arbiter":
             return verdict
         if body["model"] == "writer":
-            tries = body["messages"][-1]["content"].count("was rejected")
-            return f"{MOOD} {'Really. ' * tries}\n\n{texts[min(tries, len(texts) - 1)]}"
+            prompt = body["messages"][-1]["content"]
+            tries = prompt.count("was rejected")
+            return f"{MOOD} {lunch(prompt)}\n\n{texts[min(tries, len(texts) - 1)]}"
         return RIGHT
 
     server.behaviour.answer = answer
@@ -74,7 +83,7 @@ def test_a_text_that_the_model_confirms_in_both_directions_is_accepted_once(
     answers(server, verdict="Yes.", texts=[DOUBTFUL])
     record = ("--promptse-report", "json:run.json")
     run(*options, *JUDGE, *WRITER, *record).assert_outcomes(passed=8)
-    assert len(questions(server)) == 2  # the three texts are the same one
+    assert len(questions(server)) == 2  # the three texts have the same sentence
     found = json.loads((pytester.path / "run.json").read_text())
     [entailment] = found["entailment"]
     assert entailment["model"] == "openai:arbiter"

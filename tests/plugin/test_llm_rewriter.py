@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 
 import pytest
 from faulty_server import FaultyServer
@@ -23,13 +24,20 @@ def is_rewriting(body):
     return "as another developer would send them" in body["messages"][0]["content"]
 
 
+def lunch(prompt):
+    """Return a sentence that differs between variants."""
+    foods = ("soup", "rice", "beans", "bread", "noodles", "salad", "pie", "fish", "eggs", "curry")
+    number = zlib.crc32(prompt.encode())
+    return f"I had {foods[number % 10]} and {foods[number // 10 % 10]} for lunch."
+
+
 def writes(body, *, bad=()):
     """Write a faithful text, except for the requests whose numbers are in `bad`."""
     prompt = body["messages"][-1]["content"]
     tries = prompt.count("was rejected")
     if tries in bad:
         return PROMPT.replace("Never print", "Always print")
-    return f"{MOOD} {'Really. ' * tries}\n\n{PROMPT}"
+    return f"{MOOD} {lunch(prompt)} {'Really. ' * tries}\n\n{PROMPT}"
 
 
 @pytest.fixture
@@ -165,3 +173,27 @@ def test_workers_request_every_text_once(run, server, options, two_workers):
     found = run(*options, "-p", "xdist", *two_workers)
     found.assert_outcomes(passed=8)
     assert len(rewriting_requests(server)) == 3
+
+
+def test_one_text_is_not_accepted_for_several_variants(run, server, options, pytester):
+    def answer(body, _):
+        prompt = body["messages"][-1]["content"]
+        if not is_rewriting(body):
+            return RIGHT
+        return writes(body) if "another variant has this text" in prompt else f"{MOOD}\n\n{PROMPT}"
+
+    server.behaviour.answer = answer
+    run(*options, "--promptse-report", "json:run.json").assert_outcomes(passed=8)
+    [rewriting] = json.loads((pytester.path / "run.json").read_text())["rewriting"]
+    assert (rewriting["texts"], rewriting["accepted"]) == (5, 3)
+    assert rewriting["rules"] == {"duplicate": 2}
+    assert len({prompt for prompt in sampled_prompts(server) if PROMPT in prompt}) == 4
+
+
+def test_a_refusal_is_called_a_refusal(run, server, options):
+    server.behaviour.answer = lambda body, _: (
+        "I'm sorry, but I can't help with that." if is_rewriting(body) else RIGHT
+    )
+    found = run(*options)
+    assert found.parseoutcomes()["errors"] == 7
+    assert any("the model refuses to write: \"I'm sorry" in line for line in found.outlines)

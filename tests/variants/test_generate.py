@@ -191,3 +191,28 @@ def test_the_shipped_variants_are_the_same_on_every_machine_until_the_version_is
     )
     digest = text_hash(texts)
     assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("2e8872548eeb2399", "rules/9")
+
+
+def test_leaving_out_an_emotion_keeps_the_variants_of_the_others():
+    everything = generate(MERGE, Selection(per_distance=6)).variants
+    left_out = everything[1].emotion
+    for selection in (
+        Selection(per_distance=6, exclude_emotions=[left_out]),
+        Selection(per_distance=6, emotions=[f"!{left_out}"]),
+    ):
+        fewer = generate(MERGE, selection).variants
+        kept = [variant for variant in everything if variant.emotion != left_out]
+        assert len(fewer) == len(everything)
+        assert left_out not in {variant.emotion for variant in fewer}
+        assert all(variant in fewer for variant in kept)
+
+
+def test_an_emotion_that_is_left_out_has_a_different_substitute_each_time():
+    selection = Selection(per_distance=4, distances=(0.2,), emotions=["!tired", "!calm"])
+    emotions = [variant.emotion for variant in generate(MERGE, selection).variants]
+    assert len(set(emotions)) == 4
+
+
+def test_no_emotion_left_is_refused():
+    with pytest.raises(VariantError, match="every emotion is left out"):
+        generate(MERGE, Selection(emotions=["tired"], exclude_emotions=["tired"]))

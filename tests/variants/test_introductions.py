@@ -295,7 +295,7 @@ def test_a_file_for_no_emotion_is_refused(folder):
     assert "calm.yaml" in str(caught.value)
 
 
-def test_a_team_that_replaces_the_phrases_of_an_emotion_reads_its_own_sentences(folder):
+def test_a_team_that_adds_sentences_to_an_emotion_reads_its_own_among_them(folder):
     (folder / "en" / "introductions").rmdir()
     (folder / "en" / "emotions.yaml").write_text(
         'calm:\n  style: {}\n  cues: ["The sea is flat."]\n'
@@ -303,7 +303,8 @@ def test_a_team_that_replaces_the_phrases_of_an_emotion_reads_its_own_sentences(
         '  closings: ["Fair winds."]\n'
     )
     chosen = Selection(
-        distances=(0.2,), per_distance=3, emotions=["calm"], library=Library.load(folder)
+        distances=(0.2,), per_distance=40, emotions=["calm"], library=Library.load(folder)
     )
-    for variant in generate(PLAIN, chosen).variants:
-        assert "sea is flat" in variant.text or "gulls sleep" in variant.text
+    texts = [variant.text for variant in generate(PLAIN, chosen).variants]
+    assert any("sea is flat" in text or "gulls sleep" in text for text in texts)
+    assert not all("sea is flat" in text or "gulls sleep" in text for text in texts)

@@ -232,3 +232,29 @@ def test_a_file_of_another_name_and_a_folder_that_is_none_are_refused(folder):
         Library.load(folder)
     with pytest.raises(VariantError, match="not a folder"):
         Library.load(folder / "nowhere")
+
+
+def test_phrases_for_a_shipped_emotion_are_added_to_its_own(tmp_path):
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / "emotions.yaml").write_text('tired:\n  cues: ["My pillow is calling."]\n')
+    (tmp_path / "en" / "personas.yaml").write_text(
+        'collaboration:\n  plan: ["I keep a wall of notes"]\n'
+    )
+    shipped = Library.load().languages["en"]
+    added = Library.load(tmp_path).languages["en"]
+    tired, known = added.feelings["tired"], shipped.feelings["tired"]
+    assert tired.cues == (*known.cues, "My pillow is calling.")
+    assert (tired.style, tired.sentences) == (known.style, known.sentences)
+    assert added.collaboration["plan"][-1] == "I keep a wall of notes"
+    assert len(added.collaboration["plan"]) == len(shipped.collaboration["plan"]) + 1
+
+
+def test_introductions_stay_unless_sentences_are_added_that_take_their_place(tmp_path):
+    introductions = {"shipped": Library.load().languages["en"].introductions}
+    for name in ("cues", "sentences"):
+        (tmp_path / name / "en").mkdir(parents=True)
+        path = tmp_path / name / "en" / "emotions.yaml"
+        path.write_text(f'tired:\n  {name}: ["My pillow is calling."]\n')
+        introductions[name] = Library.load(tmp_path / name).languages["en"].introductions
+    assert introductions["cues"] == introductions["shipped"]
+    assert "tired" not in {emotion for emotion, _, _ in introductions["sentences"]}

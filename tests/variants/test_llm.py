@@ -75,3 +75,36 @@ def test_the_version_follows_the_model_and_the_instruction():
     assert rewriter().label == rewriter().label
     assert rewriter().label != rewriter(weights="other").label
     assert rewriter().label.startswith("llm:scripted:model/")
+
+
+@pytest.mark.parametrize(
+    "preamble",
+    [
+        "Here is the rewritten request:",
+        "Sure! Here's a version in this voice:",
+        "**Here is the text:**",
+        "Of course. Here is the reworded request as that developer would send it:",
+    ],
+)
+def test_a_line_that_announces_the_text_is_taken_off(preamble):
+    answer = f"{preamble}\n\nI'm tired.\n\n{TASK.prompt}"
+    assert rewriter().read(answer, TASK.prompt) == f"I'm tired.\n\n{TASK.prompt}"
+    assert rewriter().read(answer, answer) == answer
+
+
+def test_the_writers_own_first_line_stays():
+    text = f"Here is my week so far: rain.\n\n{TASK.prompt}"
+    assert rewriter().read(text, TASK.prompt) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "refuses"),
+    [
+        ("I'm sorry, but I can't help with that.", True),
+        ("I cannot rewrite this request.", True),
+        (f"I can't think with this headache.\n\n{TASK.prompt}", False),
+        (f"I'm sorry, I can't do this alone, help.\n\n{TASK.prompt}", False),
+    ],
+)
+def test_a_refusal_is_told_from_a_writer_who_cannot(text, refuses):
+    assert bool(rewriter().refusal(text, TASK.prompt)) is refuses
