@@ -39,9 +39,13 @@ def bubblewrap_command(program: str, mounts: Mounts, *, worker: int) -> list[str
     if os.geteuid() != 0:
         return command
     # The limit on processes does not bind root, and bind mounts would show files of root.
-    uid = _FIRST_UID + (os.getpid() * 16 + worker) % _UIDS
-    order = json.dumps({"uid": uid, "command": command})
+    order = json.dumps({"uid": worker_uid(worker), "command": command})
     return [sys.executable, "-I", "-S", _launch.__file__, order]
+
+
+def worker_uid(worker: int) -> int:
+    """Return a user id that hardly any other worker on this machine has."""
+    return _FIRST_UID + (os.getpid() * 16 + worker) % _UIDS
 
 
 def _bubblewrap(program: str, mounts: Mounts) -> list[str]:

@@ -25,7 +25,8 @@ import warnings
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import _landlock, _watch
+from pytest_promptse.sandbox import _watch
+from pytest_promptse.sandbox.guest import landlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
@@ -117,7 +118,10 @@ class Checker:
                 _enter(parent, keep, needed)
                 pool.enter_fork(lambda limits: _tell_of_start(theirs, limits), ahead=ahead)
                 tempfile.tempdir = os.environ["TMPDIR"] = self._folder
-                _landlock.restrict([self._folder, *writable, *_DEVICES])
+                if landlock.version():
+                    landlock.restrict(
+                        landlock.writes_only_below([self._folder, *writable, *_DEVICES])
+                    )
                 _serve(theirs, work)
                 status = 0
             except BaseException:  # noqa: BLE001 - the process ends here; its parent sees the status

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox._bubblewrap import bubblewrap_command, python_command
+from pytest_promptse.sandbox._confined import check_landlock, confine
 from pytest_promptse.sandbox._container import container_command, default_image, find_engine
 from pytest_promptse.sandbox._mounts import PACKAGES, build_mounts
 from pytest_promptse.sandbox._pool import SandboxPool
@@ -23,7 +24,7 @@ from pytest_promptse.sandbox._worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ISOLATION_LEVELS = ("auto", "bwrap", "docker", "podman", "none")
+ISOLATION_LEVELS = ("auto", "bwrap", "docker", "podman", "landlock", "none")
 
 
 def open_sandbox(
@@ -37,7 +38,7 @@ def open_sandbox(
 
     Parameters
     ----------
-    level : {"auto", "bwrap", "docker", "podman", "none"}
+    level : {"auto", "bwrap", "docker", "podman", "landlock", "none"}
         How programs are isolated from this machine. ``auto`` takes the strongest level that works
         here, but never ``none``. ``none`` runs programs in a separate process without isolation.
     workers : int, optional
@@ -66,15 +67,22 @@ def open_sandbox(
     if level != "auto":
         return _OPENERS[level](count, packages, image)
     reasons = []
-    for name in ("bwrap", "podman", "docker"):
+    for name in ("bwrap", "podman", "docker", "landlock"):
         try:
             return _OPENERS[name](count, packages, image)
         except SandboxError as error:
             reasons.append(f"{name}: {error}")
     raise SandboxError(
-        "no sandbox works here (" + "; ".join(reasons) + "): apt-get install bubblewrap, or run "
-        "generated programs without protection by --promptse-sandbox none"
+        f"no sandbox works here ({'; '.join(reasons)}); docs/how-to/troubleshooting.md has the "
+        "remedy for each. The last resort is --promptse-sandbox none, without any protection"
     )
+
+
+_NAMESPACES = (
+    "namespaces are blocked here; on Ubuntu 24.04: sudo sysctl "
+    "kernel.apparmor_restrict_unprivileged_userns=0, in docker: --security-opt seccomp=unconfined "
+    "--security-opt apparmor=unconfined"
+)
 
 
 def _open(sandbox: SandboxPool) -> SandboxPool:
@@ -108,15 +116,51 @@ def _open_bwrap(workers: int, packages: tuple[str, ...], _: str | None) -> Sandb
             packages=PACKAGES,
         )
 
+    pool = SandboxPool(
+        isolation_level="bwrap",
+        description="bubblewrap: programs see no network, no home, no project, no secrets",
+        make_worker=make_worker,
+        release=spawner.shutdown,
+        workers=workers,
+        folder="/tmp",  # noqa: S108 - the private one
+        ahead=True,
+    )
+    try:
+        return _open(pool)
+    except SandboxError as error:
+        if any(word in str(error) for word in ("namespace", "uid map", "Operation not permitted")):
+            raise SandboxError(f"{error}; {_NAMESPACES}") from None
+        raise
+
+
+def _open_landlock(workers: int, packages: tuple[str, ...], _: str | None) -> SandboxPool:
+    check_landlock()
+    filters = compile_filters(namespaces=False)
+    mounts = build_mounts(packages)
+    top = tempfile.mkdtemp(prefix="promptse-")
+
+    def make_worker(number: int) -> Worker:
+        confinement = confine(mounts, top, worker=number)
+        return Worker(
+            command=lambda: confinement.command(mounts),
+            spawn=lambda function: function(),
+            isolation="landlock",
+            filters=filters,
+            packages=confinement.packages,
+            confinement=confinement,
+        )
+
     return _open(
         SandboxPool(
-            isolation_level="bwrap",
-            description="bubblewrap: programs see no network, no home, no project, no secrets",
+            isolation_level="landlock",
+            description=(
+                "Landlock, without namespaces: programs see no network, no home, no project; "
+                "weaker than bubblewrap (docs/explanation/sandbox.md#isolation-levels)"
+            ),
             make_worker=make_worker,
-            release=spawner.shutdown,
+            release=lambda: shutil.rmtree(top, ignore_errors=True),
             workers=workers,
-            folder="/tmp",  # noqa: S108 - the private one
-            ahead=True,
+            folder=top,
         )
     )
 
@@ -179,5 +223,6 @@ _OPENERS: dict[str, Callable[[int, tuple[str, ...], str | None], SandboxPool]] =
     "bwrap": _open_bwrap,
     "docker": partial(_open_container, "docker"),
     "podman": partial(_open_container, "podman"),
+    "landlock": _open_landlock,
     "none": _open_none,
 }

@@ -1,4 +1,4 @@
-"""A script that is started as root: it drops root's privileges and executes bubblewrap.
+"""A script that is started as root: it drops root's privileges and executes a command.
 
 An unprivileged user may lack access to the mounts of the jail, for example an interpreter under
 ``/root``. So the sources of ``--ro-bind`` are first bound below a ``/tmp`` of this process alone,
@@ -58,7 +58,9 @@ def _stage(libc: ctypes.CDLL, command: list[str]) -> list[str]:
 def main() -> None:
     """Bind the mounts, drop privileges and execute the command."""
     order = json.loads(sys.argv[1])
-    command = _stage(ctypes.CDLL(None, use_errno=True), order["command"])
+    command = order["command"]
+    if "--ro-bind" in command:
+        command = _stage(ctypes.CDLL(None, use_errno=True), command)
     os.setgroups([])
     os.setresgid(order["uid"], order["uid"], order["uid"])
     os.setresuid(order["uid"], order["uid"], order["uid"])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_promptse.errors import SandboxError
+from pytest_promptse.sandbox.guest import landlock
 
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _INT = 0xFFFFFFFF  # the kernel reads only these bits (CVE-2019-10063)
@@ -42,6 +43,12 @@ _REFUSED = (
 )
 # Calls that libseccomp may not know yet. Numbers from 424 on are the same on all machines
 # (https://docs.kernel.org/process/adding-syscalls.html).
+_ATTRIBUTES = (
+    "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes utimensat futimesat"
+    " setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr"
+)
+_SIGNALS = "kill tkill tgkill pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"
+_KIND = 0xF  # the type of a socket without its flags
 _STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR = 457, 458, 443, 467
 _REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
 
@@ -66,8 +73,14 @@ class Filters:
     program: bytes = b""
 
 
-def compile_filters() -> Filters:
+def compile_filters(*, namespaces: bool = True) -> Filters:
     """Return the two filters.
+
+    Parameters
+    ----------
+    namespaces
+        False if programs have no namespaces of their own, so that the filter must keep them from
+        other processes and from attributes of files.
 
     Raises
     ------
@@ -80,10 +93,11 @@ def compile_filters() -> Filters:
         raise SandboxError(
             f"the system-call filter needs libseccomp ({error}): apt-get install libseccomp2"
         ) from None
-    return Filters(jail=_jail(pyseccomp), program=_program(pyseccomp))
+    jail = _jail(pyseccomp, namespaces=namespaces)
+    return Filters(jail=jail, program=_program(pyseccomp, namespaces=namespaces))
 
 
-def _jail(pyseccomp: Any) -> bytes:
+def _jail(pyseccomp: Any, *, namespaces: bool) -> bytes:
     refuse = pyseccomp.ERRNO(errno.EPERM)
     rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     for name in _REFUSED.split():
@@ -98,6 +112,11 @@ def _jail(pyseccomp: Any) -> bytes:
         rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, request))
     _restrict_sockets(pyseccomp, rules)
     rules.add_rule(refuse, "fcntl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, _F_SETPIPE_SZ))
+    if not namespaces:
+        # A socket could reach one of the host by its path, such as that of a container engine.
+        rules.add_rule(refuse, "socket")
+        for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+            rules.add_rule(refuse, "socketpair", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _KIND, kind))
     return _instructions(rules)
 
 
@@ -128,9 +147,18 @@ def _socket_option(pyseccomp: Any, option: int) -> tuple[Any, Any]:
     return level, pyseccomp.Arg(2, pyseccomp.MASKED_EQ, _INT, option)
 
 
-def _program(pyseccomp: Any) -> bytes:
+def _program(pyseccomp: Any, *, namespaces: bool) -> bytes:
     refuse = pyseccomp.ERRNO(errno.EPERM)
     rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    if not namespaces:
+        # Landlock has no right for these. They report success without effect, since programs that
+        # copy or make files call them in passing.
+        for name in _ATTRIBUTES.split():
+            if _is_known(pyseccomp, name):
+                rules.add_rule(pyseccomp.ERRNO(0), name)
+        if landlock.version() < landlock.SCOPE_VERSION:
+            for name in _SIGNALS.split():
+                rules.add_rule(refuse, name)
     rules.add_rule(refuse, "mount")
     for bit in range(32):
         flag = 1 << bit

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse.errors import SandboxError
@@ -22,10 +23,11 @@ from pytest_promptse.sandbox._bubblewrap import ENVIRONMENT
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pytest_promptse.sandbox._confined import Confinement
     from pytest_promptse.sandbox._limits import Limits
     from pytest_promptse.sandbox._seccomp import Filters
 
-Isolation = Literal["namespaces", "user", "none"]
+Isolation = Literal["namespaces", "landlock", "user", "none"]
 
 _START_SECONDS = 60.0
 _ANSWER_SECONDS = 60.0
@@ -70,12 +72,15 @@ class Worker:
     spawn : callable
         Runs a function in a thread that outlives the worker. The jail ends when the thread that
         started it ends (``PR_SET_PDEATHSIG``).
-    isolation : {"namespaces", "user", "none"}
-        How the zygote isolates each program: in its own namespaces, as another user, or not at all.
+    isolation : {"namespaces", "landlock", "user", "none"}
+        How the zygote isolates each program: in its own namespaces, by Landlock, as another user,
+        or not at all.
     filters : Filters
         The system-call filters.
     packages : str
         Folder of the packages that programs may import.
+    confinement : Confinement, optional
+        Folder and rules of programs under Landlock.
     """
 
     def __init__(
@@ -86,6 +91,7 @@ class Worker:
         isolation: Isolation,
         filters: Filters,
         packages: str,
+        confinement: Confinement | None = None,
     ) -> None:
         self._command = command
         self._spawn = spawn
@@ -94,8 +100,12 @@ class Worker:
             "filters": {name: code.hex() for name, code in asdict(filters).items()},
             "warm": WARM_MODULES,
             "packages": packages,
+            "folder": confinement.folder if confinement else "",
+            "rules": confinement.rules if confinement else (),
         }
-        self._isolation = isolation
+        # The kernel counts all processes of a user. A user of the programs' own has few others.
+        self._limits_processes = isolation != "none"
+        self._is_of_this_user = confinement is not None and confinement.uid is None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._executions = 0
@@ -223,10 +233,12 @@ class Worker:
             "RLIMIT_STACK": 64 * 2**20,
             "RLIMIT_CORE": 0,
         }
-        if self._isolation != "none":
+        if self._limits_processes:
             # Without namespaces, the limit also counts the user's other processes. These are the
             # warm interpreter and sometimes a process of the prefork pool.
             bounds["RLIMIT_NPROC"] = limits.processes + _OWN_PROCESSES
+            if self._is_of_this_user:
+                bounds["RLIMIT_NPROC"] += _user_tasks()
         return bounds
 
     def end(self, execution: int) -> dict[str, Any]:
@@ -266,3 +278,13 @@ class Worker:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _user_tasks() -> int:
+    """Return the number of threads that this user has."""
+    count = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if process.stat().st_uid == os.geteuid():
+                count += sum(1 for _ in (process / "task").iterdir())
+    return count

@@ -301,7 +301,7 @@ def judge_case(sandbox, case: Case) -> Result:
     )  # fmt: skip
 
 
-def judge_all(threads: int = 4) -> tuple[list[Result], list[str]]:
+def judge_all(threads: int = 4, level: str = "bwrap") -> tuple[list[Result], list[str]]:
     """Judge the corpus. Return its results, and damage that no single program can be blamed for."""
     canaries = Canaries()
     work: queue.SimpleQueue[Path] = queue.SimpleQueue()
@@ -311,7 +311,7 @@ def judge_all(threads: int = 4) -> tuple[list[Result], list[str]]:
 
     def worker() -> None:
         # One worker per thread, so that consecutive programs use the same jail.
-        with open_sandbox("bwrap", workers=1) as sandbox:
+        with open_sandbox(level, workers=1) as sandbox:
             while True:
                 try:
                     path = work.get_nowait()
@@ -330,5 +330,5 @@ def judge_all(threads: int = 4) -> tuple[list[Result], list[str]]:
 
 
 if __name__ == "__main__":
-    found, general = judge_all()
+    found, general = judge_all(level=sys.argv[1])
     json.dump({"results": [asdict(result) for result in found], "harm": general}, sys.stdout)

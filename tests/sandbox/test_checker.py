@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.sandbox import _landlock
 from pytest_promptse.sandbox._checker import Checker, CheckerLost, open_descriptors
 from pytest_promptse.sandbox._limits import Limits
+from pytest_promptse.sandbox.guest import landlock
 
-needs_landlock = pytest.mark.skipif(not _landlock.version(), reason="no Landlock here")
+needs_landlock = pytest.mark.skipif(not landlock.version(), reason="no Landlock here")
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_files_can_be_written_in_temporary_folders_only(fork, tmp_path):
     assert (refused / "kept").read_text() == "as before"
 
 
-@pytest.mark.skipif(_landlock.version() < 4, reason="Landlock without TCP")
+@pytest.mark.skipif(landlock.version() < 4, reason="Landlock without TCP")
 def test_a_checker_has_no_tcp(fork):
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = server.getsockname()

@@ -9,10 +9,11 @@ from textwrap import dedent
 import pytest
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import _watch
+from pytest_promptse.sandbox import _isolation, _watch
 from pytest_promptse.sandbox._causes import ProgramStopped
 from pytest_promptse.sandbox._isolation import open_sandbox
 from pytest_promptse.sandbox._limits import Limits
+from pytest_promptse.sandbox.guest import landlock
 
 ONE = "def f(): return 1"
 
@@ -35,6 +36,7 @@ def test_a_missing_bubblewrap_names_the_remedy(monkeypatch):
 
 def test_auto_refuses_where_nothing_works_rather_than_judge_unprotected(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(landlock, "version", lambda: 0)
     with pytest.raises(SandboxError, match="--promptse-sandbox none"):
         open_sandbox("auto")
 
@@ -53,6 +55,15 @@ def test_a_bubblewrap_that_fails_is_reported_in_its_own_words(tmp_path, monkeypa
     tmp_path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(SandboxError, match="the jail does not start"):
+        open_sandbox("bwrap")
+
+
+def test_blocked_namespaces_name_what_allows_them(monkeypatch):
+    def refused(_):
+        raise SandboxError("the jail does not start: bwrap: No permissions to create new namespace")
+
+    monkeypatch.setattr(_isolation, "_open", refused)
+    with pytest.raises(SandboxError, match=r"sysctl .*userns=0, in docker: --security-opt seccomp"):
         open_sandbox("bwrap")
 
 

@@ -20,7 +20,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_promptse.sandbox.guest import guest, kernel
+from pytest_promptse.sandbox.guest import guest, kernel, landlock
 from pytest_promptse.sandbox.guest.encode import encode
 
 if TYPE_CHECKING:
@@ -111,6 +111,11 @@ class _Zygote:
         self.used_sockets = mmap.mmap(-1, mmap.PAGESIZE)
         self.ports_taken_until = 0.0
         self.errors: dict[int, str] = {}
+        self.folder: str = config["folder"]
+        self.ruleset = -1
+        if self.isolation == "landlock":
+            self.ruleset = landlock.nothing_but(config["rules"])
+            os.environ.update(HOME=self.folder, TMPDIR=self.folder)
         if self.isolation != "namespaces" and sys.platform == "linux":
             kernel.adopt_orphans()
 
@@ -118,7 +123,7 @@ class _Zygote:
         # Everything possible is computed before the fork, since the kernel copies each page that a
         # child writes to.
         bounds = kernel.resource_bounds(order["limits"])
-        folder: str = order["folder"]
+        folder: str = self.folder or order["folder"]
         private = f"size={order['file_size']},mode=1777,nr_inodes=16k".encode()
         highest = max(self.control.fileno(), *files)
         namespaces = self.namespaces
@@ -164,6 +169,8 @@ class _Zygote:
             _kill_orphans(self.children.values())
         if self.isolation == "user":
             _clear("/tmp", "/dev/shm")  # noqa: S108 - the container's own
+        elif self.isolation == "landlock":
+            _clear(self.folder)
         return {"execution": execution, "status": status, "cpu": usage.ru_utime + usage.ru_stime}
 
     def become_program(
@@ -178,6 +185,10 @@ class _Zygote:
     ) -> NoReturn:
         channel, *streams = files
         try:
+            if self.isolation == "landlock":
+                landlock.restrict(self.ruleset)
+                # With it, a program could add rules for the programs after it.
+                os.close(self.ruleset)
             # Input, output, errors and channel get the lowest numbers. All other descriptors are
             # closed.
             for number, file in enumerate((*streams, channel)):
