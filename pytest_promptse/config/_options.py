@@ -522,7 +522,7 @@ OPTIONS: Mapping[str, Option] = {
         ),
         _option(
             "sandbox",
-            _option_types.choice("auto", "bwrap", "docker", "podman", "none"),
+            _option_types.choice("auto", "bwrap", "docker", "podman", "landlock", "none"),
             "auto",
             "isolation level of programs; auto (default) takes the strongest that works here",
             metavar="LEVEL",
