@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_promptse._suggestions import nearest
@@ -148,7 +148,8 @@ class Feeling:
     """The phrases of one emotion or control condition in one language.
 
     ``cues`` are utterances of a few words, ``sentences`` whole sentences, ``closings`` last words.
-    ``scenes`` are sentences that set a place or a time; a variant has at most one.
+    ``scenes`` are sentences that set a place or a time; a variant has at most one. ``topics`` are
+    the clauses of the small talk of a control condition, by topic, and ``joint`` joins two of them.
     """
 
     style: Style
@@ -156,6 +157,8 @@ class Feeling:
     sentences: tuple[str, ...]
     closings: tuple[str, ...]
     scenes: tuple[str, ...] = ()
+    topics: tuple[tuple[str, ...], ...] = ()
+    joint: str = "{0}. {1}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +244,8 @@ class Language:
     def joints(self) -> tuple[str, ...]:
         """The patterns that join the clauses of a persona."""
         feelings = [*self.feelings.values(), *self.controls.values()]
-        return tuple(dict.fromkeys(joint for each in feelings for joint in each.style.joints))
+        joints = [joint for each in feelings for joint in (*each.style.joints, each.joint)]
+        return tuple(dict.fromkeys(joints))
 
     @cached_property
     def snippets(self) -> tuple[str, ...]:
@@ -249,6 +253,7 @@ class Language:
         found: list[str] = []
         for feeling in (*self.feelings.values(), *self.controls.values()):
             found += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
+            found += chain.from_iterable(feeling.topics)
         for clauses in (*self.roles.values(), *self.collaboration.values()):
             found += clauses
         requests = self.requests
@@ -763,22 +768,26 @@ def _feeling(
 ) -> Feeling:
     """Return the phrases of an emotion or a control. Those of `known` are kept.
 
-    Without `known`, all fields but ``scenes`` are required.
+    Without `known`, all fields but ``scenes`` are required, or ``topics`` and ``joint`` instead.
     """
-    fields = _needed(
-        entry,
-        f"{name!r}",
-        () if known else ("style", *_PHRASES),
-        ("style", *_PHRASES, "scenes") if known else ("scenes",),
-    )
+    optional = ("style", *_PHRASES, "scenes", "topics", "joint")
+    fields = entry.fields(f"{name!r}", optional)
+    if known is None and "topics" not in fields:
+        _needed(entry, f"{name!r}", ("style", *_PHRASES), optional)
     known = known or Feeling(style=Style(), cues=(), sentences=(), closings=())
-    style = replace(known.style, **_style(fields["style"])) if "style" in fields else known.style
-    added = {
+    given: dict[str, Any] = {
         key: (*getattr(known, key), *_snippets(fields[key], kind, lint))
         for key, kind in {**_PHRASES, "scenes": "sentence"}.items()
         if key in fields
     }
-    return replace(known, style=style, **added)
+    if "style" in fields:
+        given["style"] = replace(known.style, **_style(fields["style"]))
+    if "joint" in fields:
+        given["joint"] = fields["joint"].text("joint")
+    if "topics" in fields:
+        topics = fields["topics"].fields("topics").values()
+        given["topics"] = (*known.topics, *(_snippets(node, "clause", lint) for node in topics))
+    return replace(known, **given)
 
 
 _PHRASES = {"cues": "cue", "sentences": "sentence", "closings": "closing"}

@@ -20,10 +20,10 @@ from pytest_promptse.variants.rules._requests import RequestAct, find_request, p
 from pytest_promptse.variants.rules._sentences import (
     Said,
     SentenceGenerator,
-    neutral_text,
     role_of,
 )
 from pytest_promptse.variants.rules._setting import Setting, read_setting
+from pytest_promptse.variants.rules._small_talk import SmallTalk
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -45,6 +45,8 @@ _T = TypeVar("_T")
 
 VERSION = "9"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
+_NEUTRAL_VERSION = "10"
+"""The version of the neutral control, whose phrases are its own."""
 _DRAWS = "8"
 """The version whose seeds are used. Changed phrases alone keep it, so that variants without them
 stay the same.
@@ -85,7 +87,7 @@ class RulesRewriter:
     @property
     def version(self) -> str:
         """``9`` for the shipped library, ``9+digest`` for one with a team's own entries."""
-        return VERSION + self._own_entries
+        return (_NEUTRAL_VERSION if self.stands_for else VERSION) + self._own_entries
 
     @property
     def draws_as(self) -> str:
@@ -191,7 +193,8 @@ class RulesRewriter:
         while True:
             rng = Random(derive_seed(seed, "padded", number))  # noqa: S311 - no secret
             number += 1
-            said = neutral_text(control.sentences, n_words, language.blank, rng)
+            talk = SmallTalk(talk=control, language=language, prompt=document.text)
+            said = talk.of_length(n_words, rng)
             if document.is_stub:
                 text = _layout.commented(document, [said])
             else:
@@ -218,7 +221,8 @@ class RulesRewriter:
             own |= {emotion.name}
             feeling = _phrases(language.feelings, emotion.name, "emotion", language)
             if control:
-                neutral = _phrases(language.controls, control, "control", language)
+                talk = _phrases(language.controls, control, "control", language)
+                neutral = SmallTalk(talk=talk, language=language, prompt=source.document.text)
         else:
             # Courtesies repeat each other, and an e-mail may have some of its own.
             given -= {"chat", "mail"}

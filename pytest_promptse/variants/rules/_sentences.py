@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from pytest_promptse.variants._library import Feeling, Language, Personality
+    from pytest_promptse.variants.rules._small_talk import SmallTalk
 
 _ALTERNATIVES = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 _PLACES = re.compile(r"\{\d\^?\}")
@@ -71,7 +72,7 @@ class SentenceGenerator:
     own
         The facts that the writer asserts: the emotion and the traits.
     neutral
-        Phrases that replace emotion and persona with the same length, or None to show both.
+        Small talk that replaces emotion and persona with the same length, or None to show both.
     raised
         True if the sentences always have capitals and full stops, even if the emotion's style has
         none.
@@ -88,7 +89,7 @@ class SentenceGenerator:
     personality: Personality | None
     given: frozenset[str]
     own: frozenset[str]
-    neutral: Feeling | None
+    neutral: SmallTalk | None
     raised: bool
     lowered: bool
     draws: Random
@@ -161,7 +162,7 @@ class SentenceGenerator:
         drawn = self.draws.choice(ordered[:half] if weighed else ordered)
         text = self._cased(drawn.text)
         return Said(
-            text=self._matched(text) if self.neutral else text,
+            text=self._matched(text),
             plain=text,
             snippets=(drawn.text,),
             length=len(words(text)),
@@ -291,7 +292,7 @@ class SentenceGenerator:
     @property
     def style(self) -> Style:
         """The style of sentences that do not depend on emotion and persona."""
-        style = (self.neutral or self.feeling).style
+        style = (self.neutral.talk if self.neutral else self.feeling).style
         if self.raised and style.lower:
             return Style(ends=(self.language.stop,))
         return replace(style, lower=True) if self.lowered else style
@@ -401,9 +402,10 @@ class SentenceGenerator:
         return text + self.language.stop if text[-1].isalnum() else text
 
     def _matched(self, text: str) -> str:
-        """Return neutral sentences with as many words as `text`, if there are enough."""
-        sentences = self.neutral.sentences if self.neutral else ()
-        text = neutral_text(sentences, len(words(text)), self.language.blank, self.marks)
+        """Return small talk with as many sentences and words as `text`, in a control."""
+        if self.neutral is None:
+            return text
+        text = self.neutral.like(text, self.marks)
         return _without_capitals(text) if self.lowered else text
 
 
@@ -477,29 +479,3 @@ def _joints(joints: tuple[str, ...], most: int) -> tuple[str, ...]:
 def count(snippet: str) -> int:
     """Return the number of measured words of a snippet, by the first of its alternatives."""
     return len(words(_first(snippet)))
-
-
-def neutral_text(sentences: Sequence[str], target: int, blank: str, rng: Random) -> str:
-    """Return different `sentences` with `target` words in total, or as close as possible.
-
-    `blank` is the text between sentences, and `rng` the source of random choices.
-    """
-    free: dict[int, list[str]] = {}
-    for sentence in sentences:
-        free.setdefault(count(sentence), []).append(sentence)
-    longest = max(free)
-    chosen: list[str] = []
-    left = target
-    while free and left >= (shortest := min(free)):
-        # A length that leaves no rest, or a rest that another sentence can fill.
-        fitting = [n for n in free if n == left or left - n >= shortest]
-        long = [n for n in fitting if 2 * n >= min(left, longest)] or fitting
-        if not long:
-            break
-        length = left if left in fitting else rng.choice(long)
-        chosen.append(rng.choice(free[length]))
-        left -= length
-        free[length].remove(chosen[-1])
-        if not free[length]:
-            del free[length]
-    return blank.join(chosen or [rng.choice(free[min(free)])])

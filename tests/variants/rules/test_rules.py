@@ -279,13 +279,12 @@ class TestTheClosedListOfReplacements:
         assert checked >= 250
         assert put_otherwise >= 1000
 
-    def test_the_judge_finds_the_same_task_in_every_form(self):
+    def test_the_judge_finds_the_same_task_in_forms_that_keep_the_sentence(self):
         for task in TASKS:
-            if task.id.startswith("chinese"):
-                continue
             judge = Judge(task.prompt, Library.load())
-            for text in request_forms(task).values():
-                if text != task.prompt:
+            for (form, _), text in request_forms(task).items():
+                kept = "{verb}" in form and re.match(r"[A-Z][a-z]+ an? ", task.prompt)
+                if kept and text != task.prompt:
                     assert judge.findings(text, waived={"duplicate"}) == (), text
 
 
