@@ -90,6 +90,9 @@ class Execution:
         Standard input; None means empty.
     separate : bool
         Keep standard error apart from standard output.
+    network : bool
+        Give the program a network of its own, in which it can reach only itself. Without it,
+        internet sockets are refused. A network takes the kernel 0.8 ms.
 
     Attributes
     ----------
@@ -112,6 +115,7 @@ class Execution:
         folder: str,
         stdin: bytes | None = None,
         separate: bool = False,
+        network: bool = False,
     ) -> None:
         self.limits = limits
         self.seconds = 0.0
@@ -149,7 +153,7 @@ class Execution:
         self._resume_at = 0.0
         files = [theirs.fileno(), input_end, self.output.write_end, self.errors.write_end]
         try:
-            self._number = worker.begin(limits, files, folder)
+            self._number = worker.begin(limits, files, folder, network=network)
         except SandboxError:
             self._ended = True
             self.close()

@@ -12,6 +12,7 @@ from pytest_promptse.sandbox._execution import Execution
 from pytest_promptse.sandbox._limits import Limits
 from pytest_promptse.sandbox._prefork import PreforkPool
 from pytest_promptse.sandbox._watch import Watchdog
+from pytest_promptse.sandbox.guest import wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 _DEFAULT_LIMITS = Limits()
 # Opening another jail takes as long as prefork saves over this number of programs.
 _WORTH_ANOTHER_JAIL = 100
+
+# Modules that use internet sockets, and ways to get a module without its name. A program without
+# any of these words cannot open such a socket, so no port tells it of an earlier program.
+_NETWORK_WORDS = wire.words(
+    "socket asyncio http urllib ssl xmlrpc ftplib smtplib imaplib poplib telnetlib nntplib wsgiref"
+    " multiprocessing concurrent ctypes importlib __import__ runpy exec( eval( logging"
+)
 
 
 class SandboxPool:
@@ -112,12 +120,17 @@ class SandboxPool:
             def start(*, stdin: bytes | None = None, separate: bool = False) -> Execution:
                 if self._on_start is not None:
                     self._on_start(limits)
-                is_script = stdin is not None or separate
-                execution = None if is_script else self._prefork.take(worker, limits)
+                needs_own = stdin is not None or separate or network
+                execution = None if needs_own else self._prefork.take(worker, limits)
                 if execution is None:
                     self._prefork.drop(worker)
                     execution = Execution(
-                        worker, limits, folder=self._folder, stdin=stdin, separate=separate
+                        worker,
+                        limits,
+                        folder=self._folder,
+                        stdin=stdin,
+                        separate=separate,
+                        network=network,
                     )
                 self._started += 1
                 self._prefork_next(limits)
@@ -126,6 +139,7 @@ class SandboxPool:
                 return execution
 
             executions: list[Execution] = []
+            network = any(word in program for word in _NETWORK_WORDS)
             candidate = Candidate(
                 program, entry_point=entry_point, start=start, before_loan=before_loan
             )

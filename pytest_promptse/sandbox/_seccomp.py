@@ -57,9 +57,8 @@ _REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
 class Filters:
     """BPF instructions of this machine.
 
-    There are two filters, since installing one takes time in proportion to its length. The warm
-    interpreter installs the long one once, and programs inherit it. Each program installs the short
-    one.
+    Installing a filter takes time in proportion to its length. The warm interpreter installs the
+    long one once, and programs inherit it. Each program installs one of the short ones.
 
     Attributes
     ----------
@@ -67,14 +66,17 @@ class Filters:
         Refuses the calls that even the warm interpreter does not need.
     program : bytes
         Refuses the calls that only the warm interpreter needs, to set a program up.
+    offline : bytes
+        Refuses sockets of the internet families as well.
     """
 
     jail: bytes = b""
     program: bytes = b""
+    offline: bytes = b""
 
 
 def compile_filters(*, namespaces: bool = True) -> Filters:
-    """Return the two filters.
+    """Return the filters.
 
     Parameters
     ----------
@@ -93,8 +95,12 @@ def compile_filters(*, namespaces: bool = True) -> Filters:
         raise SandboxError(
             f"the system-call filter needs libseccomp ({error}): apt-get install libseccomp2"
         ) from None
-    jail = _jail(pyseccomp, namespaces=namespaces)
-    return Filters(jail=jail, program=_program(pyseccomp, namespaces=namespaces))
+    families = (socket.AF_INET, socket.AF_INET6)
+    return Filters(
+        jail=_jail(pyseccomp, namespaces=namespaces),
+        program=_program(pyseccomp, namespaces=namespaces),
+        offline=_program(pyseccomp, namespaces=namespaces, refused_families=families),
+    )
 
 
 def _jail(pyseccomp: Any, *, namespaces: bool) -> bytes:
@@ -147,7 +153,7 @@ def _socket_option(pyseccomp: Any, option: int) -> tuple[Any, Any]:
     return level, pyseccomp.Arg(2, pyseccomp.MASKED_EQ, _INT, option)
 
 
-def _program(pyseccomp: Any, *, namespaces: bool) -> bytes:
+def _program(pyseccomp: Any, *, namespaces: bool, refused_families: tuple[int, ...] = ()) -> bytes:
     refuse = pyseccomp.ERRNO(errno.EPERM)
     rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     if not namespaces:
@@ -160,6 +166,8 @@ def _program(pyseccomp: Any, *, namespaces: bool) -> bytes:
             for name in _SIGNALS.split():
                 rules.add_rule(refuse, name)
     rules.add_rule(refuse, "mount")
+    for family in refused_families:
+        rules.add_rule(refuse, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
     for bit in range(32):
         flag = 1 << bit
         if _NAMESPACES & flag:

@@ -193,8 +193,10 @@ class Worker:
         # The jail's first process if there is a jail, else the command itself.
         self.zygote = _watch.descendants(process.pid)[-1]
 
-    def begin(self, limits: Limits, files: Sequence[int], folder: str) -> int:
+    def begin(self, limits: Limits, files: Sequence[int], folder: str, *, network: bool) -> int:
         """Fork a process for a program, with `files`: channel, standard input, output and error.
+
+        With `network`, the program has a network of its own (see `Execution`).
 
         Returns
         -------
@@ -207,6 +209,7 @@ class Worker:
             "execution": self._executions,
             "file_size": limits.file_size,
             "folder": folder,
+            "network": network,
             "limits": self._rlimits(limits),
         }
         message = json.dumps(order).encode()

@@ -208,3 +208,37 @@ def test_limits_are_those_of_the_load(bwrap):
     small = bwrap.load(program, entry_point="f", limits=Limits(memory=64 * 2**20))
     with small as candidate, pytest.raises(ProgramStopped, match="resource"):
         candidate()
+
+
+# -- sockets -----------------------------------------------------------------------------------
+
+CONNECTS = """
+import socket
+
+def f(port):
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", port))
+        server.listen()
+        client = socket.create_connection(server.getsockname())
+        peer, _ = server.accept()
+        peer.close()
+        client.close()
+    return port
+"""
+
+
+def test_no_port_is_left_in_use_for_the_next_program(bwrap):
+    for _ in range(3):
+        with bwrap.load(CONNECTS, entry_point="f") as candidate:
+            assert candidate(4321) == 4321
+
+
+def test_a_program_that_hides_its_sockets_has_none(bwrap):
+    hides = (
+        "def f():\n"
+        "    imports = vars(__builtins__) if hasattr(__builtins__, 'len') else __builtins__\n"
+        "    module = imports['__imp' + 'ort__']('sock' + 'et')\n"
+        "    module.__dict__['sock' + 'et']()\n"
+    )
+    with bwrap.load(hides, entry_point="f") as candidate, pytest.raises(PermissionError):
+        candidate()

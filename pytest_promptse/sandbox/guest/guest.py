@@ -127,9 +127,8 @@ class _Turn:
 class Guest:
     """One program and the requests about it."""
 
-    def __init__(self, channel: int, used_sockets: Any = None) -> None:
+    def __init__(self, channel: int) -> None:
         self.channel = channel
-        self.used_sockets = used_sockets
         self.module = types.ModuleType(MODULE)
         self.objects = objects.Objects(self.module)
         self.proxies = ProxyFactory(self.ask_check, self.objects.proxy_numbers, _snapshot)
@@ -180,11 +179,6 @@ class Guest:
         if operation == wire.ARRAY:
             return objects.build_array(parts)
         raise wire.WireError(f"operation {operation} is unknown")
-
-    def note_sockets(self) -> None:
-        """Note for the warm interpreter that ports may stay in use for a while."""
-        if self.used_sockets is not None and "socket" in sys.modules:
-            self.used_sockets[0] = 1
 
     def answer(self, *parts: Any) -> None:
         if self.borrowed:
@@ -291,12 +285,10 @@ class Guest:
             self.changed = None
             value = self.turn.lend(self.requests[verb], args)
             self.flush()
-            self.note_sockets()
             self.send_shared()
             self.answer("result", value, self.changed)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             self.flush()
-            self.note_sockets()
             self.send_shared()
             self.report(error)
 
@@ -381,7 +373,6 @@ class Guest:
         self.module.__file__ = FILE
         sys.modules["__main__"] = self.module
         sys.argv = [FILE, *arguments]
-        atexit.register(self.note_sockets)
         run_script(code, self.module)
         return None
 

@@ -11,13 +11,11 @@ import contextlib
 import gc
 import importlib
 import json
-import mmap
 import os
 import random
 import signal
 import socket
 import sys
-import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_promptse.sandbox.guest import guest, kernel, landlock
@@ -32,8 +30,6 @@ _ORDER_BYTES = 65536
 _FILES = 4
 _NOBODY = 65534
 _REHEARSALS = 12
-# Seconds for which a port stays in use after a connection was closed (TIME_WAIT).
-_PORT_SECONDS = 61.0
 _REHEARSAL = "def inverse(values):\n    return [1 / value for value in values]\n"
 
 
@@ -89,12 +85,9 @@ def _rehearse() -> None:
 
 
 def _forget_ourselves() -> None:
-    """Remove this package's modules from those that a program can import.
-
-    ``socket`` is removed too. A program that imports it again may leave ports in use.
-    """
+    """Remove this package's modules from those that a program can import."""
     for name in list(sys.modules):
-        if name.partition(".")[0] in ("pytest_promptse", "socket"):
+        if name.partition(".")[0] == "pytest_promptse":
             del sys.modules[name]
 
 
@@ -104,12 +97,11 @@ class _Zygote:
         self.isolation: str = config["isolation"]
         namespaces = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS
         self.namespaces = namespaces if self.isolation == "namespaces" else 0
-        self.filter = kernel.SystemCallFilter(bytes.fromhex(config["filters"]["program"]))
+        self.filters = {
+            network: kernel.SystemCallFilter(bytes.fromhex(config["filters"][name]))
+            for network, name in ((False, "offline"), (True, "program"))
+        }
         self.children: dict[int, int] = {}
-        # A pipe by which programs report that they have imported ``socket``. It is cleared after
-        # each.
-        self.used_sockets = mmap.mmap(-1, mmap.PAGESIZE)
-        self.ports_taken_until = 0.0
         self.errors: dict[int, str] = {}
         self.folder: str = config["folder"]
         self.ruleset = -1
@@ -127,7 +119,9 @@ class _Zygote:
         private = f"size={order['file_size']},mode=1777,nr_inodes=16k".encode()
         highest = max(self.control.fileno(), *files)
         namespaces = self.namespaces
-        if self.ports_taken_until > time.monotonic():
+        network: bool = order["network"]
+        if namespaces and network:
+            # Ports that an earlier program used would still be taken.
             namespaces |= kernel.CLONE_NEWNET
         try:
             child = kernel.fork(namespaces)
@@ -135,8 +129,7 @@ class _Zygote:
             self.errors[order["execution"]] = str(error)
         else:
             if child == 0:
-                is_alone = bool(namespaces & kernel.CLONE_NEWNET)
-                self.become_program(files, highest, folder, private, bounds, is_alone=is_alone)
+                self.become_program(files, highest, folder, private, bounds, network=network)
             self.children[order["execution"]] = child
         for number in files:
             os.close(number)
@@ -161,10 +154,6 @@ class _Zygote:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         _, status, usage = os.wait4(child, 0)
-        if self.used_sockets[0]:
-            self.used_sockets[:] = bytes(mmap.PAGESIZE)
-            if self.namespaces:
-                self.ports_taken_until = time.monotonic() + _PORT_SECONDS
         if self.isolation != "namespaces":
             _kill_orphans(self.children.values())
         if self.isolation == "user":
@@ -181,7 +170,7 @@ class _Zygote:
         private: bytes,
         bounds: list[tuple[int, tuple[int, int]]],
         *,
-        is_alone: bool,
+        network: bool,
     ) -> NoReturn:
         channel, *streams = files
         try:
@@ -198,7 +187,7 @@ class _Zygote:
             os.setsid()
             if self.isolation == "namespaces":
                 kernel.mount_tmpfs(b"/tmp", private)
-            if is_alone:
+            if network and self.namespaces:
                 kernel.start_loopback()
             os.chdir(folder)
             kernel.limit_resources(bounds)
@@ -208,14 +197,14 @@ class _Zygote:
                 os.setresuid(_NOBODY, _NOBODY, _NOBODY)
             if self.isolation != "none":
                 kernel.drop_capabilities()
-            self.filter.apply()
+            self.filters[network].apply()
             random.seed()
             gc.enable()
         except OSError as error:
             guest.send(channel, str(error).encode())
             os._exit(1)
         guest.send(channel, READY)
-        guest.Guest(channel, self.used_sockets).serve()
+        guest.Guest(channel).serve()
         os._exit(0)
 
 
