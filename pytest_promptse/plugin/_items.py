@@ -27,6 +27,7 @@ from pytest_promptse.run._judge import Check, CheckError, CheckProcess, CheckRes
 from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant
 from pytest_promptse.sandbox._candidate import ENTRY_NAMES, safe_text
 from pytest_promptse.sandbox._limits import Limits
+from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.tasks._example import shown
 from pytest_promptse.tasks._task import repeatable_random
 from pytest_promptse.variants._variant import text_hash
@@ -300,8 +301,14 @@ class _FunctionCheck:
                 f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
             )
         arguments = {name: item.funcargs[name] for name in argument_names(item)}
+        temporary = item.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # noqa: SLF001
+
+        def body() -> object:
+            candidate.use_surroundings(CheckSurroundings(item.funcargs, str(temporary)))
+            return item.obj(**arguments)
+
         with torn_down_after(item.session):
-            return _run_body(lambda: item.obj(**arguments), candidate, proxy, str(item.path))
+            return _run_body(body, candidate, proxy, str(item.path))
 
 
 def _process(

@@ -54,6 +54,7 @@ from pytest_promptse.run._plan import PlannedGate
 from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
 from pytest_promptse.sandbox._checker import open_descriptors
+from pytest_promptse.sandbox._surroundings import note_environment
 from pytest_promptse.variants._registry import create_rewriter
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ class PromptseSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Start to sample the prompts of the selected items."""
+        note_environment()
         if self._refusal is not None:
             self._refuse(self._refusal)
         settings = self.run.settings

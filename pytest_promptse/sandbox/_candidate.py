@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.errors import SandboxError
     from pytest_promptse.sandbox._execution import Execution
+    from pytest_promptse.sandbox._surroundings import CheckSurroundings
 
 __all__ = [
     "BrokenCheck",
@@ -140,6 +141,7 @@ class Candidate:
         self._answers = 0
         self._broken: SandboxError | None = None
         self._broken_check = ""
+        self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
         self._failed_assertion: BaseException | None = None
         self._script_output = ""
@@ -272,7 +274,8 @@ class Candidate:
         if self._execution is None:
             return self._script_output
         self._execution.drain_output()
-        return self._execution.output.text() + self._script_output
+        streams = dict.fromkeys((self._execution.output, self._execution.errors))
+        return "".join(stream.text() for stream in streams) + self._script_output
 
     @property
     def seconds(self) -> float:
@@ -298,7 +301,8 @@ class Candidate:
         if self._failure is not None:
             self._stop(self._failure)
         if self._execution is None:
-            self._execution = self._start()
+            captures = self._surroundings is not None and self._surroundings.captures
+            self._execution = self._start(separate=captures)
             self._execution.send(self._encode_program("load", self._entry_point))
             problem = self._await_result(self._execution, (), {}, stops=False)
             if problem is not None:
@@ -422,11 +426,27 @@ class Candidate:
     def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
         message = self._encode(request)
         self.requests += 1
+        self._send_surroundings(execution, request)
         self._send_shared(execution)
         if self._released:
             released, self._released = self._released, []
             execution.send(encode(("release", released)))
         execution.send(message)
+
+    def use_surroundings(self, surroundings: CheckSurroundings) -> None:
+        """Hand over what the check sets up around the program, and take over its effects."""
+        self._surroundings = surroundings
+
+    def _send_surroundings(self, execution: Execution, request: tuple[Any, ...]) -> None:
+        if self._surroundings is None:
+            return
+        operands = [part for item in request for part in (item if type(item) is tuple else [item])]
+        try:
+            changes = self._surroundings.changes(operands)
+        except wire.WireError as error:
+            self.break_check(f"a temporary folder cannot be handed to the program: {error}")
+        if changes:
+            execution.send(self._encode(("surroundings", changes)))
 
     def _share(self, shared: _Shared) -> Any:
         """Return a container of the program.
@@ -588,11 +608,18 @@ class Candidate:
         updated = False
         while True:
             try:
-                match decode(execution.receive(), self._build):
+                message = decode(execution.receive(), self._build)
+                if self._surroundings is not None and self._surroundings.captures:
+                    self._surroundings.write_output(execution)
+                match message:
                     case ("update", dict(changed), dict(moved)) if not updated:
                         updated = True
                         self._check_objects.update(moved, self._send_value)
                         self._update_shared(changed)
+                        continue
+                    case ("effects", dict(effects)) if self._surroundings is not None:
+                        self._announce_loan()
+                        self._surroundings.apply(effects)
                         continue
                     case ("callback", number, operation, callback_args, callback_kwargs):
                         self._call_back(

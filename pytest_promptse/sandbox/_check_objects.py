@@ -135,8 +135,8 @@ class CheckObjects:
                 _refuse(value, f"the class {value.__qualname__}")
             return self._new(value, *self._class(value))
         if _is_function(value):
-            doc = getattr(value, "__doc__", None)
-            return self._new(value, "function", getattr(value, "__name__", "function"), doc)
+            name, doc = getattr(value, "__name__", "function"), getattr(value, "__doc__", None)
+            return self._new(value, "function", name, doc, _parameters(value))
         if isinstance(value, BaseException):
             return self._error(value)
         return self._instance(value)
@@ -445,6 +445,23 @@ def _refuse(value: Any, what: str) -> NoReturn:
         kind, "pass plain data, or a function or an object of a class of the test"
     )
     raise CannotCrossError(f"{what} cannot be sent to the program; {advice}")
+
+
+def _parameters(function: Any) -> list[list[Any]] | None:
+    """Return name, kind and default of each parameter, or None if there is no signature.
+
+    The default is in a list, which is empty if there is none. One that is no plain value is None.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    described = []
+    for item in parameters:
+        default = [] if item.default is item.empty else [item.default]
+        plain = [value if type(value) in wire.ATOM_TYPES else None for value in default]
+        described.append([item.name, int(item.kind), plain])
+    return described
 
 
 def _text(error: BaseException) -> str:

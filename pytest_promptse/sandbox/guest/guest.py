@@ -27,6 +27,7 @@ from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import is_array, merge
 from pytest_promptse.sandbox.guest.proxies import ProxyFactory
+from pytest_promptse.sandbox.guest.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,6 +143,7 @@ class Guest:
         self.postponed: dict[int, BaseException] = {}
         self.tasks: Any = None
         self.turn = _Turn()
+        self.surroundings = Surroundings()
         self.changed: list[Any] | None = None
         self.requests: dict[str, Callable[..., Any]] = {
             "load": self.load,
@@ -253,6 +255,9 @@ class Guest:
             elif now != before:
                 self.shared[number] = now
                 changed[number] = value
+        effects = self.surroundings.effects()
+        if effects:
+            send(self.channel, encode(("effects", effects), self.objects.send_value))
         if changed or moved:
             send(self.channel, encode(("update", changed, moved), self.objects.send_value))
 
@@ -271,6 +276,8 @@ class Guest:
             if verb == "release":
                 for number in self.objects.release(args[0]):
                     self.shared.pop(number, None)
+            elif verb == "surroundings":
+                self.surroundings.adopt(args[0])
             elif verb == "moved":
                 self.proxies.update(args[0])
             elif verb == "update":

@@ -134,12 +134,25 @@ class ProxyFactory:
             kind.update(value, *parts)  # type: ignore[misc]
             self._moved[number] = (kind, value, self._snapshot(kind.take(value)))
 
-    def _function(self, number: int, name: str, doc: str | None) -> Any:
+    def _function(self, number: int, name: str, doc: str | None, parameters: Any) -> Any:
         def function(*args: Any, **kwargs: Any) -> Any:
             return self._ask(number, "call", args, kwargs)
 
         function.__name__ = function.__qualname__ = name
         function.__doc__ = doc
+        if parameters is not None:
+            import inspect  # noqa: PLC0415 - loaded already, by the guest
+
+            kinds = list(inspect._ParameterKind)  # noqa: SLF001 - the enum has no other name
+            made: Any = function
+            made.__signature__ = inspect.Signature(
+                [
+                    inspect.Parameter(
+                        name, kinds[kind], default=(*default, inspect.Parameter.empty)[0]
+                    )
+                    for name, kind, default in parameters
+                ]
+            )
         return function
 
     def _class(

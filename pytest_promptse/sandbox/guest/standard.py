@@ -236,9 +236,8 @@ KINDS: dict[str, Kind] = {
     "pathlib.PosixPath": _by_text("pathlib.PosixPath"),
     "re.Pattern": Kind(
         lambda value: (value.pattern, value.flags),
-        (object, int),
+        ((str, bytes), int),
         _make("re.compile"),
-        to_program=True,
     ),
     "functools.partial": Kind(
         lambda value: (value.func, value.args, value.keywords),

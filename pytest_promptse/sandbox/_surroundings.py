@@ -1,0 +1,222 @@
+"""What a check sets up around the program, handed over to it, and the program's effects on it.
+
+`guest.surroundings` is the other side. The check's process is thrown away after the verdict, so
+effects on it reach no other program.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.sandbox._causes import ProgramError
+from pytest_promptse.sandbox.guest.decode import take
+from pytest_promptse.sandbox.guest.folders import Folder
+from pytest_promptse.sandbox.guest.wire import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_promptse.sandbox._execution import Execution
+
+_LEFT_OUT = ("PYTEST_", "TMPDIR")
+_start: dict[str, str] = {}
+
+
+def note_environment() -> None:
+    """Note the environment before any test. A program gets only what tests change in it."""
+    _start.clear()
+    _start.update(os.environ)
+
+
+class CheckSurroundings:
+    """The surroundings that one check sets up for a program.
+
+    Parameters
+    ----------
+    fixtures : dict
+        The check's fixtures of pytest by name. ``tmp_path``, ``monkeypatch``, ``caplog``,
+        ``recwarn`` and those that capture output are used.
+    temporary : str or None
+        The folder of all temporary folders of the session.
+    """
+
+    def __init__(self, fixtures: dict[str, Any], temporary: str | None) -> None:
+        self._fixtures = fixtures
+        self._temporary = temporary
+        self._folders: dict[str, Folder] = {}
+        self._random = random.getstate()
+        self._directory = os.getcwd()  # noqa: PTH109 - as below
+        self._environment = dict(_start or os.environ)
+        self._stdin = None if "monkeypatch" in fixtures else sys.stdin
+        self._levels: dict[str, int] | None = None
+        self._recorder = _recorder()
+        self._warned = False
+        self._patches = 0
+        self._written = [0, 0]
+        if "tmp_path" in fixtures:
+            self._folders[str(fixtures["tmp_path"])] = Folder(str(fixtures["tmp_path"]))
+
+    @property
+    def captures(self) -> bool:
+        """True if the check reads the program's output through pytest."""
+        return any(name.startswith(("capsys", "capfd")) for name in self._fixtures)
+
+    def changes(self, arguments: Iterable[Any]) -> dict[str, Any]:
+        """Return what has changed since the last call, for `Surroundings.adopt`.
+
+        `arguments` are those of the request. A path among them tells which folder is needed.
+        """
+        found = {
+            "folders_changed": self._changed_folders(arguments),
+            "environment": self._changed_environment(),
+            "directory": self._changed_directory(),
+            "random": self._changed_random(),
+            "stdin": self._changed_stdin(),
+            "patches": self._new_patches(),
+            "levels": self._changed_levels(),
+            "warned": self._starts_to_record(),
+        }
+        return {name: value for name, value in found.items() if value}
+
+    def _changed_folders(self, arguments: Iterable[Any]) -> dict[str, Any]:
+        for value in arguments:
+            path = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
+            if self._temporary and str(path).startswith(f"{self._temporary}/"):
+                inner = str(path)[len(self._temporary) + 1 :].partition("/")[0]
+                folder = f"{self._temporary}/{inner}"
+                if os.path.isdir(folder):  # noqa: PTH112 - a hot path
+                    self._folders.setdefault(folder, Folder(folder))
+        is_new = {path for path, folder in self._folders.items() if folder.is_new}
+        found = {path: folder.take_changes() for path, folder in self._folders.items()}
+        return {path: content for path, content in found.items() if content or path in is_new}
+
+    def _changed_environment(self) -> dict[str, str | None]:
+        if os.environ == self._environment:
+            return {}
+        now = dict(os.environ)
+        before, self._environment = self._environment, now
+        names = {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
+        return {name: now.get(name) for name in names if not name.startswith(_LEFT_OUT)}
+
+    def _changed_directory(self) -> str | None:
+        now = os.getcwd()  # noqa: PTH109 - a hot path
+        if now == self._directory:
+            return None
+        self._directory = now
+        if not any(now == path or now.startswith(f"{path}/") for path in self._folders):
+            return None
+        return now
+
+    def _changed_random(self) -> Any:
+        now = random.getstate()
+        if now == self._random:
+            return None
+        self._random = now
+        return now
+
+    def _changed_stdin(self) -> str | None:
+        stream = sys.stdin
+        if stream is self._stdin:
+            return None
+        self._stdin = stream
+        try:
+            place = stream.tell()
+            text = stream.read()
+            stream.seek(place)
+        except (OSError, ValueError, AttributeError):  # pytest's own, which refuses to be read
+            return None
+        return text if isinstance(text, str) else None
+
+    def _new_patches(self) -> list[tuple[str, str, Any]]:
+        """Return new patches of the standard library that the check has made by ``monkeypatch``."""
+        made = getattr(self._fixtures.get("monkeypatch"), "_setattr", [])
+        if len(made) == self._patches:
+            return []
+        self._patches = len(made)
+        return [
+            (target.__name__, name, getattr(target, name))
+            for target, name, _ in made
+            if type(target) is type(sys)
+            and target.__name__.partition(".")[0] in sys.stdlib_module_names
+            and (target.__name__, name) != ("sys", "stdin")
+        ]
+
+    def _changed_levels(self) -> dict[str, int] | None:
+        if "caplog" not in self._fixtures:
+            return None
+        loggers = [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
+        now = {
+            "" if logger is logging.root else logger.name: logger.level
+            for logger in loggers
+            if isinstance(logger, logging.Logger) and logger.level
+        }
+        before, self._levels = self._levels, now
+        if before == now:
+            return None
+        return {**dict.fromkeys((before or {}).keys() - now.keys(), 0), **now}
+
+    def _starts_to_record(self) -> bool:
+        if self._warned or ("recwarn" not in self._fixtures and _recorder() is self._recorder):
+            return False
+        self._warned = True
+        return True
+
+    # -- effects --------------------------------------------------------------------------------
+
+    def apply(self, effects: dict[Any, Any]) -> None:
+        """Repeat effects of the program here. They are not trusted.
+
+        Raises
+        ------
+        WireError
+            If they are malformed.
+        """
+        for path, content in effects.get("folders", {}).items():
+            if path not in self._folders or type(content) is not dict:
+                raise WireError("a folder that the program does not have")
+            self._folders[path].update(content)
+        if "drew" in effects:
+            # The program goes on with its numbers unless the check sets a state, be it the same as
+            # before. It does not choose the state of the check, which may draw its inputs.
+            random.random()  # noqa: S311 - not for cryptography
+            self._random = random.getstate()
+        for record in effects.get("records", []):
+            name, level, path, line, message, function, error = take(
+                list(record), str, int, str, int, str, str, str
+            )
+            made = logging.LogRecord(name, level, path, line, message, None, None, function)
+            made.exc_text = error or None
+            logging.getLogger(name).handle(made)
+        for warning in effects.get("warnings", []):
+            category, message, path, line = warning
+            take([message, path, line], str, str, int)
+            if not (isinstance(category, type) and issubclass(category, Warning)):
+                raise WireError("a warning of a class that is none")
+            if issubclass(category, ProgramError):  # a class of the program, known by its base
+                category = next(
+                    kind
+                    for kind in category.__mro__
+                    if kind.__module__ == "builtins" and issubclass(kind, Warning)
+                )
+            shown = warnings.WarningMessage(message, category, path, line)
+            shown.message = category(message)
+            warnings._showwarnmsg(shown)  # type: ignore[attr-defined]  # noqa: SLF001 - past the filters
+
+    def write_output(self, execution: Execution) -> None:
+        """Write the program's new output where pytest captures that of the check."""
+        execution.drain_output()
+        streams = ((sys.stdout, execution.output), (sys.stderr, execution.errors))
+        for place, (stream, output) in enumerate(streams):
+            text = output.text()
+            stream.write(text[self._written[place] :])
+            self._written[place] = len(text)
+
+
+def _recorder() -> Any:
+    """Return the list to which ``warnings.catch_warnings(record=True)`` adds at present."""
+    return getattr(warnings._showwarnmsg_impl, "__self__", None)  # type: ignore[attr-defined]  # noqa: SLF001

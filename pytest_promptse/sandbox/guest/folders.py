@@ -1,0 +1,106 @@
+# ruff: noqa: PTH103, PTH106, PTH107, PTH110, PTH112, PTH117, PTH118, PTH120, PTH123
+# The functions of os need no module that a program may have replaced.
+"""Folders that the check and the program both have: what has changed in them, within limits."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from typing import Any
+
+from pytest_promptse.sandbox.guest.wire import WireError
+
+_MOST_ENTRIES = 1_000
+_MOST_BYTES = 8 * 2**20
+Content = dict[str, Any]
+"""Relative path of each entry: its bytes, None for a folder, or False for what was deleted."""
+
+
+class Folder:
+    """A folder, and the state of its entries that the other side knows."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._known: dict[str, tuple[int, int] | None] = {}
+        self.is_new = True
+
+    def take_changes(self) -> Content:
+        """Return the entries that have changed since the last call or `update`.
+
+        Links and devices are left out.
+
+        Raises
+        ------
+        WireError
+            If the folder has too many entries or bytes.
+        """
+        self.is_new = False
+        state = self._scan()
+        changed: Content = {}
+        size = 0
+        for name, stamp in state.items():
+            if name not in self._known or self._known[name] != stamp:
+                changed[name] = None
+                if stamp is not None:
+                    size += stamp[1]
+                    if size > _MOST_BYTES:
+                        raise WireError(f"{self.path} has files of over {_MOST_BYTES} bytes")
+                    with open(os.path.join(self.path, name), "rb") as file:
+                        changed[name] = file.read(_MOST_BYTES)
+        changed |= dict.fromkeys(self._known.keys() - state.keys(), False)
+        self._known = state
+        return changed
+
+    def update(self, changes: Content) -> None:
+        """Write the entries that changed on the other side. Names stay within the folder.
+
+        Raises
+        ------
+        WireError
+            If a name or its content is malformed.
+        """
+        os.makedirs(self.path, exist_ok=True)
+        if len(changes) > _MOST_ENTRIES:
+            raise WireError(f"{self.path} has over {_MOST_ENTRIES} entries")
+        for name, content in sorted(changes.items(), reverse=False in changes.values()):
+            if type(name) is not str or os.path.isabs(name) or ".." in name.split("/"):
+                raise WireError("a file outside of its folder")
+            self._write(os.path.join(self.path, name), content)
+        self._known = self._scan()
+
+    def _write(self, path: str, content: Any) -> None:
+        within = os.path.relpath(path, self.path)
+        if os.path.realpath(path) != os.path.join(os.path.realpath(self.path), within):
+            raise WireError("a file behind a link")
+        if content is False:
+            if os.path.isdir(path):
+                os.rmdir(path)
+            elif os.path.exists(path):
+                os.remove(path)
+        elif content is None:
+            os.makedirs(path, exist_ok=True)
+        elif type(content) is bytes:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(content)
+        else:
+            raise WireError("the content of a file is malformed")
+
+    def _scan(self) -> dict[str, tuple[int, int] | None]:
+        state: dict[str, tuple[int, int] | None] = {}
+        waiting = [""]
+        while waiting:
+            inner = waiting.pop()
+            with os.scandir(os.path.join(self.path, inner)) as found:
+                entries = list(itertools.islice(found, _MOST_ENTRIES + 1))
+            for entry in entries:
+                name = os.path.join(inner, entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    state[name] = None
+                    waiting.append(name)
+                elif entry.is_file(follow_symlinks=False):
+                    status = entry.stat()
+                    state[name] = (status.st_mtime_ns, status.st_size)
+                if len(state) > _MOST_ENTRIES:
+                    raise WireError(f"{self.path} has over {_MOST_ENTRIES} entries")
+        return state
