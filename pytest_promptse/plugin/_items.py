@@ -21,6 +21,7 @@ from pytest_promptse.plugin._pytest_private import (
     fixture_definitions,
     renew_instance,
     set_up_again,
+    temporary_folder,
     torn_down_after,
 )
 from pytest_promptse.run._judge import Check, CheckError, CheckProcess, CheckResult
@@ -301,10 +302,10 @@ class _FunctionCheck:
                 f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
             )
         arguments = {name: item.funcargs[name] for name in argument_names(item)}
-        temporary = item.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # noqa: SLF001
+        temporary = temporary_folder(item)
 
         def body() -> object:
-            candidate.use_surroundings(CheckSurroundings(item.funcargs, str(temporary)))
+            candidate.use_surroundings(CheckSurroundings(item.funcargs, temporary))
             return item.obj(**arguments)
 
         with torn_down_after(item.session):

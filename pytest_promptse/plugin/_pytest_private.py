@@ -144,3 +144,12 @@ def torn_down_after(session: pytest.Session) -> Iterator[None]:
         for node, (finalizers, _) in reversed(stack.items()):
             while len(finalizers) > before[node]:
                 finalizers.pop()()
+
+
+def temporary_folder(item: pytest.Item) -> str | None:
+    """Return the folder of the session's temporary folders, or None if there is none yet.
+
+    ``getbasetemp`` would create it, which the process of a check may not do.
+    """
+    folder = item.config._tmp_path_factory._basetemp  # type: ignore[attr-defined]
+    return None if folder is None else str(folder)
