@@ -151,5 +151,6 @@ def temporary_folder(item: pytest.Item) -> str | None:
 
     ``getbasetemp`` would create it, which the process of a check may not do.
     """
-    folder = item.config._tmp_path_factory._basetemp  # type: ignore[attr-defined]
+    factory = getattr(item.config, "_tmp_path_factory", None)
+    folder = getattr(factory, "_basetemp", None)
     return None if folder is None else str(folder)

@@ -52,6 +52,7 @@ class CheckSurroundings:
         self._random = random.getstate()
         self._directory = os.getcwd()  # noqa: PTH109 - as below
         self._environment = dict(_start or os.environ)
+        self._raw_environment: dict[Any, Any] = {}
         self._stdin = None if "monkeypatch" in fixtures else sys.stdin
         self._levels: dict[str, int] | None = None
         self._recorder = _recorder()
@@ -96,8 +97,10 @@ class CheckSurroundings:
         return {path: content for path, content in found.items() if content or path in is_new}
 
     def _changed_environment(self) -> dict[str, str | None]:
-        if os.environ == self._environment:
+        raw = dict(os.environ._data)  # type: ignore[attr-defined]  # noqa: SLF001 - decoding is slow
+        if raw == self._raw_environment:
             return {}
+        self._raw_environment = raw
         now = dict(os.environ)
         before, self._environment = self._environment, now
         names = {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
