@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
+import subprocess
 import sys
+import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +21,15 @@ from pytest_promptse.cli._arguments import DEFAULT_STORE
 from pytest_promptse.errors import VariantError
 from pytest_promptse.reports.terminal._harmful import difference
 from pytest_promptse.variants._audit import audit
-from pytest_promptse.variants._files import template_folder, write
+from pytest_promptse.variants._edit import edited, from_text, to_text
+from pytest_promptse.variants._files import (
+    folders,
+    read,
+    read_original,
+    template_folder,
+    write,
+    write_variants,
+)
 from pytest_promptse.variants._generate import Selection, VariantSet, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
@@ -63,6 +75,13 @@ def add_parser(subparsers: Subparsers) -> None:
     stats = actions.add_parser("stats", help="print levels, measured distances and rejections")
     _add_making(stats)
     stats.set_defaults(func=_stats)
+    edit = actions.add_parser(
+        "edit", help="open frozen variants in your editor, measure them again and check them"
+    )
+    edit.add_argument("folder", type=Path, help="folder of the frozen variants")
+    edit.add_argument("--task", action="append", help="only the task of this id; repeatable")
+    _add_library(edit)
+    edit.set_defaults(func=_edit)
     audit = actions.add_parser("audit", help="check variants in files; exit 1 if one is invalid")
     audit.add_argument(
         "folder",
@@ -370,6 +389,51 @@ def _stats(chosen: argparse.Namespace) -> int:
     sys.stdout.write(f"emotions: {_counts(emotions)}\n")
     sys.stdout.write(f"candidates rejected and replaced: {_counts(rejected) or 'none'}\n")
     return 0
+
+
+def _edit(chosen: argparse.Namespace) -> int:
+    n_edited = n_broken = 0
+    editor = _editor()
+    for folder in folders(chosen.folder):
+        original = read_original(folder)
+        if chosen.task is not None and original.task_id not in chosen.task:
+            continue
+        variants = [stored.variant for stored in read(folder)]
+        ids = [variant.id for variant in variants]
+        texts = from_text(_opened(editor, to_text(original.prompt, variants)), ids)
+        changed = edited(original.prompt, variants, texts)
+        count = sum(new != old for new, old in zip(changed, variants, strict=True))
+        if not count:
+            continue
+        n_edited += count
+        write_variants(folder, changed)
+        for place, problem in audit(folder, Library.load(chosen.library_dir)):
+            if problem is not None:
+                n_broken += 1
+                sys.stdout.write(f"{place}: {problem}\n")
+    sys.stdout.write(f"{_number(n_edited, 'variant')} edited, {n_broken} broken\n")
+    return 1 if n_broken else 0
+
+
+def _editor() -> list[str]:
+    for name in ("VISUAL", "EDITOR"):
+        if command := os.environ.get(name):
+            return shlex.split(command)
+    raise VariantError("no editor: set the environment variable EDITOR, as in EDITOR=nano")
+
+
+def _opened(editor: Sequence[str], text: str) -> str:
+    """Return `text` as the user leaves it in `editor`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "variants.txt"
+        path.write_text(text, encoding="utf-8")
+        try:
+            subprocess.run([*editor, str(path)], check=True)  # noqa: S603 - the user's own editor
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise VariantError(
+                f"editor {shlex.join(editor)!r}: {error}; nothing was changed"
+            ) from None
+        return path.read_text(encoding="utf-8")
 
 
 def _audit(chosen: argparse.Namespace) -> int:

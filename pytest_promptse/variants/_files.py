@@ -102,6 +102,12 @@ def write(root: Path, task: Task, variants: Sequence[Variant]) -> list[Path]:
     written = [folder / ORIGINAL]
     content = {**asdict(original), "sha256": text_hash(task.prompt)}
     _put(written[0], json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    return [*written, *write_variants(folder, variants)]
+
+
+def write_variants(folder: Path, variants: Sequence[Variant]) -> list[Path]:
+    """Write the variants of a task into its folder, a file for each distance."""
+    written = []
     for distance in sorted({variant.distance for variant in variants}):
         path = folder / f"d{distance:g}.jsonl"
         chosen = [variant for variant in variants if variant.distance == distance]

@@ -6,6 +6,8 @@ import argparse
 import io
 import json
 import re
+import shlex
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -257,3 +259,70 @@ def test_an_emotion_is_left_out_and_the_variants_of_the_others_stay(prompt, caps
         fewer = shown(*arguments)
         assert {name for name in everything if f"-{emotion}-" not in name} < fewer
         assert not any(f"-{emotion}-" in name for name in fewer)
+
+
+@pytest.fixture
+def frozen(tmp_path, prompt, capsys):
+    folder = tmp_path / "frozen"
+    assert promptse("variants", "freeze", prompt, str(folder), "--per-distance", "1") == 0
+    capsys.readouterr()
+    return folder
+
+
+@pytest.fixture
+def editor(tmp_path, monkeypatch):
+    """Return a function that sets an editor which exchanges a pattern for a text."""
+
+    def set_editor(pattern, new):
+        path = tmp_path / "editor.py"
+        path.write_text(
+            "import re, sys\n"
+            "path = sys.argv[1]\n"
+            "text = open(path, encoding='utf-8').read()\n"
+            f"text = re.sub({pattern!r}, {new!r}, text)\n"
+            "open(path, 'w', encoding='utf-8').write(text)\n"
+        )
+        monkeypatch.delenv("VISUAL", raising=False)
+        monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(path)]))
+
+    return set_editor
+
+
+def test_edited_variants_are_measured_again_and_pass_the_audit(frozen, editor, capsys):
+    editor(r"(=====\[ d0\.2.*\]=====\n)", r"\1What a week it has been for me.\n\n")
+    assert promptse("variants", "edit", str(frozen)) == 0
+    assert "1 variant edited, 0 broken" in capsys.readouterr().out
+    [path] = frozen.rglob("d0.2.jsonl")
+    [variant] = map(json.loads, path.read_text().splitlines())
+    assert variant["text"].startswith("What a week it has been for me.\n\n")
+    assert variant["rewriter"] == "hand"
+    assert promptse("variants", "audit", str(frozen)) == 0
+
+
+def test_an_edit_of_the_specification_is_reported(frozen, editor, capsys):
+    editor("all the prices", "all the weights")
+    assert promptse("variants", "edit", str(frozen)) == 1
+    assert "reworded" in capsys.readouterr().out
+
+
+def test_an_editor_that_changes_nothing_leaves_the_files_as_they_are(frozen, editor, capsys):
+    before = {path: path.read_text() for path in frozen.rglob("*.jsonl")}
+    editor("no such text", "")
+    assert promptse("variants", "edit", str(frozen)) == 0
+    assert "0 variants edited" in capsys.readouterr().out
+    assert {path: path.read_text() for path in frozen.rglob("*.jsonl")} == before
+
+
+def test_a_lost_line_of_signs_changes_nothing(frozen, editor):
+    before = {path: path.read_text() for path in frozen.rglob("*.jsonl")}
+    editor(r"=====\[ d0\.1.*\]=====\n", "")
+    with pytest.raises(VariantError, match=r"lines of equals signs must name original, d0\.1"):
+        promptse("variants", "edit", str(frozen))
+    assert {path: path.read_text() for path in frozen.rglob("*.jsonl")} == before
+
+
+def test_without_an_editor_the_variable_is_named(frozen, monkeypatch):
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    with pytest.raises(VariantError, match="EDITOR=nano"):
+        promptse("variants", "edit", str(frozen))
