@@ -88,7 +88,7 @@ class Completion:
     n_tokens, logprob
         Number of generated tokens, and their natural log-probability under the model
         distribution, before temperature and top-p if the server offers that. None if the model
-        does not report them.
+        does not report them. A log-probability that is NaN or above 0 becomes None.
     """
 
     index: int
@@ -96,6 +96,18 @@ class Completion:
     finish_reason: FinishReason = "stop"
     n_tokens: int | None = None
     logprob: float | None = None
+
+    def __post_init__(self) -> None:
+        # A completion that was paid for counts without it, as from a model that reports none.
+        object.__setattr__(self, "logprob", valid_logprob(self.logprob))
+
+
+_ROUNDING = 1e-3
+
+
+def valid_logprob(value: float | None) -> float | None:
+    """Return `value`, or None if it is NaN or above 0, which no log-probability is."""
+    return value if value is not None and value <= _ROUNDING else None
 
 
 @dataclass(frozen=True, kw_only=True)

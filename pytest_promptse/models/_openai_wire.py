@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from pytest_promptse.models._base import Completion, FinishReason, TransientError, Usage
+from pytest_promptse.models._base import (
+    Completion,
+    FinishReason,
+    TransientError,
+    Usage,
+    valid_logprob,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,11 +114,14 @@ def _completion(choice: Choice, index: int, reply: Reply) -> Completion:
     )
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
 class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    prompt_tokens: _Count | None = None
+    completion_tokens: _Count | None = None
+    input_tokens: _Count | None = None
+    output_tokens: _Count | None = None
 
     def counted(self) -> Usage:
         return Usage(
@@ -137,12 +147,12 @@ class _Message(msgspec.Struct):
 class _ChatChoice(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
-    logprobs: _ChatLogprobs | None = None
+    logprobs: Any = None
 
 
 class _ChatBody(msgspec.Struct):
     choices: list[_ChatChoice]
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 class ChatApi:
@@ -185,7 +195,7 @@ class ChatApi:
                 Choice(
                     text=_text(choice.message, choice.finish_reason),
                     finish_reason=_FINISH.get(choice.finish_reason, "unknown"),
-                    logprobs=_logprobs(choice.logprobs.content if choice.logprobs else None),
+                    logprobs=_logprobs(_optional(choice.logprobs, _ChatLogprobs).content),
                 )
                 for choice in response.choices
             ],
@@ -200,12 +210,12 @@ class _TextLogprobs(msgspec.Struct):
 class _TextChoice(msgspec.Struct):
     text: str | None = None
     finish_reason: str | None = None
-    logprobs: _TextLogprobs | None = None
+    logprobs: Any = None
 
 
 class _TextBody(msgspec.Struct):
     choices: list[_TextChoice]
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 class CompletionsApi:
@@ -246,7 +256,7 @@ class CompletionsApi:
                 Choice(
                     text=_text(_Message(content=choice.text), choice.finish_reason),
                     finish_reason=_FINISH.get(choice.finish_reason, "unknown"),
-                    logprobs=_known(choice.logprobs.token_logprobs if choice.logprobs else None),
+                    logprobs=_known(_optional(choice.logprobs, _TextLogprobs).token_logprobs),
                 )
                 for choice in response.choices
             ],
@@ -258,7 +268,7 @@ class _Part(msgspec.Struct):
     type: str = ""
     text: str | None = None
     refusal: str | None = None
-    logprobs: list[_Token] | None = None
+    logprobs: Any = None
 
 
 class _Output(msgspec.Struct):
@@ -274,7 +284,7 @@ class _ResponseBody(msgspec.Struct):
     output: list[_Output]
     status: str | None = None
     incomplete_details: _Incomplete | None = None
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 class ResponsesApi:
@@ -319,7 +329,7 @@ class ResponsesApi:
         if response.status == "failed":
             raise TransientError("the server says that the response failed")
         finish = "stop" if response.status in ("completed", None) else reason
-        tokens = [part.logprobs for part in texts]
+        tokens = [_optional({"content": part.logprobs}, _ChatLogprobs).content for part in texts]
         reported = [token for group in tokens if group is not None for token in group]
         content = "".join(part.text or "" for part in texts) if texts else None
         sample = Choice(
@@ -348,7 +358,23 @@ def _decode(body: bytes, shape: type[_T]) -> _T:
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise TransientError(f"the response is not in the format of this API: {error}") from error
+        reason = error
+    try:
+        # Unlike msgspec, json reads the NaN that some servers write as a log-probability.
+        return msgspec.convert(json.loads(body), shape)
+    except (ValueError, RecursionError, msgspec.ValidationError):
+        raise TransientError(f"the response is not in the format of this API: {reason}") from reason
+
+
+def _optional(value: object, shape: type[_T]) -> _T:
+    """Return a field that a completion does not need: empty if it is not in the format of the API.
+
+    A completion that was paid for is not requested again because of such a field.
+    """
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError:
+        return shape()
 
 
 def _text(message: _Message, finish_reason: str | None) -> str:
@@ -367,14 +393,14 @@ def _logprobs(tokens: list[_Token] | None) -> tuple[float, ...] | None:
 
 
 def _known(values: list[float | None] | None) -> tuple[float, ...] | None:
-    """Return `values`, or None if there are none or any is missing."""
+    """Return `values`, or None if there are none or any is missing or no log-probability."""
     if not values:
         return None
-    known = tuple(value for value in values if value is not None)
-    return known if len(known) == len(values) else None
+    valid = tuple(value for value in values if value is not None and valid_logprob(value) == value)
+    return valid if len(valid) == len(values) else None
 
 
-def _reply(samples: list[Choice], usage: _Usage | None) -> Reply:
+def _reply(samples: list[Choice], usage: object) -> Reply:
     if not samples:
         raise TransientError("the response has no choices")
-    return Reply(samples=tuple(samples), usage=(usage or _Usage()).counted())
+    return Reply(samples=tuple(samples), usage=_optional(usage, _Usage).counted())

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 import msgspec
 
 from pytest_promptse.errors import StoreError
+from pytest_promptse.models._base import valid_logprob
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,6 +30,8 @@ FORMAT = "promptse.store/1"
 
 # Lines per transaction of an import, so that other processes can write in between.
 _LINES = 500
+# A line has one variant with its completions. A longer one is a decompression bomb.
+_LONGEST_LINE = 2**28
 _VARIANT_COLUMNS = (
     *("key", "model", "task_id", "variant_id", "system", "user", "temperature", "top_p"),
     *("max_tokens", "seed", "form", "created", "template"),
@@ -271,7 +274,12 @@ def _read(path: Path) -> Iterator[_Line]:
     number = 0
     try:
         with _opened(path, "rb", compressed=path.suffix == ".gz") as file:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), start=1):
+                if len(line) == _LONGEST_LINE:
+                    raise StoreError(
+                        f"{path}, line {number}: longer than {_LONGEST_LINE >> 20} MiB, "
+                        "not a store export"
+                    )
                 if number == 1:
                     _check_header(path, line)
                 elif not line.endswith(b"\n"):
@@ -353,7 +361,10 @@ def _insert_samples(connection: sqlite3.Connection, variant: int, line: VariantL
         (
             (
                 *(variant, each.sample, each.text, each.finish_reason, each.n_tokens),
-                *(each.logprob, line.created if each.created is None else each.created),
+                *(
+                    valid_logprob(each.logprob),
+                    line.created if each.created is None else each.created,
+                ),
             )
             for each in line.completions
         ),

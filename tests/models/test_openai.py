@@ -327,3 +327,21 @@ def test_a_log_probability_is_the_exact_sum_of_many_tokens(server):
     server.behaviour.answer = lambda _body, _number: "word " * 2000
     _, (answer,) = converse(backend_for(server), ask(n=1))
     assert answer.completions[0].logprob == math.fsum(tokens_of("word " * 2000))
+
+
+@pytest.mark.parametrize("api", ["chat", "completions", "responses"])
+@pytest.mark.parametrize("logprob", [0.5, math.nan, "high"])
+def test_a_completion_counts_without_its_log_probability_if_that_is_none(
+    server, monkeypatch, api, logprob
+):
+    monkeypatch.setattr("faulty_server.tokens_of", lambda _text: [-0.5, logprob])
+    _, (answer,) = converse(backend_for(server, api=api), ask(n=1))
+    assert [(one.text, one.logprob) for one in answer.completions] == [(ANSWER, None)]
+
+
+@pytest.mark.parametrize("usage", ["much", [], {"prompt_tokens": -1}])
+def test_a_completion_counts_without_its_usage_if_that_is_none(server, monkeypatch, usage):
+    monkeypatch.setattr("faulty_server._usage", lambda _texts: usage)
+    _, (answer,) = converse(backend_for(server), ask(n=1))
+    assert answer.completions[0].text == ANSWER
+    assert answer.usage.requests == 1

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import StoreError
 from pytest_promptse.models import Capabilities, Completion, Decoding, Prompt, Usage
+from pytest_promptse.store import _transfer
 from pytest_promptse.store._store import Store, StoredVerdict
 from pytest_promptse.store._transfer import contents, export_store, import_store
 
@@ -179,3 +180,23 @@ def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl.gz").write_bytes(packed[:-9])
     with closing(Store(tmp_path / "s")) as store, pytest.raises(StoreError):
         import_store(store, tmp_path / "x.jsonl.gz")
+
+
+def test_a_log_probability_above_0_is_left_out(tmp_path: Path) -> None:
+    exported = tmp_path / "x.jsonl"
+    with closing(Store(tmp_path / "a")) as store:
+        fill(store, {"a": {0, 1}})
+        export_store(store, exported)
+    exported.write_bytes(exported.read_bytes().replace(b"-0.1", b"0.5"))
+    with closing(Store(tmp_path / "b")) as store:
+        import_store(store, exported)
+        assert [completion.logprob for completion in store.completions("a", 2)] == [0.0, None]
+
+
+def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_transfer, "_LONGEST_LINE", 2**20)
+    archive = tmp_path / "x.jsonl.gz"
+    archive.write_bytes(gzip.compress(b'{"format": "' + b"x" * 2**24))
+    with closing(Store(tmp_path / "b")) as store:
+        with pytest.raises(StoreError, match="longer than 1 MiB"):
+            import_store(store, archive)
