@@ -197,6 +197,6 @@ def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(_transfer, "_LONGEST_LINE", 2**20)
     archive = tmp_path / "x.jsonl.gz"
     archive.write_bytes(gzip.compress(b'{"format": "' + b"x" * 2**24))
-    with closing(Store(tmp_path / "b")) as store:
-        with pytest.raises(StoreError, match="longer than 1 MiB"):
-            import_store(store, archive)
+    message = "longer than 1 MiB"
+    with closing(Store(tmp_path / "b")) as store, pytest.raises(StoreError, match=message):
+        import_store(store, archive)
