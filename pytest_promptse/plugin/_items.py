@@ -29,6 +29,7 @@ from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVar
 from pytest_promptse.sandbox._candidate import ENTRY_NAMES, safe_text
 from pytest_promptse.sandbox._limits import Limits
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
+from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.tasks._example import shown
 from pytest_promptse.tasks._task import repeatable_random
 from pytest_promptse.variants._variant import text_hash
@@ -387,15 +388,8 @@ def _run_body(
             )
             raise
         return CheckResult("wrong_answer", f"{_line(failed, path)}{safe_text(failed)}")
-    except Exception as error:  # a check may raise anything
-        if candidate.raised(error):
-            return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
-        if not candidate.used or _is_of_check(error, path):
-            raise
-        name = type(error).__name__
-        return CheckResult(
-            "wrong_answer", f"{_line(error, path)}{name} in the check: {safe_text(error)}"
-        )
+    except Exception as error:  # noqa: BLE001 - a check may raise anything
+        return _error_result(error, candidate, path)
     finally:
         _is_judging.reset(token)
     if returned is not None:
@@ -407,6 +401,26 @@ def _run_body(
             "the check ended without using candidate, so every program would pass; call candidate"
         )
     return CheckResult("")
+
+
+def _error_result(error: Exception, candidate: Candidate, path: str) -> CheckResult:
+    """Return the result of a check that ended with `error`, or raise it if the check is broken.
+
+    `path` is the check's file.
+    """
+    if candidate.raised(error):
+        return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
+    line = _line(error, path)
+    if isinstance(error, PermissionError) and landlock.version():
+        # Every program would fail, right or wrong.
+        raise TaskError(
+            f"{line}the check is refused a file or a connection ({error}); it can write only below "
+            "tmp_path and to tempfile's files, and use no TCP; do the rest in a fixture"
+        ) from None
+    if not candidate.used or _is_of_check(error, path):
+        raise error
+    name = type(error).__name__
+    return CheckResult("wrong_answer", f"{line}{name} in the check: {safe_text(error)}")
 
 
 def _is_of_check(error: Exception, path: str) -> bool:

@@ -55,6 +55,7 @@ from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
 from pytest_promptse.sandbox._checker import open_descriptors
 from pytest_promptse.sandbox._surroundings import note_environment
+from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.variants._registry import create_rewriter
 
 if TYPE_CHECKING:
@@ -418,6 +419,8 @@ class PromptseSession:
         )
         models = ", ".join(run.settings.model)
         sandbox = f"; sandbox {run.sandbox.description}" if selected else ""
+        if selected and not landlock.version():
+            sandbox += "; this kernel has no Landlock, so checks can write files anywhere"
         self._headlines = [f"promptse: {models}{sandbox}"]
         if self._shard is not None:
             n_own = sum(map(len, self._shard.own_tasks.values()))

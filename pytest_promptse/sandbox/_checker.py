@@ -43,7 +43,7 @@ _LEAST_SECONDS = 20.0
 _PATIENCE = 6
 _TICK_MS = 100
 _HEADER = 5
-_REPLY, _PROGRAM_STARTED = b"=", b"+"
+_REPLY, _PROGRAM_STARTED, _STUCK = b"=", b"+", b"!"
 _PR_SET_PDEATHSIG = 1
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _REPLACED_KINDS = (stat.S_IFSOCK, stat.S_IFIFO, 0)
@@ -116,7 +116,11 @@ class Checker:
                 self._socket.close()
                 keep = {theirs.fileno(), *sockets}
                 _enter(parent, keep, needed)
-                pool.enter_fork(lambda limits: _tell_of_start(theirs, limits), ahead=ahead)
+                pool.enter_fork(
+                    lambda limits: _tell_of_start(theirs, limits),
+                    lambda detail: _send(theirs, _STUCK, detail.encode()),
+                    ahead=ahead,
+                )
                 tempfile.tempdir = os.environ["TMPDIR"] = self._folder
                 if landlock.version():
                     landlock.restrict(
@@ -160,6 +164,8 @@ class Checker:
             if kind == _REPLY:
                 self._is_idle = True
                 return body
+            if kind == _STUCK:
+                self._lose("timeout", body.decode())
             deadline += int.from_bytes(body, "big") / 1000
 
     def _next_message(self, deadline: float, allowed: float) -> tuple[bytes, bytes]:

@@ -21,7 +21,7 @@ from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.zygote import READY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pytest_promptse.sandbox._limits import Limits
     from pytest_promptse.sandbox._worker import Worker
@@ -30,6 +30,9 @@ _READY_SECONDS = 30.0
 _SHORTEST_GRANT_SECONDS = 0.005
 _MOST_PATIENCE = 5
 """Largest factor by which the wall-clock limit grows if the machine lacks processors."""
+
+_CALLBACK_FACTOR = 2
+"""A callback may take this many times the wall-clock limit."""
 
 MAX_CALLBACKS = 100_000
 _CHUNK = 1 << 16
@@ -129,6 +132,9 @@ class Execution:
         self._ready = False
         self._callbacks = 0
         self._callback_seconds = 0.0
+        # Time at which the check began to work on a callback, or None if it does not.
+        self._callback_since: float | None = None
+        self.on_stuck: Callable[[str], object] | None = None
         self._ready_at = self._stalled = self._granted = 0.0
         self._meter = _watch.Meter(worker.zygote, exact_above=limits.memory)
         self._channel, theirs = socket.socketpair()
@@ -262,10 +268,12 @@ class Execution:
         if not self._ready:
             self._await_ready()
         start = time.monotonic()
+        in_callback, self._callback_since = self._callback_since is not None, None
         try:
             return self._receive(start + self._left(), limited=True)
         finally:
             self.seconds += time.monotonic() - start
+            self._callback_since = time.monotonic() if in_callback else None
 
     def returncode(self) -> int:
         """Return the exit status of a script, or the negative number of the signal that ended it.
@@ -395,28 +403,37 @@ class Execution:
         Raises
         ------
         ProgramStopped
-            After too many callbacks, or if they took too long in total. A callback that runs in the
-            checker cannot be interrupted, so the check's author must bound its arguments.
+            After too many callbacks, or if they took too long in total. A callback that does not
+            return is ended by `watch`.
         """
         self._callbacks += 1
         if self._callbacks > MAX_CALLBACKS:
             self._fail("resource", f"the program called back more than {MAX_CALLBACKS:,} times")
         start = time.thread_time()
+        is_outer = self._callback_since is None
+        self._callback_since = time.monotonic()
         try:
             yield
         finally:
             self._callback_seconds += time.thread_time() - start
+            self._callback_since = None if is_outer else time.monotonic()
         if self._callback_seconds > self.limits.wall:
             self._fail("timeout", f"callbacks of the check took over {self.limits.wall:g} s")
 
     def watch(self) -> float:
         """Kill the program if it exceeds its limit on CPU time or memory. Called by a thread.
 
+        If the check waits in a callback and does not return, ``on_stuck`` is called with one line,
+        and may end the process. Python cannot interrupt a thread.
+
         Returns
         -------
         float
             CPU seconds that are left to the program.
         """
+        since, allowed = self._callback_since, _CALLBACK_FACTOR * self.limits.wall
+        if self.on_stuck and since is not None and time.monotonic() > since + allowed:
+            self.on_stuck(f"an object of the check did not answer the program within {allowed:g} s")
         with self._lock:
             if self._ended or not self._ready or self.exceeded is not None:
                 return self.limits.cpu

@@ -72,6 +72,7 @@ class SandboxPool:
         self._closed = False
         self._changed = threading.Condition()
         self._on_start: Callable[[Limits], None] | None = None
+        self._on_stuck: Callable[[str], object] | None = None
         self._is_fork = False
         self._dead: list[Callable[..., bool]] = []
 
@@ -134,6 +135,7 @@ class SandboxPool:
                     )
                 self._started += 1
                 self._prefork_next(limits)
+                execution.on_stuck = self._on_stuck
                 executions.append(execution)
                 self._watchdog.add(execution)
                 return execution
@@ -235,12 +237,25 @@ class SandboxPool:
                 worker.start()
             return [worker.descriptor for worker in self._all]
 
-    def enter_fork(self, on_start: Callable[[Limits], None], *, ahead: bool) -> None:
+    def enter_fork(
+        self,
+        on_start: Callable[[Limits], None],
+        on_stuck: Callable[[str], object],
+        *,
+        ahead: bool,
+    ) -> None:
         """Make the pool usable in a forked process.
 
-        `on_start` is called with its limits before a program starts. Without `ahead`, no process is
-        started for the next program.
+        Parameters
+        ----------
+        on_start
+            Called with its limits before a program starts.
+        on_stuck
+            Called in another thread if the check does not return from a callback (see `Execution`).
+        ahead
+            Start a process for the next program while one runs.
         """
+        self._on_stuck = on_stuck
         self._is_fork = True
         self._ahead = self._ahead and ahead
         self._on_start = on_start

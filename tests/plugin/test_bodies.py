@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from pytest_promptse.sandbox.guest import landlock
+
 PROMPT = "Write `double(x: int) -> int`: return twice the number. Keep it short."
 HEAD = f"""
 import pytest
@@ -311,3 +313,62 @@ def test_double(candidate):
     result = run(*REFERENCE)
     result.assert_outcomes(passed=8)
     assert "0 completions from the store" in result.stdout.str()
+
+
+# -- the process of a check --------------------------------------------------------------------
+
+needs_landlock = pytest.mark.skipif(not landlock.version(), reason="no Landlock here")
+
+
+@needs_landlock
+def test_a_check_that_writes_elsewhere_is_broken_and_says_where_it_may(project, run, pytester):
+    project("""
+from pathlib import Path
+
+@quick
+def test_double(candidate):
+    assert candidate(2) == 4
+    Path("left.txt").write_text("4")
+""")
+    result = run(*REFERENCE, "-k", "original")
+    result.assert_outcomes(failed=1, deselected=7)
+    result.stdout.fnmatch_lines(["*line *: the check is refused a file *"])
+    assert not (pytester.path / "left.txt").exists()
+
+
+def test_output_log_and_warnings_of_a_check_reach_the_report(project, run):
+    project("""
+import logging
+import sys
+import warnings
+
+@quick
+def test_double(candidate):
+    assert candidate(2) == 4
+    print("to the output")
+    print("to the errors", file=sys.stderr)
+    logging.getLogger("checks").warning("to the %s", "log")
+    warnings.warn("to the summary", DeprecationWarning)
+""")
+    for capture in ("fd", "sys"):
+        result = run(
+            *REFERENCE, "-k", "original", "-rA", f"--capture={capture}",
+            "--promptse-store", capture,
+        )  # fmt: skip
+        result.assert_outcomes(passed=1, deselected=7, warnings=1)
+        text = result.stdout.str()
+        for part in ("output", "errors", "log", "summary"):
+            assert f"to the {part}" in text
+        result.stdout.fnmatch_lines(["*WARNING  checks:test_double.py:*to the log*"])
+
+
+def test_a_breakpoint_needs_a_debugger(project, run):
+    project("""
+@quick
+def test_double(candidate):
+    breakpoint()
+    assert candidate(2) == 4
+""")
+    result = run(*REFERENCE, "-k", "original")
+    result.assert_outcomes(failed=1, deselected=7)
+    result.stdout.fnmatch_lines(["*breakpoint() in a check needs --pdb*"])

@@ -7,6 +7,7 @@ import mmap
 import os
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -267,6 +268,26 @@ def test_a_check_that_hangs_costs_one_verdict(store, sandbox, monkeypatch):
         return CheckResult("")
 
     assert judge(store, sandbox, [WRONG, RIGHT], body) == ["timeout", ""]
+
+
+def test_a_lent_object_that_never_answers_costs_the_seconds_of_a_program(store, sandbox):
+    def wait():
+        threading.Event().wait()
+
+    def body(candidate, _task):
+        candidate(wait)
+        return CheckResult("")
+
+    waits = "```python\ndef inc(wait):\n    wait()\n```"
+    ignores = "```python\ndef inc(wait):\n    pass\n```"
+    limits = Limits(wall=0.3, cpu=0.3)
+    judged = CompletionJudge(store, lambda: sandbox).judge(
+        SUITE.variants[0], completions(waits, ignores), CHAT, replace(check_of(body), limits=limits)
+    )
+    assert [(sample.cause, sample.detail) for sample in judged] == [
+        ("timeout", "an object of the check did not answer the program within 0.6 s"),
+        ("", ""),
+    ]
 
 
 def test_answers_that_a_check_keeps_cannot_take_all_memory(store, sandbox):
