@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import platform
+import re
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
@@ -57,6 +60,11 @@ _JUDGING = "judging/3"
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
 _LINE_CHARS = 300
+# Types of what a check can refer to without keeping anything from one program to the next.
+_STATELESS = (
+    *(type, FunctionType, BuiltinFunctionType, ModuleType, staticmethod, classmethod, property),
+    *(str, bytes, int, float, complex, bool, NoneType, re.Pattern, pytest.MarkDecorator),
+)
 _OWN_FIXTURES = ("candidate", "task")
 
 
@@ -273,7 +281,7 @@ class _FunctionCheck:
             for name, own in fixture_definitions(item).items()
             if name not in _OWN_FIXTURES
         }
-        self._has_fixtures = bool(definitions)
+        self._has_state = bool(definitions) or _refers_to_state(item)
         # With ``request`` a body can set up any fixture.
         self._has_own_fixtures = "request" in argument_names(item) or any(
             definition.scope == "function" for definition in definitions.values()
@@ -282,14 +290,14 @@ class _FunctionCheck:
     def prepare(self, task: Task) -> bool:
         """Set up the fixtures for a program.
 
-        Return True if there are any. They are objects that a check may change.
+        Return True if there are any, or if the check refers to other objects that it may change.
         """
         self._item.stash[_TASK] = task
         if self._set_up_for is not task and self._has_own_fixtures:
             renew_instance(self._item)
             set_up_again(self._item)
         self._set_up_for = None
-        return self._has_fixtures or self._has_own_fixtures
+        return self._has_state or self._has_own_fixtures
 
     def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item
@@ -311,6 +319,36 @@ class _FunctionCheck:
 
         with torn_down_after(item.session):
             return _run_body(body, candidate, proxy, str(item.path))
+
+
+def _refers_to_state(item: pytest.Function) -> bool:
+    """Return whether the test function uses a container or an object of its module or class.
+
+    Functions of the module that it calls count as well.
+    """
+    functions = [item.function]
+    values: list[object] = [] if item.cls is None else list(vars(item.cls).values())
+    seen = set()
+    while functions:
+        function = inspect.unwrap(functions.pop())
+        code = getattr(function, "__code__", None)
+        if code is None or code in seen:
+            continue
+        seen.add(code)
+        names = {name for part in _code_objects(code) for name in part.co_names}
+        used = [value for name, value in function.__globals__.items() if name in names]
+        values += used
+        functions += [
+            value for value in used if getattr(value, "__module__", "") == item.module.__name__
+        ]
+    return not all(isinstance(value, _STATELESS) for value in values)
+
+
+def _code_objects(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _code_objects(part)
 
 
 def _process(

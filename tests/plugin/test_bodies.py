@@ -372,3 +372,30 @@ def test_double(candidate):
     result = run(*REFERENCE, "-k", "original")
     result.assert_outcomes(failed=1, deselected=7)
     result.stdout.fnmatch_lines(["*breakpoint() in a check needs --pdb*"])
+
+
+@pytest.mark.parametrize("state", ["SEEN", "keep", "self"])
+def test_what_a_check_keeps_of_one_program_is_gone_for_the_next(project, run, replay, state):
+    project("""
+SEEN = []
+
+def keep(value):
+    SEEN.append(value)
+    return SEEN
+
+class TestDouble:
+    seen = []
+
+    @pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
+    def test_double(self, candidate):
+        USE
+        assert seen == [4]
+""".replace("USE", {
+        "SEEN": "seen = SEEN; seen.append(candidate(2))",
+        "keep": "seen = keep(candidate(2))",
+        "self": "seen = self.seen; seen.append(candidate(2))",
+    }[state]))  # fmt: skip
+    programs = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(3)]
+    model = replay({"test_double": programs}, PROMPT)
+    result = run("--promptse-model", model, "-k", "auc-e", "-v")
+    result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
