@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.variants._lint import expansions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 FACTS_OF_PROMPTS = frozenset(
     """
@@ -87,6 +87,11 @@ class Coherence:
             for name, pattern in self.prompts.items()
             if any(pattern.search(text) for text in texts)
         )
+
+    def opponents_of_prompt(self, prompt: str, names: Collection[str]) -> frozenset[str]:
+        """Return the facts that contradict those of a prompt that have an opponent in `names`."""
+        clashing = (fact for fact in self.prompts if not self.opponents([fact]).isdisjoint(names))
+        return self.opponents(fact for fact in clashing if self.prompts[fact].search(prompt))
 
     def opponents(self, facts: Iterable[str]) -> frozenset[str]:
         """Return the facts that contradict one of `facts`."""

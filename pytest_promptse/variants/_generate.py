@@ -21,7 +21,7 @@ from pytest_promptse.variants.invariance._judge import Judge, normalised
 from pytest_promptse.variants.rules._rewriter import STANDS_FOR, RulesRewriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.tasks._task import Task
 
@@ -205,6 +205,7 @@ def requests_for(
     text = within + task.prompt
     deck = _Deck(
         library,
+        refused=library.refused_by(task.prompt),
         emotions=selection.emotions,
         excluded=selection.exclude_emotions,
         personalities=selection.personalities,
@@ -415,6 +416,7 @@ class _Deck:
         self,
         library: Library,
         *,
+        refused: frozenset[str],
         emotions: Sequence[str] | None,
         excluded: Sequence[str],
         personalities: Sequence[str] | None,
@@ -430,10 +432,19 @@ class _Deck:
         self._excluded = {library.emotion(e).name for e in (*negated, *excluded)}
         if self._excluded.issuperset(self._emotions):
             raise VariantError("every emotion is left out; leave out fewer")
+        self._excluded.update(self._if_others_are_left(refused, self._emotions))
         self._personalities = [
             library.personality(p).slug for p in personalities or library.personalities()
         ]
+        slugs = [s for s in self._personalities if not refused.isdisjoint(s.split("."))]
+        self._excluded.update(self._if_others_are_left(slugs, self._personalities))
         self._parts = parts
+
+    def _if_others_are_left(
+        self, refused: Collection[str], cards: Sequence[str]
+    ) -> Collection[str]:
+        """Return `refused`, or nothing if that would leave none of `cards`."""
+        return refused if set(cards) - self._excluded - set(refused) else ()
 
     def draw(self, distance: float, index: int) -> tuple[str, str]:
         return (

@@ -373,6 +373,14 @@ class Library:
             )
         return self.languages[code]
 
+    def refused_by(self, prompt: str) -> frozenset[str]:
+        """Return the emotions and traits that contradict what a prompt says about its writer."""
+        names = {*self.emotions, *chain.from_iterable(self.traits.values())}
+        refused: set[str] = set()
+        for language in self.languages.values():
+            refused |= names & language.coherence.opponents_of_prompt(prompt, names)
+        return frozenset(refused)
+
     def weights(self, prompt: str) -> dict[str, float]:
         """Return each context's presence in `prompt`, and the resulting weights of the two layers.
 

@@ -6,7 +6,9 @@ import re
 
 import pytest
 
+from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._coherence import Coherence, openings, repeats_an_opening, stem
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
 
 ENGLISH = Library.load().languages["en"].coherence
@@ -177,3 +179,64 @@ def test_an_opening_is_the_first_two_words_of_a_sentence():
 )
 def test_sentences_begin_differently(texts, repeats):
     assert repeats_an_opening(texts) is repeats
+
+
+SPEAKING = {
+    "worn-out": (
+        "I've been staring at this for two hours. Write `gaps(times)` that returns the gaps.",
+        "ugh, date parsing is driving me crazy. Write `parse(day)` that reads a date.",
+        "I'm stuck. How do I merge two sorted lists? Write `merge(a, b)`.",
+        "I am so tired of this. Please write `slug(title)` that makes a slug of a title.",
+        "I have been fighting with regular expressions all day. Write `emails(text)`.",
+        "Argh. Write `flatten(xs)` that flattens nested lists. I'm pulling my hair out.",
+    ),
+    "outage": (
+        "prod is down! Write `retry(call)` that calls again after an error.",
+        "We have an outage. Write a query that finds the orders without a payment.",
+        "The checkout is down, write `refund(order)` that refunds an order.",
+        "The demo is in an hour. Write `chart(data)` that draws a bar chart.",
+        "I need this now: write `backup(path)` that copies a folder.",
+        "I'm on call and customers can't pay. Write `total(cart)` that sums the prices.",
+    ),
+    "beginner": (
+        "I'm a complete beginner. Write `inc(x)` that returns x + 1.",
+        "I just started learning Python. Write `hello(name)` that greets a person.",
+        "I am learning to code. Write `mean(xs)` that returns the mean of numbers.",
+        "This is my first program. Write `area(r)` that returns the area of a circle.",
+        "I've never coded before, write `double(x)` that doubles a number.",
+        "I'm still a newbie, please write `swap(a, b)` that swaps two values.",
+    ),
+    "veteran": (
+        "We've run this shop since 2009. Write `vat(price)` that adds the tax.",
+        "It has been in production since 2019. Write `prune(logs)` that drops old entries.",
+        "I've written C for twenty years. Write `crc(data)` in Python.",
+        "I have maintained this parser for 15 years. Write `tokens(text)`.",
+        "We have been using this format since 1998. Write `load(path)` that reads it.",
+        "I've been doing payroll for over 10 years. Write `net(gross)` with 20 % tax.",
+    ),
+}
+CONTRADICTIONS = {
+    "worn-out": {"calm", "excited"},
+    "outage": {"calm", "excited", "focused", "adaptive", "plan", "logic"},
+    "beginner": {"senior"},
+    "veteran": {"junior"},
+}
+
+
+@pytest.mark.parametrize(
+    ("fact", "prompt"), [(fact, prompt) for fact, prompts in SPEAKING.items() for prompt in prompts]
+)
+def test_no_emotion_or_persona_contradicts_a_prompt_that_speaks_of_its_writer(fact, prompt):
+    library = Library.load()
+    coherence = library.languages["en"].coherence
+    assert coherence.prompts[fact].search(prompt)
+    task = Task(id="t", prompt=prompt, entry_point="f")
+    for variant in generate(task, Selection(per_distance=8)).variants:
+        shown = {variant.emotion, *(variant.personality or "").split(".")}
+        assert shown.isdisjoint(CONTRADICTIONS[fact])
+
+
+def test_an_emotion_that_was_asked_for_is_drawn_although_it_contradicts_the_prompt():
+    task = Task(id="t", prompt=SPEAKING["outage"][0])
+    made = generate(task, Selection(per_distance=2, emotions=["calm"])).variants
+    assert {variant.emotion for variant in made} == {"calm"}
