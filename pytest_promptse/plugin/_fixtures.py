@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def candidate() -> Any:
     """The program under test. Calling it calls the requested function in the sandbox."""
-    from pytest_promptse.plugin._items import CandidateProxy
+    from pytest_promptse.plugin._checks import CandidateProxy
 
     return CandidateProxy()
 

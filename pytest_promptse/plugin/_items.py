@@ -1,15 +1,10 @@
-"""Pytest items: their variants and gates, and the judging of programs by their test bodies."""
+"""Pytest items: their variants and gates, and the outcome of each."""
 
 from __future__ import annotations
 
-import dis
-import inspect
 import platform
-import re
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
@@ -17,24 +12,18 @@ import pytest
 from pytest_promptse.errors import NotScoredError, NotStoredError, TaskError
 from pytest_promptse.plugin._baseline_items import ComparisonResult, compare_suite
 from pytest_promptse.plugin._check_digest import source_digest
-from pytest_promptse.plugin._effects import collect_effects, replay_effects
-from pytest_promptse.plugin._invocation import invocation
-from pytest_promptse.plugin._pytest_private import (
-    argument_names,
-    fixture_definitions,
-    renew_instance,
-    set_up_again,
-    temporary_folder,
-    torn_down_after,
+from pytest_promptse.plugin._checks import (
+    TASK,
+    CandidateProxy,
+    FunctionCheck,
+    check_process,
+    run_body,
 )
+from pytest_promptse.plugin._invocation import invocation
+from pytest_promptse.plugin._pytest_private import fixture_definitions
 from pytest_promptse.run._judge import Check, CheckError, CheckProcess, CheckResult
 from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant
-from pytest_promptse.sandbox._candidate import ENTRY_NAMES, safe_text
 from pytest_promptse.sandbox._limits import Limits
-from pytest_promptse.sandbox._surroundings import CheckSurroundings
-from pytest_promptse.sandbox.guest import landlock
-from pytest_promptse.tasks._example import shown
-from pytest_promptse.tasks._task import repeatable_random
 from pytest_promptse.variants._variant import text_hash
 
 if TYPE_CHECKING:
@@ -47,7 +36,6 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._gate import Gate
     from pytest_promptse.tasks._task import Task
 
-_TASK: pytest.StashKey[Task] = pytest.StashKey()
 RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
 # Key of an item's remarks for the summary. As warnings, "filterwarnings = error" would turn them
 # into failures.
@@ -57,15 +45,7 @@ _NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
 _DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Increase it when the judging changes.
 _JUDGING = "judging/3"
-# The attributes of a candidate besides those of the program's entry point.
-_OWN_NAMES = ("module", "run", "output")
 _LINE_CHARS = 300
-# Types of what a check can refer to without keeping anything from one program to the next.
-_STATELESS = (
-    *(type, FunctionType, BuiltinFunctionType, ModuleType, staticmethod, classmethod, property),
-    *(str, bytes, int, float, complex, bool, NoneType, re.Pattern, pytest.MarkDecorator),
-)
-_OWN_FIXTURES = ("candidate", "task")
 
 
 Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
@@ -170,80 +150,6 @@ def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
         yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
 
 
-class CandidateProxy:
-    # The value of the ``candidate`` fixture, which forwards to the program under test. This is no
-    # docstring, since ``candidate.__doc__`` is the entry point's.
-
-    promptse_candidate = True
-
-    def __init__(self) -> None:
-        self._program: Candidate | None = None
-        self._was_used = False
-
-    def _bind(self, program: Candidate) -> None:
-        self._program = program
-        self._was_used = False
-
-    def _bound(self) -> Candidate:
-        if self._program is None:
-            raise TaskError(
-                "candidate can be called in the test body only, not while fixtures are set up"
-            )
-        self._was_used = True
-        return self._program
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._bound()(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        # Assertion rewriting shows this, as in "where 5 = candidate(2)".
-        return "candidate"
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and (name not in ENTRY_NAMES or self._program is None):
-            raise AttributeError(name)
-        program = self._bound()
-        return getattr(program, name) if name in _OWN_NAMES else program.ask("find", name)
-
-    @property
-    def __doc__(self) -> Any:  # type: ignore[override]
-        return None if self._program is None else self._bound().__doc__
-
-    @property
-    def __signature__(self) -> Any:
-        return self._bound().__signature__
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self._bound())  # type: ignore[arg-type]
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self._bound())  # type: ignore[arg-type]
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return self._bound().__mro_entries__(bases)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._bound())
-
-    def __len__(self) -> int:
-        return len(self._bound())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._bound()[key]
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._bound()
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (self._program is not None and self._bound() == other)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-
 def task_of(item: pytest.Item) -> Task:
     """Return the task of the program that `item` judges at present.
 
@@ -252,8 +158,8 @@ def task_of(item: pytest.Item) -> Task:
     TaskError
         If the item has no ``promptse`` mark.
     """
-    if _TASK in item.stash:
-        return item.stash[_TASK]
+    if TASK in item.stash:
+        return item.stash[TASK]
     target = item.stash.get(TARGET, None)
     if target is None:
         raise TaskError(
@@ -261,236 +167,6 @@ def task_of(item: pytest.Item) -> Task:
             "add @pytest.mark.promptse('the prompt')"
         )
     return target.task or target.suite.tasks[0]
-
-
-class _FunctionCheck:
-    """The body of a test function as a check, with new fixtures for every program.
-
-    Parameters
-    ----------
-    item
-        The item whose function is called.
-    """
-
-    def __init__(self, item: pytest.Function) -> None:
-        self._item = item
-        # pytest has already set up the fixtures for the first program.
-        self._set_up_for: Task | None = task_of(item)
-        definitions = {
-            name: own[-1]
-            for name, own in fixture_definitions(item).items()
-            if name not in _OWN_FIXTURES
-        }
-        self._has_state = bool(definitions) or _refers_to_state(item)
-        # With ``request`` a body can set up any fixture.
-        self._has_own_fixtures = "request" in argument_names(item) or any(
-            definition.scope == "function" for definition in definitions.values()
-        )
-
-    def prepare(self, task: Task) -> bool:
-        """Set up the fixtures for a program.
-
-        Return True if there are any, or if the check refers to other objects that it may change.
-        """
-        self._item.stash[_TASK] = task
-        if self._set_up_for is not task and self._has_own_fixtures:
-            renew_instance(self._item)
-            set_up_again(self._item)
-        self._set_up_for = None
-        return self._has_state or self._has_own_fixtures
-
-    def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
-        item = self._item
-        if not self._has_own_fixtures:
-            renew_instance(item)
-        if "task" in item.funcargs:
-            item.funcargs["task"] = task
-        proxy = item.funcargs["candidate"]
-        if not isinstance(proxy, CandidateProxy):
-            raise TaskError(
-                f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
-            )
-        arguments = {name: item.funcargs[name] for name in argument_names(item)}
-        temporary = temporary_folder(item)
-
-        def body() -> object:
-            candidate.use_surroundings(CheckSurroundings(item.funcargs, temporary))
-            return item.obj(**arguments)
-
-        with torn_down_after(item.session):
-            return _run_body(body, candidate, proxy, str(item.path))
-
-
-def _refers_to_state(item: pytest.Function) -> bool:
-    """Return whether the test function uses a container or an object of its module or class.
-
-    Functions of the module that it calls count as well.
-    """
-    functions = [item.function]
-    values: list[object] = [] if item.cls is None else list(vars(item.cls).values())
-    seen = set()
-    while functions:
-        function = inspect.unwrap(functions.pop())
-        code = getattr(function, "__code__", None)
-        if code is None or code in seen:
-            continue
-        seen.add(code)
-        names = {name for part in _code_objects(code) for name in part.co_names}
-        used = [value for name, value in function.__globals__.items() if name in names]
-        values += used
-        functions += [
-            value for value in used if getattr(value, "__module__", "") == item.module.__name__
-        ]
-    return not all(isinstance(value, _STATELESS) for value in values)
-
-
-def _code_objects(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _code_objects(part)
-
-
-def _process(
-    item: pytest.Item, run: PromptseRun, prepare: Callable[[Task], bool] = lambda _: False
-) -> CheckProcess:
-    """Return how the check of `item` uses processes of its own.
-
-    `prepare` is that of `CheckProcess`. A debugger needs the check in pytest's own process.
-    """
-
-    def explain(error: BaseException) -> str:
-        return str(item.repr_failure(pytest.ExceptionInfo.from_exception(error)))
-
-    return CheckProcess(
-        forks=not (item.config.option.usepdb or item.config.option.trace),
-        prepare=prepare,
-        writable=lambda: _writable_folders(item),
-        needed=run.needed_descriptors,
-        explain=explain,
-        collect=collect_effects,
-        replay=replay_effects,
-    )
-
-
-def _writable_folders(item: pytest.Item) -> list[str]:
-    """Return the temporary folders of the item's fixtures."""
-    funcargs: dict[str, Any] = getattr(item, "funcargs", {})
-    folders = [str(funcargs[name]) for name in ("tmp_path", "tmpdir") if name in funcargs]
-    factories = [
-        funcargs[name] for name in ("tmp_path_factory", "tmpdir_factory") if name in funcargs
-    ]
-    if "request" in funcargs:  # by which the body may use any of them
-        factories.append(funcargs["request"].getfixturevalue("tmp_path_factory"))
-    return [*folders, *(str(factory.getbasetemp()) for factory in factories)]
-
-
-_is_judging: ContextVar[bool] = ContextVar("is_judging", default=False)
-
-
-def explain_comparison(op: str, left: object, right: object) -> list[str] | None:
-    """Return one short line for a failed comparison while a program is judged, otherwise None.
-
-    Programs return arbitrary values, and pytest's own diff of two long texts can take minutes.
-    """
-    return [f"{shown(left)} {op} {shown(right)}"] if _is_judging.get() else None
-
-
-def _run_body(
-    body: Callable[[], object], candidate: Candidate, proxy: CandidateProxy, path: str
-) -> CheckResult:
-    """Run the body of a check on a program. Distinguish a wrong program from a broken check.
-
-    `body` calls the test function, `proxy` is its handle of the program, and `path` is its file,
-    for error messages. A failed assertion or an error of the program is a result. TaskError is
-    raised if the check is broken.
-    """
-    proxy._bind(candidate)  # noqa: SLF001 - both classes work together
-    token = _is_judging.set(True)
-    try:
-        # All programs of a check get the same inputs if it draws some. So verdicts can be compared
-        # and do not change.
-        with repeatable_random():
-            returned = body()
-    except NotScoredError:
-        raise
-    except (pytest.skip.Exception, pytest.xfail.Exception) as ended:
-        name = "skipped" if isinstance(ended, pytest.skip.Exception) else "called pytest.xfail"
-        raise TaskError(
-            f"the check {name} ({ended.msg}); a check must pass or fail for every program"
-        ) from None
-    except (AssertionError, pytest.fail.Exception) as failed:
-        if not proxy._was_used:  # noqa: SLF001 - both classes work together
-            failed.add_note(
-                "raised before the test used candidate, so the check or a fixture is broken"
-            )
-            raise
-        return CheckResult("wrong_answer", f"{_line(failed, path)}{safe_text(failed)}")
-    except Exception as error:  # noqa: BLE001 - a check may raise anything
-        return _error_result(error, candidate, path)
-    finally:
-        _is_judging.reset(token)
-    if returned is not None:
-        raise TaskError(
-            f"the check returned {shown(returned)} instead of None; write `assert`, not `return`"
-        )
-    if not proxy._was_used:  # noqa: SLF001 - both classes work together
-        raise TaskError(
-            "the check ended without using candidate, so every program would pass; call candidate"
-        )
-    return CheckResult("")
-
-
-def _error_result(error: Exception, candidate: Candidate, path: str) -> CheckResult:
-    """Return the result of a check that ended with `error`, or raise it if the check is broken.
-
-    `path` is the check's file.
-    """
-    if candidate.raised(error):
-        return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
-    line = _line(error, path)
-    if isinstance(error, PermissionError) and landlock.version():
-        # Every program would fail, right or wrong.
-        raise TaskError(
-            f"{line}the check is refused a file or a connection ({error}); it can write only below "
-            "tmp_path and to tempfile's files, and use no TCP; do the rest in a fixture"
-        ) from None
-    if not candidate.used or _is_of_check(error, path):
-        raise error
-    name = type(error).__name__
-    return CheckResult("wrong_answer", f"{line}{name} in the check: {safe_text(error)}")
-
-
-def _is_of_check(error: Exception, path: str) -> bool:
-    """Return whether an error is a mistake of the check itself, independent of the program.
-
-    A name that the test file does not define, or an ``import`` statement that fails, is a mistake
-    of the check. The same errors from ``eval(answer)`` or ``import_module(answer)`` are not.
-    """
-    if isinstance(error, TaskError):
-        return True
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_code.co_filename != path:
-        return False
-    operation = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
-    return (isinstance(error, NameError) and not isinstance(error, UnboundLocalError)) or (
-        isinstance(error, ImportError) and operation.startswith("IMPORT")
-    )
-
-
-def _line(error: BaseException, path: str) -> str:
-    """Return ``"line 12: "`` for the last line of the test file that `error` passed through.
-
-    The result is empty if it passed through no line of `path`.
-    """
-    line, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            line = f"line {trace.tb_lineno}: "
-        trace = trace.tb_next
-    return line
 
 
 def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
@@ -523,8 +199,8 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
     }
     sources = source_digest(modules, item.config.rootpath)
     own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
-    body = _FunctionCheck(item)
-    process = _process(item, run, body.prepare)
+    body = FunctionCheck(item, task_of(item))
+    process = check_process(item, run, body.prepare)
     _run(item, run, target, _check(run, target, own_key, body, process))
     return True
 
@@ -550,10 +226,10 @@ def run_suite_file_item(item: pytest.Item, run: PromptseRun) -> None:
 
     def body(candidate: Candidate, task: Task) -> CheckResult:
         proxy = CandidateProxy()
-        return _run_body(lambda: task.check(proxy), candidate, proxy, str(item.path))
+        return run_body(lambda: task.check(proxy), candidate, proxy, str(item.path))
 
     target = item.stash[TARGET]
-    _run(item, run, target, _check(run, target, ("suite file",), body, _process(item, run)))
+    _run(item, run, target, _check(run, target, ("suite file",), body, check_process(item, run)))
 
 
 def _check(

@@ -22,6 +22,7 @@ from pytest_promptse.errors import (
 )
 from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._registry import ModelOptions, create_backend
+from pytest_promptse.plugin._checks import explain_comparison
 from pytest_promptse.plugin._invocation import (
     REFUSAL,
     given_settings,
@@ -32,7 +33,6 @@ from pytest_promptse.plugin._invocation import (
 from pytest_promptse.plugin._items import (
     TARGET,
     annotate,
-    explain_comparison,
     notes_in,
     run_function,
     seconds_waited,
