@@ -445,7 +445,9 @@ class Candidate:
             changes = self._surroundings.changes(operands)
         except wire.WireError as error:
             self.break_check(f"a temporary folder cannot be handed to the program: {error}")
-        if changes:
+        patches = changes.get("patches", [])
+        changes["patches"] = [patch for patch in patches if self.can_send(patch[2])]
+        if changes != {"patches": []}:
             execution.send(self._encode(("surroundings", changes)))
 
     def _share(self, shared: _Shared) -> Any:

@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pytest_promptse.sandbox._handle import is_of_program
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import merge
@@ -238,10 +239,8 @@ class CheckObjects:
             if number not in self._moved or type(parts) is not tuple:
                 raise WireError("an object that the check never passed")
             kind, _ = self._moved[number]
-            standard.check_types(kind, parts)
             value = self._objects[number]
-            kind.update(value, *parts)  # type: ignore[misc]
-            self._moved[number] = (kind, encode(kind.take(value), other))
+            self._moved[number] = (kind, encode(standard.update(kind, value, parts), other))
 
     # -- requests of the program ----------------------------------------------------------------
 
@@ -382,8 +381,9 @@ def may_set(value: Any, name: str, new: Any) -> bool:
     """Return whether a program may assign `new` to a name that it may use.
 
     Assignment reaches data of an instance: never a method, a class or a function, through which a
-    check verifies. A mock takes only plain data, since each of its attributes is a mock that the
-    check can ask for its calls.
+    check verifies. An object of the check is replaced by another one of the check at most. A mock
+    takes only plain data, since each of its attributes is a mock that the check can ask for its
+    calls.
     """
     if isinstance(value, type):
         return False
@@ -392,7 +392,12 @@ def may_set(value: Any, name: str, new: Any) -> bool:
     if is_library(type(value).__module__):
         return False
     current = inspect.getattr_static(value, name, None)
-    return not callable(current) and not isinstance(current, staticmethod | classmethod)
+    if isinstance(current, types.MemberDescriptorType):
+        current = getattr(value, name, None)
+    if callable(current) or isinstance(current, staticmethod | classmethod):
+        return False
+    # An object of the check, which may verify, is not replaced by one of the program.
+    return isinstance(current, property) or _is_plain(current) or not is_of_program(new)
 
 
 @cache
@@ -450,7 +455,8 @@ def _refuse(value: Any, what: str) -> NoReturn:
 def _parameters(function: Any) -> list[list[Any]] | None:
     """Return name, kind and default of each parameter, or None if there is no signature.
 
-    The default is in a list, which is empty if there is none. One that is no plain value is None.
+    The default is in a list, which is empty if there is none. It is always None, since a default
+    may be an expected value.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -458,9 +464,8 @@ def _parameters(function: Any) -> list[list[Any]] | None:
         return None
     described = []
     for item in parameters:
-        default = [] if item.default is item.empty else [item.default]
-        plain = [value if type(value) in wire.ATOM_TYPES else None for value in default]
-        described.append([item.name, int(item.kind), plain])
+        default = [] if item.default is item.empty else [None]
+        described.append([item.name, int(item.kind), default])
     return described
 
 

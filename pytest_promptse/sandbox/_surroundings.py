@@ -11,6 +11,7 @@ import os
 import random
 import sys
 import warnings
+from pathlib import PosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._causes import ProgramError
@@ -86,9 +87,9 @@ class CheckSurroundings:
 
     def _changed_folders(self, arguments: Iterable[Any]) -> dict[str, Any]:
         for value in arguments:
-            path = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
-            if self._temporary and str(path).startswith(f"{self._temporary}/"):
-                inner = str(path)[len(self._temporary) + 1 :].partition("/")[0]
+            path = str(value) if type(value) in (str, PosixPath) else ""
+            if self._temporary and path.startswith(f"{self._temporary}/"):
+                inner = path[len(self._temporary) + 1 :].partition("/")[0]
                 folder = f"{self._temporary}/{inner}"
                 if os.path.isdir(folder):  # noqa: PTH112 - a hot path
                     self._folders.setdefault(folder, Folder(folder))

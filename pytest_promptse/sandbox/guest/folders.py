@@ -65,7 +65,10 @@ class Folder:
         for name, content in sorted(changes.items(), reverse=False in changes.values()):
             if type(name) is not str or os.path.isabs(name) or ".." in name.split("/"):
                 raise WireError("a file outside of its folder")
-            self._write(os.path.join(self.path, name), content)
+            try:
+                self._write(os.path.join(self.path, name), content)
+            except OSError as error:
+                raise WireError(f"a file cannot be written: {error}") from None
         self._known = self._scan()
 
     def _write(self, path: str, content: Any) -> None:

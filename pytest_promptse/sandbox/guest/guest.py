@@ -295,9 +295,13 @@ class Guest:
             self.send_shared()
             self.answer("result", value, self.changed)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
+            reported = error
             self.flush()
-            self.send_shared()
-            self.report(error)
+            try:
+                self.send_shared()
+            except wire.WireError as unsendable:
+                reported = unsendable
+            self.report(reported)
 
     def report(self, error: BaseException) -> None:
         kind = "raised"

@@ -374,7 +374,27 @@ def build(parts: Any, *, in_program: bool) -> Any:
         If there is no such type, or the parts do not fit it.
     """
     kind, rest = checked_parts(parts, in_program=in_program)
-    return kind.build(*rest)
+    return _strictly(kind.build, *rest)
+
+
+def update(kind: Kind, value: Any, parts: Any) -> Any:
+    """Give a moved value the content that its parts describe, and return its parts then.
+
+    Raises
+    ------
+    WireError
+        If the parts do not fit it.
+    """
+    check_types(kind, parts)
+    _strictly(kind.update, value, *parts)
+    return _strictly(kind.take, value)
+
+
+def _strictly(work: Any, *parts: Any) -> Any:
+    try:
+        return work(*parts)
+    except Exception as error:  # noqa: BLE001 - such as re.error or sqlite3.Error, which a check may expect
+        raise WireError(f"a value is malformed: {str(error)[:200]}") from None
 
 
 # -- lent -------------------------------------------------------------------------------------
