@@ -397,10 +397,14 @@ class Candidate:
 
     def can_send(self, value: Any) -> bool:
         """Return whether `value` of the check can be sent to the program."""
+        # An object that is described counts as sent, so the description goes to other objects.
+        kept, self._check_objects = self._check_objects, CheckObjects()
         try:
             encode(value, self._send_value)
         except wire.WireError:
             return False
+        finally:
+            self._check_objects = kept
         return True
 
     def break_check(self, text: str) -> NoReturn:

@@ -154,13 +154,17 @@ def _take_database(connection: Any) -> tuple[Any, ...] | None:
     # A file has its full path here. A database in memory has none, or "x" after deserialize().
     if any("/" in file for file in files) or connection.row_factory not in (None, row):
         return None
-    return connection.serialize(), connection.row_factory is row, connection.isolation_level
+    # A database without any page cannot be serialized.
+    (pages,) = connection.cursor().execute("PRAGMA page_count").fetchone()
+    data = connection.serialize() if pages else b""
+    return data, connection.row_factory is row, connection.isolation_level
 
 
 def _update_database(connection: Any, data: bytes, by_name: bool, level: str | None) -> None:
     if connection.in_transaction:
         connection.rollback()
-    connection.deserialize(data)
+    if data:
+        connection.deserialize(data)
     connection.row_factory = find("sqlite3", "Row") if by_name else None
     if connection.isolation_level != level:
         connection.isolation_level = level
