@@ -7,16 +7,23 @@ a library's exception.
 from __future__ import annotations
 
 import base64
+import logging
 import os
 import re
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = [
+    "Secret",
     "acts",
     "escape_commands",
     "escape_controls",
     "redact",
     "redact_argument",
+    "redact_logs",
     "remember_credentials",
     "remember_secret",
     "shown",
@@ -128,6 +135,37 @@ def redact_argument(argument: str) -> str:
     )
     netloc = f"{_HIDDEN}@{host[2]}" if host[1] else host[2]
     return option + equals + redact(urlunsplit((parts.scheme, netloc, parts.path, query, "")))
+
+
+class Secret(str):
+    """A setting that may hold credentials: an address or a header. Its repr shows none of them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(redact_argument(str(self)) if "://" in self else _HIDDEN)
+
+
+def redact_logs() -> None:
+    """Make the libraries that send requests log addresses and headers without secrets.
+
+    A filter of a logger does not see the records of its children, so the records are changed where
+    they are made.
+    """
+    if not _make_record:  # once: a later factory may call this one
+        _make_record.append(logging.getLogRecordFactory())
+        logging.setLogRecordFactory(_redacted_record)
+
+
+_CLIENTS = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "openai", "aiohttp", "LiteLLM"})
+_make_record: list[Callable[..., logging.LogRecord]] = []
+
+
+def _redacted_record(name: str, *args: Any, **more: Any) -> logging.LogRecord:
+    record = _make_record[0](name, *args, **more)
+    if name.partition(".")[0] in _CLIENTS:
+        record.msg, record.args = redact(record.getMessage()), ()
+    return record
 
 
 def acts(text: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_promptse._redaction import redact, redact_argument
+from pytest_promptse._redaction import Secret, redact, redact_argument
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._option_types import Auto
 from pytest_promptse.config._options import OPTIONS
@@ -105,6 +105,15 @@ class Settings:
     retries: int
     shard: Shard | None
     dry_run: bool
+
+    def __post_init__(self) -> None:
+        # A traceback with local variables shows the repr of settings.
+        if self.base_url is not None:
+            object.__setattr__(self, "base_url", Secret(self.base_url))
+        if self.proxy is not None:
+            object.__setattr__(self, "proxy", Secret(self.proxy))
+        header = tuple((name, Secret(value)) for name, value in self.header)
+        object.__setattr__(self, "header", header)
 
     def floor(self, distance: float) -> float | None:
         """Return the minimum elasticity in [0, 1] at `distance`, or None if there is none."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse._redaction import redact, shown
+from pytest_promptse._redaction import redact, redact_logs, remember_credentials, shown
 from pytest_promptse.errors import ModelError, SettingsError
 from pytest_promptse.models._base import (
     Capabilities,
@@ -67,8 +67,10 @@ class LitellmBackend:
         self.spec = spec
         self.identity = {"backend": "litellm", "model": name}
         if base_url is not None:
+            remember_credentials(base_url)
             self.identity["base_url"] = redact(base_url)
         self._name = name
+        redact_logs()
         self._base_url = base_url
         self._timeout = timeout
         self._supported: frozenset[str] = frozenset()

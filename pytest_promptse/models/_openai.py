@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import openai
 
-from pytest_promptse._redaction import remember_credentials
+from pytest_promptse._redaction import redact_logs, remember_credentials
 from pytest_promptse.errors import PromptseError, SettingsError
 from pytest_promptse.models._base import (
     Capabilities,
@@ -132,6 +132,7 @@ class OpenAIBackend:
         self._model = model
         self._given_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         remember_credentials(self._given_url or "")
+        redact_logs()
         if urlsplit(self._given_url or _OPENAI).scheme not in ("http", "https"):
             raise SettingsError(
                 f"{spec}: {self._given_url!r} is not the address of a server; give one such as "

@@ -145,3 +145,15 @@ def test_a_threshold_is_taken_exactly_within_0_and_1(value):
 def test_every_option_has_a_setting_and_every_setting_an_option():
     derived = {"adaptive"}
     assert set(OPTIONS) | derived == {field.name for field in fields(Settings)}
+
+
+def test_the_repr_of_settings_shows_no_credentials():
+    given = {
+        "base_url": "http://me:hunter2hunter2@here/v1?tenant=moonbase42",
+        "proxy": "http://me:hunter2hunter2@proxy",
+        "header": ["X-Team: moonbase42"],
+    }
+    settings = resolve([(given, str)])
+    assert settings.base_url == given["base_url"]
+    assert "hunter2" not in repr(settings)
+    assert "moonbase42" not in repr(settings)

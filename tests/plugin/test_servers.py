@@ -52,3 +52,29 @@ def test_the_wait_and_the_retries_are_as_many_as_the_options_say(run, server):
     result.assert_outcomes(errors=1)
     assert any("no answer within 0.2 s (tried 2 times)" in line for line in result.outlines)
     assert len(server.requests) == 2
+
+
+def test_the_log_shows_no_secret_of_an_address(run, server, pytester):
+    address = server.base_url.replace("://", "://me:hunter2hunter2@") + "?tenant=moonbase42"
+    server.behaviour.answer = lambda _body, _number: "def twice(x):\n    return x"
+    result = run(
+        *("--promptse-model", "openai:m", "--promptse-base-url", address, "--log-level", "INFO"),
+        *("--log-file", "log.txt", "--junitxml", "junit.xml"),
+        *(
+            "--full-trace",
+            "-l",
+            "-vv",
+            "--promptse-min-pass-rate",
+            "0.9",
+            "--show-capture",
+            "all",
+            "-x",
+        ),
+    )
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    written = [result.stdout.str(), result.stderr.str()]
+    written += [(pytester.path / name).read_text() for name in ("log.txt", "junit.xml")]
+    assert "HTTP Request" in written[2]
+    for text in written:
+        assert "hunter2" not in text
+        assert "moonbase42" not in text
