@@ -86,7 +86,10 @@ def interrupt(error: BaseException) -> ProgramInterrupt:
     if isinstance(error, ProgramInterrupt):
         return error
     kind: Any = type(error)
-    return _derived_interrupt(kind)(*error.args)
+    try:
+        return _derived_interrupt(kind)(*error.args)
+    except (TypeError, ValueError):  # arguments that the constructor of the type does not take
+        return ProgramInterrupt(*error.args)
 
 
 def without_stop(error: Exception) -> ProgramError:
