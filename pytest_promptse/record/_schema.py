@@ -426,6 +426,25 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     batch_cost: float | msgspec.UnsetType = msgspec.UNSET
 
 
+class RejectedText(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that a model wrote for a variant, and that was not accepted.
+
+    Attributes
+    ----------
+    task, variant
+        The task, and id and seed of the variant.
+    text
+        The text.
+    findings
+        What the judge found, as ``rule: detail``.
+    """
+
+    task: str
+    variant: str
+    text: str
+    findings: list[str]
+
+
 class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The texts that a model wrote as an ``llm:`` rewriter.
 
@@ -445,6 +464,8 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
         Number of accepted texts. ``accepted / texts`` is the acceptance rate.
     rules
         Number of rejected texts that broke each rule, by rule.
+    rejected
+        The rejected texts.
     """
 
     rewriter: str
@@ -454,6 +475,7 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
     texts: int
     accepted: int
     rules: dict[str, int]
+    rejected: list[RejectedText] = []
 
 
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -315,6 +315,7 @@ def _joined_rewriting(ours: RewritingRecord, theirs: RewritingRecord) -> Rewriti
         texts=ours.texts + theirs.texts,
         accepted=ours.accepted + theirs.accepted,
         rules=dict(sorted((Counter(ours.rules) + Counter(theirs.rules)).items())),
+        rejected=[*ours.rejected, *theirs.rejected],
     )
 
 

@@ -319,6 +319,9 @@ class ModelVariants:
                     texts=len(progress.rejected) + accepted,
                     accepted=accepted,
                     rules=dict(sorted(rules.items())),
+                    rejected=[
+                        (text, list(map(str, findings))) for text, findings in progress.rejected
+                    ],
                 )
             )
         if pending.entailment is not None and progress.n_doubted:

@@ -34,6 +34,7 @@ from pytest_promptse.record._schema import (
     ModelRecord,
     PromptRecord,
     Record,
+    RejectedText,
     RewritingRecord,
     RobustnessRecord,
     RoundsRecord,
@@ -194,6 +195,11 @@ def _rewriting(run_log: RunLog) -> list[RewritingRecord]:
             texts=sum(row.texts for row in rows),
             accepted=sum(row.accepted for row in rows),
             rules=dict(sorted(sum((Counter(row.rules) for row in rows), Counter()).items())),
+            rejected=[
+                RejectedText(task=row.task, variant=row.variant, text=text, findings=findings)
+                for row in rows
+                for text, findings in row.rejected
+            ],
         )
         for rewriter, rows in by_rewriter.items()
     ]

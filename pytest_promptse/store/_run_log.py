@@ -273,6 +273,8 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
         True if one of the texts was accepted.
     rules
         Number of rejected texts that broke each rule, by rule.
+    rejected
+        The rejected texts, each with its findings.
     """
 
     rewriter: str
@@ -283,6 +285,7 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
     texts: int
     accepted: bool
     rules: dict[str, int]
+    rejected: list[tuple[str, list[str]]] = []
 
 
 class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -111,7 +111,12 @@ def test_a_rejected_text_is_requested_again_with_the_findings(run, server, optio
     server.behaviour.answer = lambda body, _: (
         writes(body, bad=(0,)) if is_rewriting(body) else RIGHT
     )
-    run(*options, "--promptse-report", "json:run.json").assert_outcomes(passed=8)
+    found = run(*options, "-v", "--promptse-report", "json:run.json")
+    found.assert_outcomes(passed=8)
+    shown = " ".join(found.stdout.str().split())
+    assert shown.count("rejected text for test_twice[") == 3
+    assert "Always print anything." in shown
+    assert "negation: 'Never' was lost" in shown
     prompts = [body["messages"][-1]["content"] for body in rewriting_requests(server)]
     again = [text for text in prompts if "was rejected" in text]
     assert len(again) == 3
@@ -119,6 +124,8 @@ def test_a_rejected_text_is_requested_again_with_the_findings(run, server, optio
     [rewriting] = json.loads((pytester.path / "run.json").read_text())["rewriting"]
     assert (rewriting["texts"], rewriting["accepted"]) == (6, 3)
     assert rewriting["rules"]["negation"] == 3
+    assert len(rewriting["rejected"]) == 3
+    assert "Always print" in rewriting["rejected"][0]["text"]
 
 
 def test_four_rejected_texts_are_an_error_of_the_item_and_not_a_failure(run, server, options):

@@ -46,7 +46,7 @@ def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> 
     """Return the summary as text of at most `width` columns, with ANSI colours if wanted.
 
     ``verbosity`` is that of pytest. Below 0 each suite has one line. Above 0 every variant is
-    shown.
+    shown, and above 1 every text of a rewriting model that was rejected.
     """
     record = escaped(record)
     out = console(width=width, colours=colours)
@@ -58,6 +58,7 @@ def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> 
             [Text(str(verdict), "bold") for verdict in verdicts_in_words(record)],
             *_sections(record, out, verbose=verbosity > 0),
             *psychometric_lines(record, verbosity=verbosity),
+            _rejected(record) if verbosity > 1 else (),
             [_cost(record)],
         ]
     filled = [lines for section in sections if (lines := list(section))]
@@ -201,6 +202,15 @@ def _errors(record: Record) -> Iterator[Text]:
         about.setdefault(error.message, []).append(error.where)
     for message, places in about.items():
         yield Text(f"not scored: {_few(places)}: {message}", "red")
+
+
+def _rejected(record: Record) -> Iterator[Text]:
+    """Show each text of a rewriting model that was rejected, with the reasons."""
+    for rewriting in record.rewriting:
+        for rejected in rewriting.rejected:
+            yield Text(f"rejected text for {rejected.task}[{rejected.variant}]:", "yellow")
+            yield from (Text(f"  {line}") for line in rejected.text.splitlines())
+            yield from (Text(f"  {finding}", "dim yellow") for finding in rejected.findings)
 
 
 def _few(names: list[str]) -> str:
