@@ -90,4 +90,5 @@ def test_a_dry_run_shows_its_plan_once_and_starts_no_worker(pytester, suite):
     )
     assert result.ret == 0, result.stdout.str()
     assert result.stdout.str().count("promptse: plan for") == 1
-    result.stdout.no_fnmatch_line("*gw0*")
+    # The folder of this test is that of a worker too.
+    assert "gw0" not in result.stdout.str().replace("popen-gw0", "")
