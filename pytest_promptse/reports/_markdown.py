@@ -359,5 +359,5 @@ def _cost(record: Record) -> str:
     return (
         f"{usage.requests:,} requests, {usage.prompt_tokens:,} tokens sent, "
         f"{usage.completion_tokens:,} received{cost}, {usage.cached:,} completions from the store; "
-        f"pytest-promptse {record.tool.get('version', '')}"
+        f"pytest-promptse {code(record.tool.get('version', ''))}"
     )
