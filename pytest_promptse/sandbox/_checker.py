@@ -155,8 +155,9 @@ class Checker:
         self._is_idle = False
         allowed = max(_LEAST_SECONDS, _FACTOR * limits.wall)
         deadline = time.monotonic() + allowed
-        with contextlib.suppress(OSError):  # it has died, which is seen below
-            self._socket.setblocking(True)
+        # If it has died, that is seen below. What it forked may hold the socket and never read.
+        with contextlib.suppress(OSError):
+            self._socket.settimeout(allowed)
             self._socket.sendall(len(request).to_bytes(_HEADER, "big") + request)
         self._socket.setblocking(False)
         while True:
@@ -191,6 +192,8 @@ class Checker:
                     continue
             ended, status = os.waitpid(self._pid, os.WNOHANG)
             if ended:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._pid, signal.SIGKILL)
                 self._pid = 0
                 self._lose("resource", f"the check's process {_death(status)}")
 

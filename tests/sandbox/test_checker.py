@@ -92,6 +92,19 @@ def test_processes_that_a_check_starts_end_with_it(fork):
         time.sleep(0.01)
 
 
+def test_processes_of_a_check_that_crashes_end_too(fork, tmp_path):
+    def work(_):
+        sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        (tmp_path / "pid").write_text(str(sleeper.pid))
+        os.abort()
+
+    with pytest.raises(CheckerLost):
+        ask(fork(work, writable=[str(tmp_path)]))
+    pid = int((tmp_path / "pid").read_text())
+    while is_alive(pid):
+        time.sleep(0.01)
+
+
 def test_a_process_that_a_check_forks_gives_no_answer(fork):
     def work(request):
         return b"child" if os.fork() == 0 else request
