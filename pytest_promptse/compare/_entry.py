@@ -108,8 +108,10 @@ def entries_of(
         If a record has no measured task, or a named model is in no record.
     """
     found: list[ComparedEntry] = []
-    for run in runs:
-        record = escaped(run.record)
+    for given in runs:
+        # From here on no text of a record can act on the terminal or the page.
+        run = replace(given, record=escaped(given.record))
+        record = run.record
         own = []
         for series in series_of(record):
             model, template = series

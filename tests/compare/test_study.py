@@ -132,6 +132,13 @@ def test_what_is_not_the_same_is_said_in_a_line_each():
     assert "prompts that are not the same in all: one, two" in notes
 
 
+def test_no_text_of_a_record_acts_on_the_terminal():
+    runs = [make_run("a", BRITTLE), make_run("b", BRITTLE, version="\x1b]0;owned\x07")]
+    notes = "".join(study_of(runs).subset.notes)
+    assert "\\x1b]0;owned" in notes
+    assert "\x1b" not in notes
+
+
 def test_a_setting_that_an_earlier_release_did_not_know_is_no_difference():
     runs = [make_run("a", STABLE), make_run("b", STABLE, perturb="task")]
     assert study_of(runs).subset.notes == ()

@@ -37,6 +37,12 @@ def test_nothing_that_anyone_wrote_becomes_markup():
     assert not {"image", "link_open"} & {token.type for token in found}
 
 
+def test_the_version_in_a_record_becomes_no_markup():
+    record = msgspec.structs.replace(hostile_record(), tool={"version": "<img src=x>"})
+    html = [token for token in tokens(_markdown.render(record)) if token.type == "html_inline"]
+    assert not [token for token in html if "img" in token.content]
+
+
 def test_names_and_messages_stand_in_code_where_nobody_is_mentioned():
     text = [
         token.content
