@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import zip_longest
+from itertools import count, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, nodes
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, nodes, pass_context
 from jinja2 import Template as JinjaTemplate
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -16,12 +16,17 @@ from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from jinja2.runtime import Context
 
     from pytest_promptse.tasks._task import Task
 
 _BLOCKS = ("system", "user")
+# A template for people and models to read needs far less.
+_MOST_TURNS = 100_000
+_LONGEST_PART = 2**20
 _SEEN = ("prompt", "id", "entry_point", "is_stub")
 
 
@@ -123,7 +128,8 @@ class Parts:
             If an expression fails, the text is not used, or the user message is empty.
         """
         view = TaskView(task.id, task.entry_point, task.is_stub, text)
-        context = self._compiled.new_context({**self.variables, "task": view})
+        given = {**self.variables, "task": view, _TURNS: count()}
+        context = self._compiled.new_context(given)
         if self._compiled.blocks:
             system = self._part("system", context) if "system" in self._compiled.blocks else ""
             user = self._part("user", context)
@@ -139,7 +145,7 @@ class Parts:
         template = self._compiled
         function = template.root_render_func if block is None else template.blocks[block]
         try:
-            return "".join(function(context))
+            return "".join(_bounded(function(context)))
         except Exception as error:  # noqa: BLE001 - whatever an expression in the file raises
             line = self._line_of(error)
             message = " ".join(str(error).split())
@@ -160,6 +166,7 @@ class Parts:
         )
         # The same text must always give the same prompt.
         del environment.globals["lipsum"], environment.filters["random"]
+        environment.filters[_TURNS] = _counted
         return environment
 
     @cached_property
@@ -170,6 +177,9 @@ class Parts:
             raise self._error(error.message or "not Jinja2", error.lineno) from None
         for block in tree.find_all(nodes.Block):
             _drop_last_line_break(block)
+        # The sandbox limits one loop, but not loops inside loops.
+        for loop in tree.find_all(nodes.For):
+            loop.iter = nodes.Filter(loop.iter, _TURNS, [], [], None, None, lineno=loop.iter.lineno)
         return tree
 
     @cached_property
@@ -207,6 +217,28 @@ class Parts:
 
     def _error(self, message: str, line: int) -> TaskError:
         return TaskError(f"{self.path}:{line + self.above}: {message}")
+
+
+def _bounded(pieces: Iterable[str]) -> Iterator[str]:
+    length = 0
+    for piece in pieces:
+        length += len(piece)
+        if length > _LONGEST_PART:
+            raise ValueError(f"the prompt has more than {_LONGEST_PART:,} characters")
+        yield piece
+
+
+_TURNS = "promptse_turns"
+
+
+@pass_context
+def _counted(context: Context, items: Iterable[Any]) -> Iterator[Any]:
+    """Give the items of a loop, and count them together with those of all other loops."""
+    turns = context[_TURNS]
+    for item in items:
+        if next(turns) >= _MOST_TURNS:
+            raise ValueError(f"the loops take more than {_MOST_TURNS:,} turns")
+        yield item
 
 
 def _drop_last_line_break(block: nodes.Block) -> None:

@@ -241,3 +241,23 @@ def test_all_shipped_templates_are_known(tmp_path):
         path.name for path in (templates_dir() / "team").iterdir()
     }
     assert len(shipped) == 4
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        ("{% set y = x %}", "the loops take more than 100,000 turns"),
+        ("{{ 'word ' * 999 }}", "the prompt has more than 1,048,576 characters"),
+    ],
+)
+def test_loops_inside_loops_end(load, inner, message):
+    loops = "{% for x in range(9999) %}" * 3 + inner + "{% endfor %}" * 3
+    with pytest.raises(TaskError, match=message):
+        render(load("{{ task.prompt }}" + loops), TASK, "do it")
+
+
+def test_a_loop_knows_its_place_and_its_end(load):
+    source = (
+        "{{ task.prompt }}{% for x in 'abc' %}{{ loop.index }}{{ x }}{{ loop.last }} {% endfor %}"
+    )
+    assert render(load(source), TASK, "do it")[1] == "do it1aFalse 2bFalse 3cTrue "
