@@ -309,16 +309,26 @@ def _error_result(error: Exception, candidate: Candidate, path: str) -> CheckRes
     if candidate.raised(error):
         return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
     line = _line(error, path)
-    if isinstance(error, PermissionError) and landlock.version():
+    refused = _permission_error(error)
+    if refused is not None and not candidate.has_raised(refused) and landlock.version():
         # Every program would fail, right or wrong.
         raise TaskError(
-            f"{line}the check is refused a file or a connection ({error}); it can write only below "
-            "tmp_path and to tempfile's files, and use no TCP; do the rest in a fixture"
+            f"{line}the check is refused a file or a connection ({refused}); it can write only "
+            "below tmp_path and to tempfile's files, and use no TCP; do the rest in a fixture"
         ) from None
     if not candidate.used or _is_of_check(error, path):
         raise error
     name = type(error).__name__
     return CheckResult("wrong_answer", f"{line}{name} in the check: {safe_text(error)}")
+
+
+def _permission_error(error: BaseException | None) -> PermissionError | None:
+    """Return the refusal that led to `error`. Libraries for HTTP wrap it in errors of their own."""
+    while error is not None:
+        if isinstance(error, PermissionError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _is_of_check(error: Exception, path: str) -> bool:
