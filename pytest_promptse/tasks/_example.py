@@ -42,9 +42,9 @@ class Example:
     Parameters
     ----------
     call
-        A call of the entry point, as in ``'title_case("a b")'``. Its arguments are any Python
-        expressions over built-ins. They are evaluated outside the sandbox, again for each
-        program.
+        A call of the entry point, as in ``'title_case("a b")'``. Its arguments are Python
+        expressions over built-ins, without those that reach files, code or attributes by name.
+        They are evaluated outside the sandbox, again for each program.
     expect
         The value that the call must return. Python's ``==`` compares them: ``1``, ``1.0`` and
         ``True`` are equal, but a list never equals a tuple.
@@ -113,6 +113,7 @@ class Example:
                 "for anything else use a check"
             )
         name = node.func.id
+        _refuse_powers(node, self.call)
         # The arguments are evaluated before the call, so an error in them is never taken for an
         # error of the program.
         node.func.id = "__collect__"
@@ -155,6 +156,28 @@ class Example:
             return self.raises
         tolerance = "" if self.approx is None else f" ± {self.approx:g}"
         return shown(self.expect) + tolerance
+
+
+# Collection evaluates the arguments, and a suite file may come from others.
+_POWERS = frozenset(
+    {"__import__", "breakpoint", "compile", "delattr", "eval", "exec", "exit", "getattr"}
+    | {"globals", "help", "input", "locals", "open", "quit", "setattr", "vars"}
+)
+# Frames of generators and coroutines lead to all built-ins.
+_INTERNAL = ("_", "ag_", "cr_", "f_", "gi_", "tb_")
+
+
+def _refuse_powers(node: ast.Call, call: str) -> None:
+    """Raise TaskError for an argument that could read files or run code while it is evaluated."""
+    for argument in (*node.args, *node.keywords):
+        for part in ast.walk(argument):
+            name = ""
+            if isinstance(part, ast.Name):
+                name = part.id
+            elif isinstance(part, ast.Attribute):
+                name = part.attr
+            if name in _POWERS or name.startswith(_INTERNAL):
+                raise TaskError(f"example {call!r}: {name!r} is not for arguments; use a check")
 
 
 def _arguments(code: CodeType) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -135,3 +135,12 @@ def test_equal_values_of_equal_types_are_written_alike(value):
     copied = Example(call="f()", expect=eval(repr(value), {"inf": float("inf")}))
     assert copied.canonical == Example(call="f()", expect=value).canonical
     assert json.dumps(copied.canonical)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["__import__('os').remove('x')", "open('x', 'w')", "().__class__", "(n for n in '').gi_frame"],
+)
+def test_an_argument_has_no_powers_at_collection(argument):
+    with pytest.raises(TaskError, match="is not for arguments; use a check"):
+        Example(call=f"double({argument})", expect=1)
