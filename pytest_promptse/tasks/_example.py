@@ -171,12 +171,13 @@ def _refuse_powers(node: ast.Call, call: str) -> None:
     """Raise TaskError for an argument that could read files or run code while it is evaluated."""
     for argument in (*node.args, *node.keywords):
         for part in ast.walk(argument):
-            name = ""
-            if isinstance(part, ast.Name):
+            if isinstance(part, ast.Name) and (part.id in _POWERS or part.id.startswith("__")):
                 name = part.id
-            elif isinstance(part, ast.Attribute):
+            elif isinstance(part, ast.Attribute) and part.attr.startswith(_INTERNAL):
                 name = part.attr
-            if name in _POWERS or name.startswith(_INTERNAL):
+            else:
+                name = None
+            if name is not None:
                 raise TaskError(f"example {call!r}: {name!r} is not for arguments; use a check")
 
 

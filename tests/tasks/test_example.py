@@ -144,3 +144,7 @@ def test_equal_values_of_equal_types_are_written_alike(value):
 def test_an_argument_has_no_powers_at_collection(argument):
     with pytest.raises(TaskError, match="is not for arguments; use a check"):
         Example(call=f"double({argument})", expect=1)
+
+
+def test_an_argument_may_use_any_name_for_its_items():
+    assert Example(call="double([f_x for _ in 'ab' for f_x in (1,)])", expect=1).name == "double"
