@@ -22,7 +22,6 @@ one-digit numbers. The limit therefore bounds the memory of one parse to about 1
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _PRINTING = frozenset({"print", "pprint", "pp", "display"})
-_LEAVING = frozenset({"exit", "quit"})
 # Methods that do not modify their object. A call of another method counts as a possible change.
 _READING = frozenset(
     """capitalize copy count decode encode endswith find format get index intersection issubset
@@ -181,13 +180,13 @@ def has_parameters(source: str) -> bool:
     """Return whether the last statement of `source` is a function with parameters."""
     tree = parse(source)
     node = tree.body[-1] if tree is not None and tree.body else None
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(_parameters(node.args))
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and bool(_arguments(node.args))
 
 
 def has_return(source: str) -> bool:
     """Return whether `source` returns or yields outside any function, so that it is only a body."""
     tree = parse(source)
-    leaves = (ast.Return, ast.Yield, ast.YieldFrom)
+    leaves = ast.Return | ast.Yield | ast.YieldFrom
     return tree is not None and any(isinstance(node, leaves) for node in _own_scope(tree))
 
 
@@ -369,13 +368,13 @@ class _Scope:
         self.later_marks |= inner.later_marks
 
 
-def _scan(nodes: Iterable[ast.AST], parameters: Iterable[str] = ()) -> _Scope:
+def _scan(nodes: Iterable[ast.AST], parameters: Iterable[ast.arg] = ()) -> _Scope:
     """Return the names that `nodes`, which share one scope, use.
 
     `parameters` are names that the scope binds before. Functions and classes inside are scanned as
     scopes of their own.
     """
-    scope = _Scope(binds={*parameters})
+    scope = _Scope(binds={parameter.arg for parameter in parameters})
     pending: list[ast.AST] = [*nodes]
     while pending:
         node = pending.pop()
@@ -383,10 +382,10 @@ def _scan(nodes: Iterable[ast.AST], parameters: Iterable[str] = ()) -> _Scope:
             scope.binds.add(node.name)
             scope.changes |= _roots(node.decorator_list)
             pending += [*node.decorator_list, *_evaluated_at_definition(node)]
-            scope.add_function(_scan(node.body, _parameters(node.args)))
+            scope.add_function(_scan(node.body, _arguments(node.args)))
         elif isinstance(node, ast.Lambda):
             pending += _defaults(node.args)
-            scope.add_function(_scan([node.body], _parameters(node.args)))
+            scope.add_function(_scan([node.body], _arguments(node.args)))
         elif isinstance(node, ast.ClassDef):
             scope.binds.add(node.name)
             outside = [*node.bases, *(keyword.value for keyword in node.keywords)]
@@ -414,10 +413,6 @@ def _arguments(arguments: ast.arguments) -> list[ast.arg]:
 
 def _defaults(arguments: ast.arguments) -> list[ast.expr]:
     return [node for node in ast.iter_child_nodes(arguments) if isinstance(node, ast.expr)]
-
-
-def _parameters(arguments: ast.arguments) -> list[str]:
-    return [argument.arg for argument in _arguments(arguments)]
 
 
 def _note(node: ast.AST, scope: _Scope) -> None:
@@ -478,7 +473,7 @@ def _note_call(node: ast.Call, scope: _Scope) -> None:
 def _note_function_call(node: ast.Call, called: str, scope: _Scope) -> None:
     if called == "input":
         scope.marks.add("reads_input")
-    if called in _LEAVING:
+    if called in ("exit", "quit"):
         scope.marks.add("leaves")
     if called in _LOOKS_UP or (called in ("vars", "locals") and not node.args):
         scope.marks.add("looks_up")
