@@ -205,7 +205,10 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
         tasks = load_suite(path).tasks
     else:
         text = path.read_text(encoding="utf-8-sig")
-        is_test = path.suffix == ".py" and _MARK in text
+        # Other files in Python are stubs: a signature with a docstring, as HumanEval has them.
+        is_test = path.suffix == ".py" and (
+            _MARK in text or path.stem.startswith("test_") or path.stem.endswith("_test")
+        )
         tasks = (
             _extensions.tasks_of_tests(path)
             if is_test

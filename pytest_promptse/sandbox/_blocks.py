@@ -27,31 +27,31 @@ _LITERALS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class BlockEntry:
     """Where a ``with`` block begins: the identity of its frame, and an offset in its bytecode."""
 
     frame: int
     offset: int
 
 
-def entry_of(frame: types.FrameType) -> Entry:
+def entry_of(frame: types.FrameType) -> BlockEntry:
     """Return the beginning of the block whose context manager `frame` enters now."""
-    return Entry(frame=id(frame), offset=frame.f_lasti)
+    return BlockEntry(frame=id(frame), offset=frame.f_lasti)
 
 
-def caller() -> Entry:
+def caller() -> BlockEntry:
     """Return the beginning of the block for which the calling function is ``__enter__``."""
     return entry_of(sys._getframe(2))  # noqa: SLF001 - the only way to the caller's frame
 
 
-def may_suppress(error: BaseException, entry: Entry | None, *, is_of_program: bool) -> bool:
+def may_suppress(error: BaseException, entry: BlockEntry | None, *, is_of_program: bool) -> bool:
     """Return whether suppressing `error` skips nothing that depends on the program.
 
     Parameters
     ----------
     error : BaseException
         The exception that the block has raised.
-    entry : Entry or None
+    entry : BlockEntry or None
         The beginning of the block, if known.
     is_of_program : bool
         Whether a call of the program raised `error`. It must then be the last call of the block.

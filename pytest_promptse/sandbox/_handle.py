@@ -105,7 +105,7 @@ class Link:
         self.number = number
         self.mixed = 0
         self.fetched = owner.requests
-        self.entry: _blocks.Entry | None = None
+        self.entry: _blocks.BlockEntry | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -58,8 +58,8 @@ _SMALL_WORDS = {
         wenn schreibe schreib erstelle gib zurück berechne funktion liste soll sind sie ich wir
         oder alle jede jeder keine sortiere absteigend aufsteigend zeichenkette zahl zahlen bitte
         implementiere werden nach über bei nur auch kein dass""",
-    "fr": """les des une est dans pour avec qui que sur et pas du écris écrire fonction liste
-        renvoie renvoyer chaîne nombre doit sont vous nous si chaque aux ou retourne""",
+    "fr": """je suis ce les des une est dans pour avec qui que sur et pas du écris écrire fonction
+        liste renvoie renvoyer chaîne nombre doit sont vous nous si chaque aux ou retourne""",
     "es": """el los las una para con por del función escribe escribir lista devuelve cadena número
         que si cada debe son como números""",
     "pt": """uma não com dos das para função escreva lista retorne devolve número cada deve são

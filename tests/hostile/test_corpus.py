@@ -114,7 +114,8 @@ def test_the_verdict_is_right_and_nothing_is_left_behind(judged, path, request):
     assert result.harm == []
     assert result.next_is_right, "the next program in the same jail was judged wrongly"
     assert result.checker_seconds < 1.0, "the answer held the checker"
-    if case.cause:
+    # In Landlock, the limit on processes counts those of other programs, and may come first.
+    if case.cause and "landlock" not in request.node.callspec.id:
         assert result.cause == case.cause, result
 
 

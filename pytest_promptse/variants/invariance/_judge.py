@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants._library import Library
     from pytest_promptse.variants.invariance._library_talk import LibraryTalk
     from pytest_promptse.variants.invariance._reading import Reading
-    from pytest_promptse.variants.invariance._verbatim import Gap
+    from pytest_promptse.variants.invariance._verbatim import ChangedPart
     from pytest_promptse.variants.invariance._vocabulary import Vocabulary
 
 __all__ = ["Judge", "normalised"]
@@ -120,7 +120,7 @@ def _prose_findings(
         yield from _gap_findings(gap, talk, words)
 
 
-def _gap_findings(gap: Gap, talk: Talk, words: Vocabulary | None) -> Iterator[Finding]:
+def _gap_findings(gap: ChangedPart, talk: Talk, words: Vocabulary | None) -> Iterator[Finding]:
     """Yield findings about the sentences that differ at one place.
 
     A sentence that the variant lacks is compared with the one that shares most with it. The others

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.variants.invariance._reading import Sentence, Token
 
-__all__ = ["Alignment", "Fragment", "Gap", "align"]
+__all__ = ["Alignment", "ChangedPart", "Fragment", "align"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Fragment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gap:
+class ChangedPart:
     """Sentences of the original that a variant lacks, and what it has in their place."""
 
     missing: tuple[Sentence, ...]
@@ -54,7 +54,7 @@ class Alignment:
     """
 
     moved: tuple[Sentence, ...]
-    gaps: tuple[Gap, ...]
+    gaps: tuple[ChangedPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def align(original: Sequence[Sentence], variant: Sequence[Sentence]) -> Alignmen
     ends = [0, *(end for _, end in spans)]
     begins = [*(begin for begin, _ in spans), len(stream)]
     gaps = [
-        Gap(
+        ChangedPart(
             missing=tuple(lost),
             fragments=tuple(_fragments(end, begin, stream, variant)),
         )
