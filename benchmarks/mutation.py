@@ -103,7 +103,7 @@ def annotated_lines(path: Path) -> set[int]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             parts = [node.returns, *(argument.annotation for argument in arguments)]
-        elif isinstance(node, ast.AnnAssign) and node.value is None:
+        elif isinstance(node, ast.AnnAssign):
             parts = [node.annotation]
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             parts = [node]
