@@ -103,6 +103,7 @@ class Scores:
             samples=suite.settings["samples"],
             original_samples=suite.settings["original_samples"],
             direction=figure.direction,
+            sensitivity=figure.sensitivity,
         )
         gate = replaced(gate, excess=figure.excess)
         return _with_possible_loss(gate, score, figure.direction)
@@ -184,6 +185,7 @@ class _Figure(NamedTuple):
     direction: Direction = "at least"
     null: float | None = None
     excess: float | None = None
+    sensitivity: float | None = None
 
 
 def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
@@ -195,6 +197,9 @@ def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
                 score.exact,
                 null=score.auc_e_null,
                 excess=score.excess,
+                sensitivity=_least_sensitivity(
+                    score.excess_ci95[0] if score.excess_ci95 else None, score, planned.distances
+                ),
             )
         case "excess":
             return _Figure(
@@ -211,13 +216,46 @@ def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
             found = getattr(score, planned.name.replace("-", "_"))
             return _Figure(found.value, found.ci95, found.exact)
     [distance] = planned.distances
+    ci95, exact = score.elasticity_ci95[distance], score.elasticity_exact[distance]
+    null = score.elasticity_null[distance]
     return _Figure(
         score.elasticity[distance],
-        score.elasticity_ci95[distance],
-        score.elasticity_exact[distance],
-        null=score.elasticity_null[distance],
+        ci95,
+        exact,
+        null=null,
         excess=score.elasticity_excess[distance],
+        # The noise ceiling varies far less than the elasticity and has no interval.
+        sensitivity=_least_sensitivity(
+            null - ci95[1] if ci95 and null is not None else None, score, planned.distances
+        ),
     )
+
+
+def _least_sensitivity(
+    excess: float | None, score: SuiteScore, distances: Sequence[float]
+) -> float | None:
+    """Return the lower 95 % limit of the mean true difference between original and variants.
+
+    The largest of three limits without sampling noise is taken. The drop is at most the true
+    difference, since it is a mean of differences with their signs. Squared sensitivity is at most
+    the true difference, since differences of rates are at most 1; it shows changes in both
+    directions. The excess is at most the true difference, since by the triangle inequality a
+    measured difference is at most the true one plus the noise. All three are for tasks like the
+    measured ones. The elasticity's own interval covers other tasks.
+
+    Parameters
+    ----------
+    excess
+        The lower limit of the excess over `distances`, or None without one.
+    score, distances
+        The score of the suite, and the distances of the figure.
+    """
+    limits = [excess]
+    if tuple(distances) == score.distances:
+        squared, drop = score.squared_sensitivity.ci95, score.drop.ci95
+        limits += [squared[0] if squared else None]
+        limits += [max(drop[0], -drop[1]) if drop else None]
+    return max((limit for limit in limits if limit is not None), default=None)
 
 
 def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> Gate:

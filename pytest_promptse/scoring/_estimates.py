@@ -53,7 +53,14 @@ Their mean is the task's figure.
 Emotions: TypeAlias = "Mapping[str, Mapping[float, Sequence[str]]]"
 """The emotion of each variant, by task id and distance."""
 Name: TypeAlias = Literal[
-    "pass_at_1", "loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio"
+    "pass_at_1",
+    "drop",
+    "loss",
+    "squared_sensitivity",
+    "robust_pass",
+    "shortfall",
+    "flips",
+    "odds_ratio",
 ]
 
 # The range of a difference of two values in [0, 1], or of a rate and its square.
@@ -260,6 +267,11 @@ def variant_light_excess(score: TaskScore, d: float) -> Floats:
     return (math.nan if null is None else null) - variant_light_elasticity(score, d)
 
 
+def _variant_drop(score: TaskScore, d: float) -> Floats:
+    original = score.original.pass_rate if score.original is not None else math.nan
+    return original - np.array([one.pass_rate for one in score.variants[d]])
+
+
 def _variant_loss(score: TaskScore, d: float) -> Floats:
     original = score.original.score if score.original is not None else math.nan
     group = score.variants[d]
@@ -333,6 +345,13 @@ def suite_estimates(
     rates = [score.original.pass_rate for score in scores if score.original is not None]
     return {
         "pass_at_1": over.mean("pass_at_1", np.array(rates)),
+        "drop": over.estimate(
+            ("drop",),
+            [one.drop for one in found],
+            distances,
+            bounds=SIGNED,
+            by_variant=(scores, _variant_drop),
+        ),
         "loss": over.estimate(
             ("loss",),
             losses,

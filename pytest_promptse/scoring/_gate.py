@@ -53,6 +53,7 @@ def judge_gate(
     samples: int | None = None,
     original_samples: int | None = None,
     direction: Direction = "at least",
+    sensitivity: float | None = None,
 ) -> Gate:
     """Compare a figure with its threshold.
 
@@ -80,6 +81,10 @@ def judge_gate(
     direction
         ``"at least"`` for minima (elasticities, pass rate), ``"at most"`` for maxima such as
         ``excess``.
+    sensitivity
+        The lower 95 % limit of the true sensitivity, which has no sampling noise in it, for an
+        elasticity. A confident gate on one fails only if this limit is above 1 - `threshold`,
+        since sampling noise lowers every elasticity. None for figures without such noise.
 
     Raises
     ------
@@ -125,6 +130,13 @@ def judge_gate(
                 f"{label} {_shown(value, digits)}, 95 % interval {_range(ci95)} for tasks like "
                 f"these; for tasks outside the suite as well, the interval {_range(exact)} "
                 f"contains the threshold {_shown(threshold, digits)}. {remedy}"
+            )
+        if verdict == "fail" and sensitivity is not None and sensitivity <= 1.0 - threshold:
+            verdict = "inconclusive"
+            text = (
+                f"{text}, but sampling noise lowers it too: variants change the score by at least "
+                f"{_shown(max(0.0, sensitivity))}, and only more than {_shown(1.0 - threshold)} "
+                f"fails. {_more_samples(null, threshold, samples)}"
             )
     return Gate(
         name=name,
@@ -297,6 +309,14 @@ def _confident_message(
 
 def _range(interval: Interval) -> str:
     return f"{_shown(interval[0])} to {_shown(interval[1])}"
+
+
+def _more_samples(null: float | None, threshold: float, samples: int | None) -> str:
+    """Return the sentence that says what would decide a gate that noise left open."""
+    needed = None if null is None or samples is None else samples_needed(null, threshold, samples)
+    if samples is None or needed is None or needed <= samples:
+        return "More samples or tasks would decide"
+    return f"A stable model meets it with about {needed} samples per variant instead of {samples}"
 
 
 def _ceiling_warning(

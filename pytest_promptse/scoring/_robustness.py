@@ -8,6 +8,10 @@ different numbers of samples. With pass rates p of the original and v of a varia
 is an unbiased estimate of the squared difference of the true rates, since each subtracted term
 is the unbiased estimate of that rate's sampling variance.
 
+*Drop* is the mean of :math:`p - v` over the variants, the pass rate of the original minus that of
+the variant. It has no bias from sampling either. Gains of some variants balance losses of others,
+so its size is at most the mean absolute difference of the true rates.
+
 *Loss* is one-sided. It is the amount by which variants score below the original, :math:`\max(0,
 S(p) - S(v))`, minus the amount that sampling alone produces. The latter is half of the noise floor,
 since the difference has mean 0 under the null. A variant that scores better than the original
@@ -166,6 +170,20 @@ def squared_sensitivity(
     return np.asarray(((p - v) ** 2 - noise).mean(axis=-1))
 
 
+def drop(original: ArrayLike, variants: ArrayLike) -> Floats:
+    """Return the pass rate of the original minus the mean of its variants, in [-1, 1].
+
+    Parameters
+    ----------
+    original
+        Shape (...): pass rate of the original, in [0, 1].
+    variants
+        Shape (..., K), K >= 1: pass rates of its variants, in [0, 1].
+    """
+    p, v = np.asarray(original, dtype=np.float64), np.asarray(variants, dtype=np.float64)
+    return np.asarray(p - v.mean(axis=-1))
+
+
 def one_sided_loss(original: ArrayLike, variants: ArrayLike) -> Floats:
     """Return the mean amount by which the variants score below the original; gains count as 0.
 
@@ -208,7 +226,7 @@ class TaskRobustness:
     noise
         The largest noise floor over the distances. A noise floor is the mean difference that
         sampling alone produces between a variant and the original.
-    loss, squared_sensitivity
+    drop, loss, squared_sensitivity
         Curves over distances, None at a distance that was not measured.
     robust_pass
         The probability that all of s variants are solved. None if there are fewer than s variants.
@@ -218,6 +236,7 @@ class TaskRobustness:
 
     noise: float
 
+    drop: Curve
     loss: Curve
     squared_sensitivity: Curve
     robust_pass: float | None
@@ -236,6 +255,7 @@ def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> Task
     s
         Number of variants in the worst case of `robust_pass`.
     """
+    drops: Curve = dict.fromkeys(distances)
     loss: Curve = dict.fromkeys(distances)
     squared: Curve = dict.fromkeys(distances)
     rates: dict[float, list[float]] = {}
@@ -246,6 +266,7 @@ def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> Task
         if original is None or not group:
             continue
         rates[d] = [one.pass_rate for one in group]
+        drops[d] = float(drop(original.pass_rate, rates[d]))
         noises.append(float(np.mean([null_gap_of(one) for one in group])))
         raw = float(one_sided_loss(original.score, [one.score for one in group]))
         loss[d] = raw - noises[-1] / 2.0
@@ -262,6 +283,7 @@ def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> Task
         flips = max(float(majority_flips(p, group)) for group in rates.values())
     return TaskRobustness(
         noise=max(noises),
+        drop=drops,
         loss=loss,
         squared_sensitivity=squared,
         robust_pass=float(worst_case(together, s)) if len(together) >= s else None,

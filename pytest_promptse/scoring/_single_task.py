@@ -23,6 +23,7 @@ from pytest_promptse.scoring._intervals import (
     shifted_interval,
 )
 from pytest_promptse.scoring._robustness import (
+    drop,
     majority_flips,
     one_sided_loss,
     squared_sensitivity,
@@ -187,7 +188,9 @@ def _further(
     )
     if set(columns) == set(plan.distances):
         lost = [one_sided_loss(scores[:, 0], scores[:, columns[d]]) for d in plan.distances]
+        drops = [drop(rates[:, 0], rates[:, columns[d]]) for d in plan.distances]
         w = area_weights(plan.distances)
+        result["drop"] = np.stack(drops, axis=1) @ w
         result["loss"] = result["shortfall"] = np.stack(lost, axis=1) @ w
         if min(sizes) > 1:
             squares = [

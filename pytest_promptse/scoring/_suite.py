@@ -190,6 +190,7 @@ def score_suite(
         pass_at_1=extra["pass_at_1"].value,
         pass_at_1_ci95=extra["pass_at_1"].ci95,
         pass_at_1_exact=extra["pass_at_1"].exact,
+        drop=extra["drop"],
         loss=extra["loss"],
         squared_sensitivity=extra["squared_sensitivity"],
         robust_pass=extra["robust_pass"],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from planned_suites import measure, plan
+from planned_suites import measure, plan, row_of
 
 from pytest_promptse.run._gates import Scores
 from pytest_promptse.store._run_log import RunLog
@@ -46,3 +48,38 @@ def test_figures_that_a_loss_brings_to_0_can_always_fail(decide, options):
     """So their gates pass although the originals solve little."""
     assert decide(original=HALF, variant=HALF, gate="point", **options).verdict == "pass"
     assert decide(original=HALF, variant=HALF, gate="point", max_loss=0.9).verdict == "inconclusive"
+
+
+def suite_of(store, rates, gate, *, mode="light"):
+    """Return the verdict of the gate of 20 tasks whose original and variants have these rates."""
+    rng = random.Random(5)
+    run_log = RunLog(store, "run")
+    suite = plan(
+        [f"t{number}" for number in range(20)],
+        distances="0.3",
+        variants=4,
+        samples=8,
+        original_samples=32,
+        mode=mode,
+        **gate,
+    )
+    run_log.add(suite.row)
+    for planned in suite.variants:
+        rate = rates[planned.outline.distance > 0]
+        causes = ["" if rng.random() < rate else "wrong_answer" for _ in range(planned.n)]
+        run_log.add(row_of(suite, planned, causes))
+    [row] = [suite.gate_row(one) for one in suite.gates if one.threshold is not None]
+    return Scores(run_log).decide(suite.row, row).verdict
+
+
+@pytest.mark.parametrize("name", ["min_auc_e", "min_elasticity"])
+def test_a_stable_model_does_not_fail_for_its_noise(store, name):
+    assert suite_of(store, (0.6, 0.6), {name: 0.99}) == "inconclusive"
+
+
+@pytest.mark.parametrize("name", ["min_auc_e", "min_elasticity"])
+@pytest.mark.parametrize(
+    ("rates", "threshold"), [((0.9, 0.6), 0.85), ((0.6, 0.9), 0.85), ((0.6, 0.0), 0.99)]
+)
+def test_a_model_that_changes_more_than_allowed_fails(store, name, rates, threshold):
+    assert suite_of(store, rates, {name: threshold}) == "fail"

@@ -191,3 +191,35 @@ def test_the_limits_of_pass_rates_are_where_the_best_and_the_worst_outcome_chang
     assert (fails_above, passes_up_to) == pytest.approx((1 - q, q))
     assert verdict(0, fails_above - 1e-6) != "fail" == verdict(0, fails_above + 1e-6)
     assert verdict(n, passes_up_to - 1e-6) == "pass" != verdict(n, passes_up_to + 1e-6)
+
+
+@pytest.mark.parametrize(("sensitivity", "verdict"), [(-0.02, "inconclusive"), (0.16, "fail")])
+def test_an_elasticity_that_noise_lowers_below_the_threshold_does_not_fail(sensitivity, verdict):
+    gate = judge_gate(
+        "auc-e",
+        0.77,
+        0.85,
+        ci95=(0.75, 0.79),
+        kind="confident",
+        null=0.77,
+        samples=8,
+        sensitivity=sensitivity,
+    )
+    assert gate.verdict == verdict
+    assert ("with about 19 samples per variant instead of 8" in gate.message) == (verdict != "fail")
+
+
+def test_a_gate_below_the_ceiling_that_noise_leaves_open_needs_more_samples_or_tasks():
+    gate = judge_gate(
+        "auc-e",
+        0.7,
+        0.8,
+        ci95=(0.65, 0.75),
+        kind="confident",
+        null=0.9,
+        samples=8,
+        sensitivity=0.15,
+    )
+    assert gate.verdict == "inconclusive"
+    assert "variants change the score by at least 0.15, and only more than 0.20" in gate.message
+    assert gate.message.endswith("More samples or tasks would decide")
