@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faulty_server import FaultyServer
+from pages import UPDATE
 from stand_ins import environment, solution
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ def test_slugify(candidate):
     assert candidate("Hello,  World!") == "hello-world"
     assert candidate("") == ""
 '''
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        UPDATE, action="store_true", help="put what commands print now into the pages that differ"
+    )
 
 
 @pytest.fixture

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -14,6 +18,8 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("example_suites/*/*.md")],
     key=lambda page: page.relative_to(ROOT),
 )
+# The option of pytest that rewrites the pages.
+UPDATE = "--update-docs"
 SHELLS = ("console", "sh", "bash", "shell")
 _EXIT = re.compile(r"<!-- exits (\d+) -->")
 # A reader saves a block as a file. Its first line names the file if it is a comment of the
@@ -47,15 +53,20 @@ class Block:
         return self.language in SHELLS and self.file is None
 
     @property
+    def rows(self) -> list[tuple[str, bool]]:
+        """Return the lines of a console, each with whether a reader types it."""
+        rows: list[tuple[str, bool]] = []
+        for line in self.text.splitlines():
+            continued = bool(rows) and rows[-1][1] and rows[-1][0].endswith("\\")
+            rows.append((line, continued or line.startswith("$ ")))
+        return rows
+
+    @property
     def commands(self) -> str:
         """The script that a reader types."""
         if self.language != "console":
             return self.text
-        lines = []
-        for line in self.text.splitlines():
-            if line.startswith("$ ") or (lines and lines[-1].endswith("\\")):
-                lines.append(line.removeprefix("$ "))
-        return "\n".join(lines)
+        return "\n".join(line.removeprefix("$ ") for line, typed in self.rows if typed)
 
     @property
     def output(self) -> list[str]:
@@ -63,15 +74,9 @@ class Block:
 
         A line ``...`` means any number of lines.
         """
-        shown: list[str] = []
-        if self.language == "console":
-            continued = False
-            for line in self.text.splitlines():
-                typed = continued or line.startswith("$ ")
-                continued = typed and line.endswith("\\")
-                if not typed and line.strip():
-                    shown.append(line)
-        return shown
+        if self.language != "console":
+            return []
+        return [line for line, typed in self.rows if not typed and line.strip()]
 
 
 def blocks(page: Path) -> list[Block]:
@@ -103,3 +108,15 @@ def blocks(page: Path) -> list[Block]:
         elif token.type.endswith("_open") and token.level == 0:
             status, saved = 0, None
     return found
+
+
+def rewrite(page: Path, now: Mapping[Block, list[str]]) -> None:
+    """Replace the lines of some blocks of a page."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    # From the last block to the first, since a block may get longer.
+    for block in sorted(now, key=lambda block: -block.line):
+        fence = lines[block.line - 1]
+        indent = fence[: len(fence) - len(fence.lstrip())]
+        old = len(block.text.splitlines())
+        lines[block.line : block.line + old] = [f"{indent}{line}".rstrip() for line in now[block]]
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from pages import PAGES, ROOT, blocks
-
-from pytest_promptse.models._base import Usage
-from pytest_promptse.plugin._progress_line import describe
-from pytest_promptse.store._run_log import Progress
+from pages import PAGES, ROOT, UPDATE, Block, blocks, rewrite
+from shown_output import first_missing, updated
 
 # Commands that cannot run here, by a part of the command, with the reason.
 NOT_RUN = {
@@ -46,10 +41,12 @@ def is_run(block) -> bool:
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_does_what_it_says(page, shell, paid_model):
+def test_a_page_does_what_it_says(page, shell, paid_model, pytestconfig):
     if any((block.file or "").startswith("test_") for block in blocks(page)):
         # The page begins with a test of its own.
         (shell.project / "test_slug.py").unlink()
+    is_updated = pytestconfig.getoption(UPDATE, default=False)
+    now: dict[Block, list[str]] = {}
     variables = {}
     if more := SMALLER.get(str(page.relative_to(ROOT))):
         variables["PYTEST_ADDOPTS"] = more
@@ -69,44 +66,12 @@ def test_a_page_does_what_it_says(page, shell, paid_model):
         said = f"{block.id}\n{script}\n{done.stdout}{done.stderr}"
         assert done.returncode == block.status, said
         missing = first_missing(block.output, done.stdout)
-        assert missing is None, f"not said: {missing}\n{said}"
-
-
-def first_missing(shown: list[str], printed: str) -> str | None:
-    """Return the first line that was not printed, in order. Measured figures may differ."""
-    lines = iter(without_progress(printed).splitlines())
-    for line in shown:
-        if line.strip() == "...":
+        if missing is not None and is_updated:
+            now[block] = updated(block.rows, done.stdout)
             continue
-        # Three dots stand for any text; more dots are those of pytest.
-        parts = re.split(r"(?<!\.)\.{3}(?!\.)", masked(line))
-        wanted = re.compile(".*".join(map(re.escape, parts)))
-        if not any(wanted.fullmatch(masked(found)) for found in lines):
-            return line
-    return None
-
-
-def without_progress(printed: str) -> str:
-    """Join the rows that progress lines of a slow run split."""
-    return re.sub(r"\n?promptse \d+ of \d+ samples .*\n", "", printed)
-
-
-def test_a_progress_line_in_a_row_of_dots_hides_nothing():
-    progress = Progress(done=40, total=360, cached=0, rate=4.0, eta=80.0, usage=Usage())
-    line = describe(progress, cost=None, width=80)
-    shown = ["test_chunk.py .................          [100%]", "..."]
-    for row in (
-        f"test_chunk.py ....\n{line}\n.............  [100%]\n\n",
-        f"test_chunk.py \n{line}\n{line}\n.................  [100%]\n\n",
-    ):
-        assert first_missing(shown, f"collected 17 items\n\n{row}") is None
-    assert first_missing(shown, f"test_chunk.py ....\n{line}\n....\n") == shown[0]
-    assert first_missing(shown, "test_chunk.py ........F........          [100%]") == shown[0]
-
-
-def masked(line: str) -> str:
-    line = re.sub(r"[▁▂▃▄▅▆▇█*]", "", line)
-    return " ".join(re.sub(r"\d+\.\d+", "#", line).replace("_", "").replace("=", "").split())
+        assert missing is None, f"not said: {missing}\n{said}"
+    if now:
+        rewrite(page, now)
 
 
 def test_the_quickstart_ends_green(shell, tmp_path):
