@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "pytest-promptse"
 release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "reference"]
+extensions = ["myst_parser"]
 html_theme = "furo"
 html_title = "pytest-promptse"
 html_show_sphinx = False
@@ -19,8 +19,68 @@ html_copy_source = False
 html_show_copyright = False
 # Links to headings as in the repository's own rendering: page.md#heading.
 myst_heading_anchors = 4
-myst_enable_extensions = ["deflist"]
-# Types stand in the signatures as they do in the code.
-autodoc_typehints = "signature"
-autodoc_member_order = "bysource"
-python_use_unqualified_type_names = True
+
+_NAVIGATION = """
+
+```{toctree}
+:hidden:
+:caption: Tutorial
+:glob:
+
+tutorial/*
+```
+
+```{toctree}
+:hidden:
+:caption: How to
+:glob:
+
+how-to/read-the-summary
+how-to/ci
+how-to/budgets
+how-to/servers
+how-to/templates
+how-to/baselines
+how-to/compare
+how-to/reports
+how-to/*
+```
+
+```{toctree}
+:hidden:
+:caption: Explanation
+:glob:
+
+explanation/auc-e
+explanation/gates
+explanation/choosing-a-gate
+explanation/variants
+explanation/*
+architecture
+```
+
+```{toctree}
+:hidden:
+:caption: Reference
+:glob:
+
+reference/options
+reference/mark
+reference/suite-files
+reference/commands
+reference/record
+reference/hooks
+reference/*
+```
+"""
+
+
+def _add_navigation(_app: Sphinx, page: str, source: list[str]) -> None:
+    # A repository page would show the directives as code, so they are not in the file.
+    if page == "index":
+        source[0] += _NAVIGATION
+
+
+def setup(app: Sphinx) -> None:
+    """Put the navigation of the site below its first page."""
+    app.connect("source-read", _add_navigation)

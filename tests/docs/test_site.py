@@ -10,10 +10,7 @@ import sys
 import pytest
 from pages import DOCS, PAGES, ROOT, blocks
 
-from pytest_promptse import hookspecs
-from pytest_promptse.cli._main import make_parser
-from pytest_promptse.config._options import OPTIONS
-from pytest_promptse.record._schema import json_schema
+from pytest_promptse import errors, hookspecs
 from pytest_promptse.tasks import _suitefile
 
 
@@ -48,36 +45,33 @@ def test_nothing_is_fetched_from_elsewhere(site):
     assert [page for page in site.rglob("*.html") if fetched.search(page.read_text())] == []
 
 
-def test_the_reference_has_every_option(site):
-    text = text_of(site / "reference/options.html")
-    for option in OPTIONS.values():
-        assert f"{option.flag}" in text
-        assert option.flag_only or option.ini in text
+def test_the_reference_is_that_of_the_code():
+    command = [sys.executable, ROOT / "tools" / "reference.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
-def test_the_reference_has_every_keyword_of_the_mark(site):
-    rows = re.findall(r"^(\w+)$", text_of(site / "reference/mark.html"), re.MULTILINE)
-    assert {option.name for option in OPTIONS.values() if option.marker} <= set(rows)
-
-
-def test_the_reference_has_every_field_of_the_record(site):
-    text = text_of(site / "reference/record.html")
-    for name, part in json_schema()["$defs"].items():
-        assert name in text
-        assert all(field in text for field in part.get("properties", {}))
-
-
-def test_the_reference_has_every_hook(site):
-    text = text_of(site / "reference/hooks.html")
+def test_the_reference_has_every_hook():
+    text = (DOCS / "reference" / "hooks.md").read_text(encoding="utf-8")
     for name in vars(hookspecs):
-        assert not name.startswith("pytest_promptse_") or f"{name}(" in text
+        assert not name.startswith("pytest_promptse_") or f"`{name}(" in text
 
 
-def test_the_reference_has_every_command(site):
-    text = text_of(site / "reference/commands.html")
-    [commands] = [action.choices for action in make_parser()._actions if action.choices]
-    for command in commands.values():
-        assert f"usage: {command.prog}" in text
+def test_the_reference_has_every_error():
+    text = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    assert [name for name in errors.__all__ if f"### `{name}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_repository_shows_each_page_as_the_site_does(page):
+    # MyST's directives and definition lists are not part of GitHub's Markdown.
+    assert not re.search(r"^(`{3,}\{|: )", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_first_page_leads_to_all_others():
+    links = re.findall(r"\]\(([^)#]+\.md)", (DOCS / "index.md").read_text(encoding="utf-8"))
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert pages - set(links) == {"index.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
