@@ -6,11 +6,13 @@ import html
 import re
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 from pages import DOCS, PAGES, ROOT, blocks
 
 from pytest_promptse import errors, hookspecs
+from pytest_promptse.sandbox._causes import Cause
 from pytest_promptse.tasks import _suitefile
 
 
@@ -60,6 +62,11 @@ def test_the_reference_has_every_hook():
 def test_the_reference_has_every_error():
     text = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
     assert [name for name in errors.__all__ if f"### `{name}`" not in text] == []
+
+
+def test_every_cause_of_failure_is_explained():
+    text = (DOCS / "reference" / "causes.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(get_args(Cause))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
