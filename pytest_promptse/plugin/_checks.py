@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dis
-import inspect
-import re
 from contextvars import ContextVar
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,11 +37,6 @@ TASK: pytest.StashKey[Task] = pytest.StashKey()
 
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
-# Types of what a check can refer to without keeping anything from one program to the next.
-_STATELESS = (
-    *(type, FunctionType, BuiltinFunctionType, ModuleType, staticmethod, classmethod, property),
-    *(str, bytes, int, float, complex, bool, NoneType, re.Pattern, pytest.MarkDecorator),
-)
 _OWN_FIXTURES = ("candidate", "task")
 
 
@@ -136,28 +128,25 @@ class FunctionCheck:
     def __init__(self, item: pytest.Function, task: Task) -> None:
         self._item = item
         self._set_up_for: Task | None = task
-        definitions = {
-            name: own[-1]
-            for name, own in fixture_definitions(item).items()
-            if name not in _OWN_FIXTURES
-        }
-        self._has_state = bool(definitions) or _refers_to_state(item)
         # With ``request`` a body can set up any fixture.
         self._has_own_fixtures = "request" in argument_names(item) or any(
-            definition.scope == "function" for definition in definitions.values()
+            own[-1].scope == "function"
+            for name, own in fixture_definitions(item).items()
+            if name not in _OWN_FIXTURES
         )
 
     def prepare(self, task: Task) -> bool:
-        """Set up the fixtures for a program.
+        """Set up the fixtures for a program, and return True: it needs a process of its own.
 
-        Return True if there are any, or if the check refers to other objects that it may change.
+        A test function may change anything: a global, a default argument, the decimal context, the
+        environment. An assertion that fails ends it before it changes that back.
         """
         self._item.stash[TASK] = task
         if self._set_up_for is not task and self._has_own_fixtures:
             renew_instance(self._item)
             set_up_again(self._item)
         self._set_up_for = None
-        return self._has_state or self._has_own_fixtures
+        return True
 
     def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item
@@ -179,36 +168,6 @@ class FunctionCheck:
 
         with torn_down_after(item.session):
             return run_body(body, candidate, proxy, str(item.path))
-
-
-def _refers_to_state(item: pytest.Function) -> bool:
-    """Return whether the test function uses a container or an object of its module or class.
-
-    Functions of the module that it calls count as well.
-    """
-    functions = [item.function]
-    values: list[object] = [] if item.cls is None else list(vars(item.cls).values())
-    seen = set()
-    while functions:
-        function = inspect.unwrap(functions.pop())
-        code = getattr(function, "__code__", None)
-        if code is None or code in seen:
-            continue
-        seen.add(code)
-        names = {name for part in _code_objects(code) for name in part.co_names}
-        used = [value for name, value in function.__globals__.items() if name in names]
-        values += used
-        functions += [
-            value for value in used if getattr(value, "__module__", "") == item.module.__name__
-        ]
-    return not all(isinstance(value, _STATELESS) for value in values)
-
-
-def _code_objects(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _code_objects(part)
 
 
 def check_process(
@@ -285,7 +244,8 @@ def run_body(
                 "raised before the test used candidate, so the check or a fixture is broken"
             )
             raise
-        return CheckResult("wrong_answer", f"{_line(failed, path)}{safe_text(failed)}")
+        cause = "exception" if candidate.raised(failed) else "wrong_answer"
+        return CheckResult(cause, f"{_line(failed, path)}{safe_text(failed)}")
     except Exception as error:  # noqa: BLE001 - a check may raise anything
         return _error_result(error, candidate, path)
     finally:

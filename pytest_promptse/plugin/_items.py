@@ -44,7 +44,7 @@ _NOTES: pytest.StashKey[list[str]] = pytest.StashKey()
 _NOT_SCORED: pytest.StashKey[str] = pytest.StashKey()
 _DETAILS: pytest.StashKey[str] = pytest.StashKey()
 # Part of the key of every verdict. Increase it when the judging changes.
-_JUDGING = "judging/3"
+_JUDGING = "judging/4"
 _LINE_CHARS = 300
 
 
@@ -229,7 +229,8 @@ def run_suite_file_item(item: pytest.Item, run: PromptseRun) -> None:
         return run_body(lambda: task.check(proxy), candidate, proxy, str(item.path))
 
     target = item.stash[TARGET]
-    _run(item, run, target, _check(run, target, ("suite file",), body, check_process(item, run)))
+    process = check_process(item, run, lambda task: task.may_change_modules)
+    _run(item, run, target, _check(run, target, ("suite file",), body, process))
 
 
 def _check(

@@ -406,8 +406,9 @@ def _run_check(sandbox: SandboxPool, task: Task, check: Check, request: _Request
         ) as candidate:
             try:
                 result = check.run(candidate, task)
-            except CheckEnded as ended:
-                candidate.raised(ended)
+            except BaseException as ended:
+                if not (candidate.raised(ended) or isinstance(ended, CheckEnded)):
+                    raise
                 result = CheckResult("exception", safe_text(ended))
     except BaseException:
         if not lends:
@@ -428,7 +429,10 @@ def _run_check(sandbox: SandboxPool, task: Task, check: Check, request: _Request
 
 
 def _described(error: BaseException, check: Check) -> tuple[str, str, str]:
-    kind = next((cls.__name__ for cls in type(error).__mro__ if cls.__name__ in _ERRORS), "")
+    # By identity, since a program names its classes as it likes.
+    kind = next(
+        (cls.__name__ for cls in type(error).__mro__ if _ERRORS.get(cls.__name__) is cls), ""
+    )
     line = safe_text(error) if kind else f"{type(error).__name__}: {safe_text(error)}"
     return kind, _storable(line), "" if kind else _encodable(check.process.explain(error))
 

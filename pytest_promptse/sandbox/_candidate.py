@@ -61,6 +61,9 @@ _OWN_REFERENCES = 2
 refers to.
 """
 
+_SMALL = wire.MAX_DEPTH
+"""Bytes of all answers. Fewer make no argument too deep or too large."""
+
 _STOPS = (StopIteration, StopAsyncIteration)
 
 
@@ -128,7 +131,8 @@ class Candidate:
         self._before_loan = before_loan
         self._execution: Execution | None = None
         self._failure: Failure | None = None
-        # What the program raised in the check, and the failure that it is if it ends the check.
+        # Every exception that the program has sent, raised or as a value or a cause, and the
+        # failure that it is if it ends the check.
         self._raised: dict[int, tuple[BaseException, Failure | None]] = {}
         self._check_objects = CheckObjects()
         self._objects: dict[int, Any] = {}
@@ -139,6 +143,7 @@ class Candidate:
         self._lock = threading.RLock()
         self._was_run = False
         self._answers = 0
+        self._received = 0
         self._broken: SandboxError | None = None
         self._broken_check = ""
         self._surroundings: CheckSurroundings | None = None
@@ -448,6 +453,8 @@ class Candidate:
         try:
             changes = self._surroundings.changes(operands)
         except wire.WireError as error:
+            if self._surroundings.has_files_of_program:
+                self.fail("resource", f"the program's files: {error}")
             self.break_check(f"a temporary folder cannot be handed to the program: {error}")
         patches = changes.get("patches", [])
         changes["patches"] = [patch for patch in patches if self.can_send(patch[2])]
@@ -500,6 +507,10 @@ class Candidate:
     def _encode(self, request: Any) -> bytes:
         try:
             return encode(request, self._send_value)
+        except wire.TooLargeError as error:
+            if self._received > _SMALL:
+                self.fail("resource", f"what the program has returned is sent back: {error}")
+            self.break_check(f"an argument cannot be sent to the program: {error}")
         except wire.WireError as error:
             self.break_check(f"an argument cannot be sent to the program: {error}")
 
@@ -518,6 +529,8 @@ class Candidate:
         elif value is self or getattr(type(value), "promptse_candidate", None):
             return wire.Built(wire.REFERENCE, (wire.ENTRY_NUMBER,))
         if isinstance(value, HandleType) or isinstance(type(value), HandleType):
+            if getattr(type(value), "promptse_owner", None) is self:
+                self.fail("interface", "a value of the program's class has no object there")
             raise CannotCrossError("an object of another program cannot be sent to this one")
         self._announce_loan()
         return self._check_objects.describe(value)
@@ -543,7 +556,9 @@ class Candidate:
             return self._build_class(parts)
         if operation == wire.EXCEPTION:
             self._count(parts[1])
-            return build_exception(self, parts)
+            error = build_exception(self, parts)
+            self._raised[id(error)] = (error, None)
+            return error
         if operation == wire.ARRAY:
             return objects.build_array(parts)
         if operation == wire.SHARED:
@@ -614,7 +629,9 @@ class Candidate:
         updated = False
         while True:
             try:
-                message = decode(execution.receive(), self._build)
+                received = execution.receive()
+                self._received += len(received)
+                message = decode(received, self._build)
                 if self._surroundings is not None and self._surroundings.captures:
                     self._surroundings.write_output(execution)
                 match message:
@@ -679,7 +696,9 @@ class Candidate:
             self.fail("resource", f"the answer cannot be sent: {words}", text)
         if isinstance(error, MemoryError):
             self.fail("resource", "MemoryError: over the memory allowed", text)
-        if isinstance(error, _STOPS) and not stops:
+        cancelled = standard.loaded("asyncio.exceptions.CancelledError") or ()
+        is_cancelled = isinstance(error, cancelled) and self.has_raised(error)
+        if is_cancelled or (isinstance(error, _STOPS) and not stops):
             error = without_stop(error)
         elif not isinstance(error, Exception):
             error = interrupt(error)

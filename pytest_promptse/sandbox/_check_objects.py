@@ -62,7 +62,7 @@ _FIXTURES = {
 # no effect outside of the object.
 _HARMLESS = words(
     "builtins abc typing collections collections.abc _collections_abc enum dataclasses contextlib"
-    " numbers string functools types json.encoder json.decoder html.parser _markupbase"
+    " numbers string.Template functools types json.encoder json.decoder html.parser _markupbase"
     " logging.Handler logging.Filterer logging.Filter logging.Formatter logging.LoggerAdapter"
 )
 _ABSTRACT = {

@@ -92,11 +92,12 @@ def interrupt(error: BaseException) -> ProgramInterrupt:
         return ProgramInterrupt(*error.args)
 
 
-def without_stop(error: Exception) -> ProgramError:
-    """Return the exception to raise for a ``StopIteration`` of a call.
+def without_stop(error: BaseException) -> ProgramError:
+    """Return the exception to raise for a ``StopIteration`` or ``CancelledError``.
 
     ``StopIteration`` itself would silently end a ``for`` loop, ``zip`` or ``all(map(...))`` of the
-    check. The assertions after that point would not run (https://peps.python.org/pep-0479/).
+    check. The assertions after that point would not run (https://peps.python.org/pep-0479/). A
+    ``CancelledError`` would silently end a task of an ``asyncio.TaskGroup``.
     """
     name = type(error).__name__
     made = _derived_error(RuntimeError)(f"the program raised {name}")

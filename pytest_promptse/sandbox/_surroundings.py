@@ -14,7 +14,7 @@ import warnings
 from pathlib import PosixPath
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox._causes import ProgramError
+from pytest_promptse.sandbox._handle import HandleType
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.folders import Folder
 from pytest_promptse.sandbox.guest.wire import WireError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_promptse.sandbox._execution import Execution
 
 _LEFT_OUT = ("PYTEST_", "TMPDIR")
+_PROGRAM_FILE = "<program>"
 _start: dict[str, str] = {}
 
 
@@ -60,6 +61,7 @@ class CheckSurroundings:
         self._warned = False
         self._patches = 0
         self._written = [0, 0]
+        self.has_files_of_program = False
         if "tmp_path" in fixtures:
             self._folders[str(fixtures["tmp_path"])] = Folder(str(fixtures["tmp_path"]))
 
@@ -180,6 +182,7 @@ class CheckSurroundings:
         WireError
             If they are malformed.
         """
+        self.has_files_of_program |= "folders" in effects
         for path, content in effects.get("folders", {}).items():
             if path not in self._folders or type(content) is not dict:
                 raise WireError("a folder that the program does not have")
@@ -197,17 +200,18 @@ class CheckSurroundings:
             made.exc_text = error or None
             logging.getLogger(name).handle(made)
         for warning in effects.get("warnings", []):
-            category, message, path, line = warning
-            take([message, path, line], str, str, int)
+            category, message, line = warning
+            take([message, line], str, int)
             if not (isinstance(category, type) and issubclass(category, Warning)):
                 raise WireError("a warning of a class that is none")
-            if issubclass(category, ProgramError):  # a class of the program, known by its base
-                category = next(
-                    kind
-                    for kind in category.__mro__
-                    if kind.__module__ == "builtins" and issubclass(kind, Warning)
-                )
-            shown = warnings.WarningMessage(message, category, path, line)
+            # A class of the program is known by its base, since calling it would ask the program.
+            category = next(
+                kind
+                for kind in category.__mro__
+                if issubclass(kind, Warning) and not isinstance(kind, HandleType)
+            )
+            # The line is quoted from the file, so the program does not name one.
+            shown = warnings.WarningMessage(message, category, _PROGRAM_FILE, line)
             shown.message = category(message)
             warnings._showwarnmsg(shown)  # type: ignore[attr-defined]  # noqa: SLF001 - past the filters
 

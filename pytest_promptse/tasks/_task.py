@@ -123,6 +123,26 @@ class Task:
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
+    @cached_property
+    def may_change_modules(self) -> bool:
+        """True if the check imports a module whose state it may change, such as ``decimal``.
+
+        A check that does not can only change its own namespace, which is new for each program.
+        """
+        try:
+            tree = ast.parse(f"{self.setup}\n{self.tests or ''}")
+        except (SyntaxError, ValueError):  # `check` reports it
+            return True
+        imported: set[str | None] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module)
+            elif isinstance(node, ast.Name) and node.id in ("__import__", "__builtins__"):
+                imported.add(node.id)
+        return not imported <= _WITHOUT_STATE
+
     def check(self, candidate: Any) -> None:
         """Run the task's own check on a program, and raise if the program is wrong.
 
@@ -224,6 +244,11 @@ def parse_stub(prompt: str) -> ast.Module | None:
     defines = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return tree if any(isinstance(node, defines) for node in tree.body) else None
 
+
+# Modules without state, and ``random``, whose state is restored.
+_WITHOUT_STATE = frozenset(
+    ["typing", "math", "cmath", "string", "re", "itertools", "collections", "copy", "random"]
+)
 
 _NAMED = re.compile(r"(?:`{1,3}(?:python|py)?\s*|\b)(?:async\s+def|def|class)\s+([A-Za-z_]\w*)")
 _CALLED = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w*)\(")

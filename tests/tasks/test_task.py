@@ -102,6 +102,22 @@ def test_one_program_leaves_nothing_behind_for_the_next():
     task.check(None)
 
 
+@pytest.mark.parametrize(
+    ("setup", "tests", "may_change"),
+    [
+        ("", "def check(c):\n    assert c(1) == 2", False),
+        ("from typing import List\nimport math", "def check(c):\n    import random", False),
+        ("import decimal", "def check(c): pass", True),
+        ("", "def check(c):\n    from os import environ", True),
+        ("", "def check(c):\n    __import__('decimal')", True),
+        ("", "def check(c", True),
+    ],
+)
+def test_a_check_that_imports_a_module_with_state_may_change_it(setup, tests, may_change):
+    task = Task(id="t", prompt="Write `f(x)`.", setup=setup, tests=tests)
+    assert task.may_change_modules is may_change
+
+
 def test_a_random_check_draws_the_same_each_time_and_leaves_the_generator_alone():
     tests = "import random\ndef check(candidate):\n    candidate(random.random())\n"
     task = Task(id="t", prompt="Write `f(x)`.", tests=tests)

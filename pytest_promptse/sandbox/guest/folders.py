@@ -12,6 +12,7 @@ from pytest_promptse.sandbox.guest.wire import WireError
 
 _MOST_ENTRIES = 1_000
 _MOST_BYTES = 8 * 2**20
+_MOST_LEVELS = 50
 Content = dict[str, Any]
 """Relative path of each entry: its bytes, None for a folder, or False for what was deleted."""
 
@@ -37,14 +38,10 @@ class Folder:
         self.is_new = False
         state = self._scan()
         changed: Content = {}
-        size = 0
         for name, stamp in state.items():
             if name not in self._known or self._known[name] != stamp:
                 changed[name] = None
                 if stamp is not None:
-                    size += stamp[1]
-                    if size > _MOST_BYTES:
-                        raise WireError(f"{self.path} has files of over {_MOST_BYTES} bytes")
                     with open(os.path.join(self.path, name), "rb") as file:
                         changed[name] = file.read(_MOST_BYTES)
         changed |= dict.fromkeys(self._known.keys() - state.keys(), False)
@@ -60,11 +57,11 @@ class Folder:
             If a name or its content is malformed.
         """
         os.makedirs(self.path, exist_ok=True)
-        if len(changes) > _MOST_ENTRIES:
-            raise WireError(f"{self.path} has over {_MOST_ENTRIES} entries")
+        self._check_size(len(changes), sum(len(c) for c in changes.values() if type(c) is bytes))
         for name, content in sorted(changes.items(), reverse=False in changes.values()):
             if type(name) is not str or os.path.isabs(name) or ".." in name.split("/"):
                 raise WireError("a file outside of its folder")
+            self._check_depth(name)
             try:
                 self._write(os.path.join(self.path, name), content)
             except OSError as error:
@@ -89,9 +86,21 @@ class Folder:
         else:
             raise WireError("the content of a file is malformed")
 
+    def _check_size(self, entries: int, size: int) -> None:
+        if entries > _MOST_ENTRIES:
+            raise WireError(f"{self.path} has over {_MOST_ENTRIES} entries")
+        if size > _MOST_BYTES:
+            raise WireError(f"{self.path} has files of over {_MOST_BYTES} bytes")
+
+    def _check_depth(self, name: str) -> None:
+        # Python's own functions, such as shutil.rmtree, recurse once per level.
+        if name.count("/") >= _MOST_LEVELS:
+            raise WireError(f"{self.path} has folders in over {_MOST_LEVELS} levels")
+
     def _scan(self) -> dict[str, tuple[int, int] | None]:
         state: dict[str, tuple[int, int] | None] = {}
         waiting = [""]
+        size = 0
         while waiting:
             inner = waiting.pop()
             with os.scandir(os.path.join(self.path, inner)) as found:
@@ -99,11 +108,12 @@ class Folder:
             for entry in entries:
                 name = os.path.join(inner, entry.name)
                 if entry.is_dir(follow_symlinks=False):
+                    self._check_depth(name)
                     state[name] = None
                     waiting.append(name)
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat()
                     state[name] = (status.st_mtime_ns, status.st_size)
-                if len(state) > _MOST_ENTRIES:
-                    raise WireError(f"{self.path} has over {_MOST_ENTRIES} entries")
+                    size += status.st_size
+                self._check_size(len(state), size)
         return state

@@ -115,6 +115,7 @@ class Surroundings:
         def collect(
             message: Any, category: Any, filename: str, lineno: int, *_rest: Any, **_names: Any
         ) -> None:
-            self._effects["warnings"].append((category, str(message)[:_CHARS], filename, lineno))
+            del filename
+            self._effects["warnings"].append((category, str(message)[:_CHARS], lineno))
 
         warnings.showwarning = collect

@@ -7,6 +7,7 @@ import io
 import logging
 import queue
 import sqlite3
+import string
 import tempfile
 import threading
 import zipfile
@@ -328,3 +329,20 @@ def test_a_request_of_pytest(candidate, request):
 @attack(2, "def f(m):\n    m.setattr('builtins.len', lambda x: 7)\n    return 99", may_break=True)
 def test_monkeypatch(candidate, monkeypatch):
     assert len([candidate(monkeypatch)]) == 7
+
+
+class Shout(string.Formatter):
+    def convert_field(self, value, conversion):
+        return str(value).upper() if conversion == "u" else value
+
+
+@attack(
+    2,
+    "def f(shout):\n    return shout.format('{0.convert_field.__func__.__globals__[EXPECTED]}', shout)",
+    may_break=True,
+)
+def test_a_formatter_that_reads_any_attribute(candidate):
+    assert candidate(Shout()) == EXPECTED
+
+
+EXPECTED = "swordfish"
