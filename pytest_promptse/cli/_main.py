@@ -15,6 +15,7 @@ from pytest_promptse.cli import (
     _compare,
     _csi,
     _emotionbench,
+    _history,
     _init,
     _merge,
     _report,
@@ -51,6 +52,7 @@ def make_parser() -> argparse.ArgumentParser:
     _merge.add_parser(commands)
     _view.add_parser(commands)
     _compare.add_parser(commands)
+    _history.add_parser(commands)
     _csi.add_parser(commands)
     _emotionbench.add_parser(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of the result record")

@@ -92,6 +92,7 @@ def merge_files(records: Sequence[str], chosen: argparse.Namespace) -> int:
         The options of `add_merge_options`.
     """
     from pytest_promptse.compare._baseline import Baselines  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare._history import append as append_to_history  # noqa: PLC0415
     from pytest_promptse.run._merge import merge_shards, run_failures  # noqa: PLC0415
     from pytest_promptse.store._store import Store  # noqa: PLC0415
 
@@ -110,7 +111,9 @@ def merge_files(records: Sequence[str], chosen: argparse.Namespace) -> int:
         failures += shortfalls
     write_reports(compared, targets)
     if chosen.save is not None:
-        baselines.save(OPTIONS["save"].read(chosen.save, "merge --save"), record)
+        name = OPTIONS["save"].read(chosen.save, "merge --save")
+        baselines.save(name, record)
+        append_to_history(name, record, here)
     _print(compared, verbose=chosen.verbose)
     sys.stdout.write(f"promptse: merged {len(records)} shards\n")
     for failure in failures:

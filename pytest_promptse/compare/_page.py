@@ -11,8 +11,9 @@ from pytest_promptse.record._files import write_chunks
 from pytest_promptse.reports.html import _standalone_page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from pytest_promptse.compare._figures import Plot
     from pytest_promptse.compare._study import Study
     from pytest_promptse.compare._table import Section
 
@@ -59,8 +60,25 @@ def render(study: Study) -> str:
     )
 
 
-def write_sections(sections: Sequence[Section], path: Path, *, title: str) -> None:
-    """Write sections as a page, for records without stability suites.
+def write_sections(
+    sections: Sequence[Section],
+    path: Path,
+    *,
+    title: str,
+    figures: Mapping[str, Sequence[Plot]] | None = None,
+) -> None:
+    """Write sections as a page that is no study.
+
+    Parameters
+    ----------
+    sections
+        The sections in order.
+    path
+        The file to write.
+    title
+        The heading of the page.
+    figures
+        The plots of sections, by the names of the sections.
 
     Raises
     ------
@@ -68,7 +86,9 @@ def write_sections(sections: Sequence[Section], path: Path, *, title: str) -> No
         As in `write`.
     """
     check_installed()
-    page = _rendered(title=title, study=None, sections=sections, numbers={}, figures={}, span="")
+    page = _rendered(
+        title=title, study=None, sections=sections, numbers={}, figures=figures or {}, span=""
+    )
     write_chunks([page.encode()], path, what=f"--html {path}")
 
 

@@ -241,3 +241,39 @@ def _line(axes: Axes, line: PlotSeries, shift: float) -> None:
         if spread is not None:
             axes.plot([x, x], [max(0.0, y - spread), y + spread], color=colour, linewidth=1.1)
     axes.plot(*columns_of(points), linewidth=1.6, **_look(line.number))
+
+
+def course(
+    figures: Sequence[Sequence[tuple[float, float]]],
+    *,
+    name: str,
+    title: str,
+    changes: Sequence[int],
+) -> str:
+    """Draw figures over the runs of a suite, with their intervals.
+
+    Parameters
+    ----------
+    figures
+        For each figure, the (value, half-width of the interval) of every run.
+    name, title
+        Prefix of the ids in the page, and a description of the plot for screen readers.
+    changes
+        The indices of the runs at which a figure changed, which get a vertical line.
+    """
+    with drawn(2 * _WIDTH, _HEIGHT * 3 // 4, name=name, title=title) as (figure, axes, out):
+        for start in changes:
+            axes.axvline(start + 0.5, color=INK, linewidth=1, linestyle=(0, (4, 3)))
+        for number, values in enumerate(figures, start=1):
+            runs = range(1, len(values) + 1)
+            axes.errorbar(
+                runs,
+                [value for value, _ in values],
+                yerr=[half for _, half in values],
+                elinewidth=1,
+                linewidth=1,
+                **_look(number) | {"markersize": 4.0},
+            )
+        axes.set_xlabel("run")
+        figure.subplots_adjust(left=0.07, right=0.99, top=0.97, bottom=0.2)
+    return out[0]

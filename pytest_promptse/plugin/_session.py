@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace as replace_fields
 
 from pytest_promptse.compare._baseline import Baselines
+from pytest_promptse.compare._history import append as append_to_history
 from pytest_promptse.errors import (
     ModelError,
     PromptseError,
@@ -497,6 +498,7 @@ class PromptseSession:
             return
         try:
             path = self._baselines.save(name, record)
+            append_to_history(name, record, self._config.rootpath)
         except RecordError as error:
             self._failures.append(str(error))
             return
@@ -504,7 +506,7 @@ class PromptseSession:
         notice = f"saved as baseline {name!r} in {shown}"
         if missing:
             notice += f", without {missing} of {planned} variants, which were not measured"
-        self._notices.append(notice)
+        self._notices += [notice, f"see the course of its figures with: promptse history {name}"]
 
     # -- summary --------------------------------------------------------------------------------
 
