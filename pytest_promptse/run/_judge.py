@@ -12,7 +12,13 @@ from pytest_promptse.errors import NotScoredError, SandboxError, TaskError
 from pytest_promptse.models._extract import extract
 from pytest_promptse.sandbox._candidate import CheckEnded, safe_text
 from pytest_promptse.sandbox._checker import Checker, CheckerLost
-from pytest_promptse.sandbox._limits import Limits, fit, needs_confirmation
+from pytest_promptse.sandbox._limits import (
+    Limits,
+    check_seconds,
+    cpu_limited,
+    fit,
+    needs_confirmation,
+)
 from pytest_promptse.store._run_log import SampleRecord, VariantRow, text_key
 from pytest_promptse.store._store import StoredVerdict
 from pytest_promptse.variants._variant import text_hash
@@ -332,8 +338,7 @@ class CompletionJudge:
                 reply = checker.ask(msgspec.msgpack.encode(request), limits=check.limits)
             except CheckerLost as lost:
                 self._end_shared()
-                is_timeout = lost.cause == "timeout"
-                return _Judgement(cause=lost.cause, detail=str(lost), doubtful=is_timeout)
+                return _Judgement(cause=lost.cause, detail=str(lost), doubtful=lost.doubtful)
             finally:
                 if not request.shares:
                     checker.close()
@@ -368,7 +373,7 @@ def _fork_checker(sandbox: SandboxPool, task: Task, check: Check, *, shares: boo
     def work(data: bytes) -> bytes:
         request = msgspec.msgpack.decode(data, type=_Request)
         limits = replace(check.limits, wall=request.wall, cpu=request.cpu)
-        with check.process.collect() as effects:
+        with cpu_limited(check_seconds(limits)), check.process.collect() as effects:
             try:
                 judgement = _run_check(sandbox, task, replace(check, limits=limits), request)
             except MemoryError:

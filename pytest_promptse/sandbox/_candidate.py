@@ -629,9 +629,7 @@ class Candidate:
         updated = False
         while True:
             try:
-                received = execution.receive()
-                self._received += len(received)
-                message = decode(received, self._build)
+                message = self._receive(execution)
                 if self._surroundings is not None and self._surroundings.captures:
                     self._surroundings.write_output(execution)
                 match message:
@@ -669,6 +667,14 @@ class Candidate:
             self._raise_failed_assertion()
             raise self._as_raised(kind, error, text, stops=stops)
 
+    def _receive(self, execution: Execution) -> Any:
+        data = execution.receive()
+        self._received += len(data)
+        try:
+            return decode(data, self._build)
+        except MemoryError:
+            self.fail("resource", "the program's answers are too large for the check's process")
+
     def _apply(self, args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -> None:
         if changed is not None:
             self._announce_loan()
@@ -689,6 +695,10 @@ class Candidate:
         may catch, such as too much memory, ends the execution instead. `stops` is that of
         `_await_result`.
         """
+        failing = sys.exception()
+        if isinstance(failing, AssertionError) and not self.has_raised(failing):
+            # In a ``finally`` or ``__exit__``, where it would replace the failed assertion.
+            return failing
         words = safe_text(error)
         name = type(error).__name__
         failure = None

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
+from pytest_promptse.sandbox._limits import check_seconds
 from pytest_promptse.sandbox.guest import landlock
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ _MEMORY = 2**30
 """Bytes of address space that a checker may have in addition to those of its parent."""
 
 _REPLY_BYTES = 64 * 2**20
-_FACTOR = 10
-_LEAST_SECONDS = 20.0
 _PATIENCE = 6
 _TICK_MS = 100
 _HEADER = 5
@@ -50,11 +49,15 @@ _REPLACED_KINDS = (stat.S_IFSOCK, stat.S_IFIFO, 0)
 
 
 class CheckerLost(Exception):  # noqa: N818 - its cause is what matters
-    """The checker died or took too long. ``cause`` is ``timeout`` or ``resource``."""
+    """The checker died or took too long. ``cause`` is ``timeout`` or ``resource``.
 
-    def __init__(self, cause: str, detail: str) -> None:
+    ``doubtful`` is True if the machine may have been busy with other work.
+    """
+
+    def __init__(self, cause: str, detail: str, *, doubtful: bool) -> None:
         super().__init__(detail)
         self.cause = cause
+        self.doubtful = doubtful
 
 
 class Checker:
@@ -153,7 +156,7 @@ class Checker:
         """
         self._programs += 1
         self._is_idle = False
-        allowed = max(_LEAST_SECONDS, _FACTOR * limits.wall)
+        allowed = check_seconds(limits)
         deadline = time.monotonic() + allowed
         # If it has died, that is seen below. What it forked may hold the socket and never read.
         with contextlib.suppress(OSError):
@@ -166,7 +169,7 @@ class Checker:
                 self._is_idle = True
                 return body
             if kind == _STUCK:
-                self._lose("timeout", body.decode())
+                self._lose("timeout", body.decode(), doubtful=True)
             deadline += int.from_bytes(body, "big") / 1000
 
     def _next_message(self, deadline: float, allowed: float) -> tuple[bytes, bytes]:
@@ -181,7 +184,7 @@ class Checker:
                 del self._buffer[: _HEADER + size]
                 return kind, body
             if time.monotonic() >= deadline:
-                self._lose("timeout", f"the check itself took over {allowed:g} s")
+                self._lose("timeout", f"the check itself took over {allowed:g} s", doubtful=True)
             # Processes that the check started may hold the socket open, so its end is no sign of
             # the checker's death.
             events = poll.poll(_TICK_MS)
@@ -195,11 +198,15 @@ class Checker:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._pid, signal.SIGKILL)
                 self._pid = 0
+                if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+                    self._lose(
+                        "timeout", "the check itself, or an object of it, took too much CPU time"
+                    )
                 self._lose("resource", f"the check's process {_death(status)}")
 
-    def _lose(self, cause: str, detail: str) -> NoReturn:
+    def _lose(self, cause: str, detail: str, *, doubtful: bool = False) -> NoReturn:
         self.close()
-        raise CheckerLost(cause, detail)
+        raise CheckerLost(cause, detail, doubtful=doubtful)
 
     def close(self) -> None:
         """Kill the process and all that it and its program have started. It may be called twice."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._causes import Cause, Failure, ProgramStopped
+from pytest_promptse.sandbox._limits import cpu_limited
 from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.zygote import READY
 
@@ -404,7 +405,7 @@ class Execution:
         ------
         ProgramStopped
             After too many callbacks, or if they took too long in total. A callback that does not
-            return is ended by `watch`.
+            return is ended by `watch`, or by the kernel if it keeps a processor busy.
         """
         self._callbacks += 1
         if self._callbacks > MAX_CALLBACKS:
@@ -412,8 +413,10 @@ class Execution:
         start = time.thread_time()
         is_outer = self._callback_since is None
         self._callback_since = time.monotonic()
+        bound = _CALLBACK_FACTOR * self.limits.wall
         try:
-            yield
+            with cpu_limited(bound) if is_outer and self.on_stuck else contextlib.nullcontext():
+                yield
         finally:
             self._callback_seconds += time.thread_time() - start
             self._callback_since = None if is_outer else time.monotonic()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import resource
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_promptse.sandbox._causes import Failure
 
 MIB = 2**20
+_CHECK_FACTOR = 10
+_LEAST_CHECK_SECONDS = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,3 +95,24 @@ def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: L
         The limits under which it ran.
     """
     return failure is not None and failure.cause == "timeout" and cpu_seconds < limits.cpu
+
+
+def check_seconds(limits: Limits) -> float:
+    """Return the seconds that the check's own code may take for a program with these limits."""
+    return max(_LEAST_CHECK_SECONDS, _CHECK_FACTOR * limits.wall)
+
+
+@contextlib.contextmanager
+def cpu_limited(seconds: float) -> Iterator[None]:
+    """Let the kernel end this process by SIGXCPU if the block takes more seconds of CPU time.
+
+    No thread of Python can interrupt a function that is written in C and keeps the lock of the
+    interpreter, such as a search for a regular expression.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    bound = math.ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (bound if soft < 0 else min(soft, bound), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))

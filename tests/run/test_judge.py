@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import re
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
@@ -258,9 +259,9 @@ def test_a_check_that_crashes_costs_one_verdict(store, sandbox):
 
 
 def test_a_check_that_hangs_costs_one_verdict(store, sandbox, monkeypatch):
-    monkeypatch.setattr("pytest_promptse.sandbox._checker._LEAST_SECONDS", 0.2)
+    monkeypatch.setattr("pytest_promptse.sandbox._limits._LEAST_CHECK_SECONDS", 0.2)
     monkeypatch.setattr("pytest_promptse.sandbox._checker._PATIENCE", 0)
-    monkeypatch.setattr("pytest_promptse.sandbox._checker._FACTOR", 0)
+    monkeypatch.setattr("pytest_promptse.sandbox._limits._CHECK_FACTOR", 0)
 
     def body(candidate, _task):
         if candidate(1) == 0:
@@ -268,6 +269,22 @@ def test_a_check_that_hangs_costs_one_verdict(store, sandbox, monkeypatch):
         return CheckResult("")
 
     assert judge(store, sandbox, [WRONG, RIGHT], body) == ["timeout", ""]
+
+
+def test_a_lent_function_that_keeps_the_interpreter_busy_costs_the_seconds_of_a_program(
+    store, sandbox
+):
+    def body(candidate, _task):
+        candidate(lambda text: re.fullmatch(r"(a+)+", text) is None)
+        return CheckResult("")
+
+    searches = "```python\ndef inc(search):\n    search('a' * 40 + 'b')\n```"
+    limits = Limits(wall=0.3, cpu=0.3)
+    judged = CompletionJudge(store, lambda: sandbox).judge(
+        SUITE.variants[0], completions(searches), CHAT, replace(check_of(body), limits=limits)
+    )
+    assert [sample.cause for sample in judged] == ["timeout"]
+    assert "CPU time" in judged[0].detail
 
 
 def test_a_lent_object_that_never_answers_costs_the_seconds_of_a_program(store, sandbox):

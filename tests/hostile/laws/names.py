@@ -1,8 +1,8 @@
 """Laws 1 and 6: what a program names, and what it raises, decides nothing in the check."""
 
 import asyncio
+import contextlib
 import os
-import warnings
 
 import pytest
 from scripted_answers import attack
@@ -181,3 +181,53 @@ def f(x):
 )
 def test_an_answer_that_is_too_large_to_be_sent_back(candidate):
     assert candidate([candidate("abc")])[0] == "cba"
+
+
+CLOSES = """
+class C:
+    x = 3
+    def close(self): raise ValueError("x")
+def f(s): return C()
+"""
+WRITES = """
+class C:
+    x = 1
+    def close(self): pass
+    def write(self, s): raise ValueError(s)
+def f(s): return C()
+"""
+
+
+@attack(6, CLOSES, honest=WRITES)
+def test_a_close_that_replaces_a_failed_assertion(candidate):
+    with pytest.raises(ValueError), contextlib.closing(candidate("x")) as stream:
+        assert stream.x == 1
+        stream.write("bad")
+
+
+@attack(6, CLOSES, honest=WRITES)
+def test_an_exception_in_a_finally_that_replaces_a_failed_assertion(candidate):
+    with pytest.raises(ValueError):
+        stream = candidate("x")
+        try:
+            assert stream.x == 1
+            stream.write("bad")
+        finally:
+            stream.close()
+
+
+@attack(
+    1,
+    """
+def f(keep, x):
+    for i in range(6 * (x == "good")):
+        keep(["y" * 400 for _ in range(60_000)])
+    return list("z" * 900_000) if x == "bad" else 1
+""",
+    honest="def f(keep, x):\n    if x == 'bad': raise ValueError\n    return 1",
+)
+def test_an_answer_for_which_the_check_has_no_memory(candidate):
+    kept = []
+    assert candidate(kept.append, "good") == 1
+    with pytest.raises((ValueError, MemoryError)):
+        candidate(kept.append, "bad")
