@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
+import os
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,8 @@ from pytest_promptse.run._judge import CheckProcess, CheckResult
 from pytest_promptse.sandbox._candidate import ENTRY_NAMES, safe_text
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
+from pytest_promptse.sandbox.guest.folders import Content, Folder
+from pytest_promptse.sandbox.guest.wire import WireError
 from pytest_promptse.tasks._example import shown
 from pytest_promptse.tasks._task import repeatable_random
 
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
 
 TASK: pytest.StashKey[Task] = pytest.StashKey()
 """Key of the task whose program an item judges at present."""
+
+# In a session's stash: the temporary folders that fixtures of a wider scope have made.
+_KEPT_FOLDERS: pytest.StashKey[set[str]] = pytest.StashKey()
 
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
@@ -57,7 +64,8 @@ class CandidateProxy:
     def _bound(self) -> Candidate:
         if self._program is None:
             raise TaskError(
-                "candidate can be called in the test body only, not while fixtures are set up"
+                "candidate can be used in the test body only; its program does not exist while "
+                "fixtures are set up and torn down"
             )
         self._was_used = True
         return self._program
@@ -128,6 +136,7 @@ class FunctionCheck:
     def __init__(self, item: pytest.Function, task: Task) -> None:
         self._item = item
         self._set_up_for: Task | None = task
+        self._folders: list[tuple[Folder, Content]] = []
         # With ``request`` a body can set up any fixture.
         self._has_own_fixtures = "request" in argument_names(item) or any(
             own[-1].scope == "function"
@@ -146,7 +155,19 @@ class FunctionCheck:
             renew_instance(self._item)
             set_up_again(self._item)
         self._set_up_for = None
+        self._folders = []
+        for path in self._item.session.stash.get(_KEPT_FOLDERS, set()):
+            folder = Folder(path)
+            # Too much, or gone: it cannot be handed to a program either.
+            with contextlib.suppress(WireError, OSError):
+                self._folders.append((folder, folder.take_changes()))
         return True
+
+    def restore(self) -> None:
+        """Put back the temporary folders of fixtures that the next test uses as well."""
+        for folder, content in self._folders:
+            changed = folder.take_changes()
+            folder.update({name: content.get(name, False) for name in changed})
 
     def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item
@@ -170,12 +191,36 @@ class FunctionCheck:
             return run_body(body, candidate, proxy, str(item.path))
 
 
+@contextlib.contextmanager
+def folders_noted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Note the temporary folders that a fixture makes in the block, if it outlives the test."""
+    if request.scope == "function":
+        yield
+        return
+    before = _temporary_folders(request)
+    yield
+    kept = request.session.stash.setdefault(_KEPT_FOLDERS, set())
+    kept |= _temporary_folders(request) - before
+
+
+def _temporary_folders(request: pytest.FixtureRequest) -> set[str]:
+    top = temporary_folder(request)
+    if top is None:
+        return set()
+    with os.scandir(top) as entries:
+        return {entry.path for entry in entries if entry.is_dir(follow_symlinks=False)}
+
+
 def check_process(
-    item: pytest.Item, run: PromptseRun, prepare: Callable[[Task], bool] = lambda _: False
+    item: pytest.Item,
+    run: PromptseRun,
+    prepare: Callable[[Task], bool] = lambda _: False,
+    restore: Callable[[], None] = lambda: None,
 ) -> CheckProcess:
     """Return how the check of `item` uses processes of its own.
 
-    `prepare` is that of `CheckProcess`. A debugger needs the check in pytest's own process.
+    `prepare` and `restore` are those of `CheckProcess`. A debugger needs the check in pytest's own
+    process.
     """
 
     def explain(error: BaseException) -> str:
@@ -184,6 +229,7 @@ def check_process(
     return CheckProcess(
         forks=not (item.config.option.usepdb or item.config.option.trace),
         prepare=prepare,
+        restore=restore,
         writable=lambda: _writable_folders(item),
         needed=run.needed_descriptors,
         explain=explain,

@@ -200,7 +200,7 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
     sources = source_digest(modules, item.config.rootpath)
     own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
     body = FunctionCheck(item, task_of(item))
-    process = check_process(item, run, body.prepare)
+    process = check_process(item, run, body.prepare, body.restore)
     _run(item, run, target, _check(run, target, own_key, body, process))
     return True
 

@@ -146,7 +146,7 @@ def torn_down_after(session: pytest.Session) -> Iterator[None]:
                 finalizers.pop()()
 
 
-def temporary_folder(item: pytest.Item) -> str | None:
+def temporary_folder(item: pytest.Item | pytest.FixtureRequest) -> str | None:
     """Return the folder of the session's temporary folders, or None if there is none yet.
 
     ``getbasetemp`` would create it, which the process of a check may not do.

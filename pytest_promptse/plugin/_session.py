@@ -23,7 +23,7 @@ from pytest_promptse.errors import (
 )
 from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._registry import ModelOptions, create_backend
-from pytest_promptse.plugin._checks import explain_comparison
+from pytest_promptse.plugin._checks import explain_comparison, folders_noted
 from pytest_promptse.plugin._invocation import (
     REFUSAL,
     given_settings,
@@ -251,10 +251,11 @@ class PromptseSession:
         return True if self.run.settings.dry_run and not session.testsfailed else None
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self) -> Generator[None, Any, Any]:
+    def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
         """Note the descriptors that a fixture opens. The check in its own process needs them."""
         before = open_descriptors()
-        value = yield
+        with folders_noted(request):
+            value = yield
         self.run.needed_descriptors |= open_descriptors() - before
         return value
 

@@ -72,6 +72,8 @@ class CheckProcess:
     prepare
         Sets up what the next program needs, in this process. Returns True if the program must have
         a process of its own, since the check has state that it may change.
+    restore
+        Puts back what the program or the check has changed on the disk, in this process.
     writable
         Returns the folders that the check may write to.
     needed
@@ -87,6 +89,7 @@ class CheckProcess:
 
     forks: bool = True
     prepare: Callable[[Task], bool] = lambda _: False
+    restore: Callable[[], None] = lambda: None
     writable: Callable[[], Iterable[str]] = tuple
     needed: Container[int] | None = None
     explain: Callable[[BaseException], str] = str
@@ -316,15 +319,18 @@ class CompletionJudge:
             alone=alone,
             shares=not has_state and (check.key, task.id) not in self._lending,
         )
-        if not check.process.forks:
-            request.shares = False
-            return _run_check(self._sandbox(), task, check, request)
-        judgement = self._ask(request, task, check)
-        if judgement.lends:
-            self._lending.add((check.key, task.id))
-            request.shares = False
+        try:
+            if not check.process.forks:
+                request.shares = False
+                return _run_check(self._sandbox(), task, check, request)
             judgement = self._ask(request, task, check)
-        return judgement
+            if judgement.lends:
+                self._lending.add((check.key, task.id))
+                request.shares = False
+                judgement = self._ask(request, task, check)
+            return judgement
+        finally:
+            check.process.restore()
 
     def _ask(self, request: _Request, task: Task, check: Check) -> _Judgement:
         """Judge a program in a process of its own, or in one that judges several."""

@@ -244,3 +244,24 @@ def test_double(candidate, settings, client):
 """,
         *("-p", "pytest_django.plugin", "--ds", "project_settings"),
     )
+
+
+def test_a_teardown_that_uses_the_program_is_an_error_of_one_line(pytester, run, replay):
+    pytester.makepyfile(
+        test_double=HEAD
+        + """
+@pytest.fixture
+def used(candidate):
+    yield
+    candidate(2)
+
+
+@three
+def test_double(candidate, used):
+    assert candidate(2) == 4
+"""
+    )
+    result = run("--promptse-model", replay({"test_double": PROGRAMS}, PROMPT))
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*candidate can be used in the test body only; its program*"])
+    result.stdout.no_fnmatch_line("*EBADF*")

@@ -72,6 +72,12 @@ class Folder:
         within = os.path.relpath(path, self.path)
         if os.path.realpath(path) != os.path.join(os.path.realpath(self.path), within):
             raise WireError("a file behind a link")
+        if (
+            content is not False
+            and os.path.exists(path)
+            and os.path.isdir(path) is (content is not None)
+        ):
+            self._write(path, False)
         if content is False:
             if os.path.isdir(path):
                 os.rmdir(path)

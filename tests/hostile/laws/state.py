@@ -125,3 +125,38 @@ def test_a_folder_that_the_program_has_filled(candidate, tmp_path):
         (tmp_path / f"in{i}").write_text("x" * 100)
         candidate(f"out{i}", tmp_path)
     assert (tmp_path / "out8").read_text() == "1"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "in.txt").write_text("1 2 3")
+    (folder / "more").mkdir()
+    return folder
+
+
+@attack(
+    3,
+    """
+import os, shutil
+def f(path):
+    open(path, "w").write("poison")
+    open(path + ".x", "w").write("poison")
+    folder = os.path.dirname(path)
+    os.rmdir(folder + "/more")
+    open(folder + "/more", "w").close()
+    return 7
+""",
+    """
+import os
+def f(path):
+    os.remove(path)
+    os.makedirs(path + "/a/b")
+    while True: pass
+""",
+    honest="def f(path): return sum(map(int, open(path).read().split()))",
+)
+def test_a_folder_of_the_module(candidate, data):
+    assert sorted(path.name for path in data.iterdir()) == ["in.txt", "more"]
+    assert candidate(str(data / "in.txt")) == 6
+    assert (data / "more").is_dir()
