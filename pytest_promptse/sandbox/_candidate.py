@@ -132,8 +132,8 @@ class Candidate:
         self._execution: Execution | None = None
         self._failure: Failure | None = None
         # Every exception that the program has sent, raised or as a value or a cause, and the
-        # failure that it is if it ends the check.
-        self._raised: dict[int, tuple[BaseException, Failure | None]] = {}
+        # failure that it is if it ends the check, and the program's traceback.
+        self._raised: dict[int, tuple[BaseException, Failure | None, str]] = {}
         self._check_objects = CheckObjects()
         self._objects: dict[int, Any] = {}
         self._classes: dict[int, HandleType] = {}
@@ -263,9 +263,14 @@ class Candidate:
         signature, the failure is final. In the second case the program's interface is not the one
         that the check expects.
         """
-        known, failure = self._raised.get(id(exc), (None, None))
+        known, failure, text = self._raised.get(id(exc), (None, None, ""))
         if failure is not None:
             self._failure = self._failure or failure
+        if known is exc and text:
+            # Not earlier, since the check may read the program's notes. ``add_note`` looks for the
+            # notes by ``getattr``, which would ask the program.
+            notes = exc.__dict__.setdefault("__notes__", [])
+            notes += [] if text in notes else [text]
         return known is exc
 
     @property
@@ -429,7 +434,7 @@ class Candidate:
             self._failure or failure or Failure(cause="exception", detail="the program has ended")
         )
         stop = ProgramStopped(self._failure)
-        self._raised[id(stop)] = (stop, self._failure)
+        self._raised[id(stop)] = (stop, self._failure, "")
         raise stop
 
     def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
@@ -557,7 +562,7 @@ class Candidate:
         if operation == wire.EXCEPTION:
             self._count(parts[1])
             error = build_exception(self, parts)
-            self._raised[id(error)] = (error, None)
+            self._raised[id(error)] = (error, None, "")
             return error
         if operation == wire.ARRAY:
             return objects.build_array(parts)
@@ -720,9 +725,7 @@ class Candidate:
             failure = Failure(
                 cause="interface", detail=f"{self._entry_point}: {words}", traceback=text
             )
-        if text not in getattr(error, "__notes__", ()):
-            error.add_note(text)
-        self._raised[id(error)] = (error, failure)
+        self._raised[id(error)] = (error, failure, text)
         return error
 
     def _raise_failed_assertion(self) -> None:

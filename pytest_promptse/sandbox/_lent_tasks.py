@@ -28,6 +28,8 @@ class LentTasks:
         raised as they are. If `cancel` is True, cancel it.
         """
         task = self._tasks.get(id(awaitable))
+        # A new task only starts, so that the program can start others beside it.
+        seconds = 0.0 if task is None else _SLICE_SECONDS
         if task is None:
             task = self._tasks[id(awaitable)] = self._loop.create_task(_result(awaitable))
         if cancel:
@@ -35,14 +37,14 @@ class LentTasks:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            self._run(task)
+            self._run(task, seconds)
         else:
             # The check's own event loop is blocked while it waits for the program.
-            self._thread.submit(self._run, task).result()
+            self._thread.submit(self._run, task, seconds).result()
         return [task.result()] if task.done() and not task.cancelled() else []
 
-    def _run(self, task: asyncio.Task[Any]) -> None:
-        self._loop.run_until_complete(asyncio.wait({task}, timeout=_SLICE_SECONDS))
+    def _run(self, task: asyncio.Task[Any], seconds: float = 0.0) -> None:
+        self._loop.run_until_complete(asyncio.wait({task}, timeout=seconds))
 
     def close(self) -> None:
         """Cancel what is not done, and close the event loop."""

@@ -48,7 +48,9 @@ class Run:
 def key_of(node: str) -> str:
     """Return the case of an item such as ``functions.py::test_x[1-original]``."""
     path, _, rest = node.partition("::")
-    return f"{Path(path).stem}.{rest.partition('[')[0].partition('::')[0]}"
+    names = rest.partition("[")[0].split("::")
+    name = next((name for name in names if name.startswith("test")), names[0])
+    return f"{Path(path).stem}.{name}"
 
 
 def known_failures(folder: str) -> dict[str, str]:

@@ -28,6 +28,12 @@ class _ProxyClass(type):
     _proxy_number: int
     _proxy_ask: Ask
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], names: dict[str, Any]) -> Any:
+        """Refuse a class of the program, whose methods the check could not call."""
+        if "_proxy_number" not in names:
+            raise TypeError(f"{name}: a class of the check cannot be a base class in the jail")
+        return super().__new__(mcs, name, bases, names)
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return cls._proxy_ask(cls._proxy_number, "call", args, kwargs)
 
