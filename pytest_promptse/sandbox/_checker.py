@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import fcntl
 import gc
 import os
 import resource
@@ -22,6 +23,7 @@ import tempfile
 import time
 import traceback
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from pytest_promptse.errors import SandboxError
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
 
 _MEMORY = 2**30
 """Bytes of address space that a checker may have in addition to those of its parent."""
+
+_PREFIX = "promptse-check-"
+_LOCK_SECONDS = 60.0
+"""A new folder may have no lock yet for less than these seconds."""
 
 _REPLY_BYTES = 64 * 2**20
 _PATIENCE = 6
@@ -103,7 +109,9 @@ class Checker:
         self._pool = pool
         self._programs = 0
         self._buffer = bytearray()
-        self._folder = tempfile.mkdtemp(prefix="promptse-check-")
+        self._folder = tempfile.mkdtemp(prefix=_PREFIX)
+        self._lock = os.open(self._folder, os.O_RDONLY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._socket, theirs = socket.socketpair()
         parent = os.getpid()
         for stream in (sys.stdout, sys.stderr):
@@ -226,7 +234,25 @@ class Checker:
         if self._pid and os.waitpid(self._pid, 0 if wait else os.WNOHANG)[0] == 0:
             return False
         shutil.rmtree(self._folder, ignore_errors=True)
+        os.close(self._lock)
         return True
+
+
+def remove_abandoned_folders() -> None:
+    """Remove the temporary folders of sessions that were killed.
+
+    A session locks its folders, and the kernel releases the locks of a process that ends.
+    """
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # it belongs to somebody else, is locked, or is gone
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                state = os.fstat(lock)
+                if state.st_uid == os.getuid() and time.time() - state.st_mtime > _LOCK_SECONDS:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
 
 
 def _death(status: int) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox._bubblewrap import bubblewrap_command, python_command
+from pytest_promptse.sandbox._checker import remove_abandoned_folders
 from pytest_promptse.sandbox._confined import check_landlock, confine
 from pytest_promptse.sandbox._container import container_command, default_image, find_engine
 from pytest_promptse.sandbox._mounts import PACKAGES, build_mounts
@@ -56,6 +57,7 @@ def open_sandbox(
     SandboxError
         If the level, or every level under ``auto``, does not work here.
     """
+    remove_abandoned_folders()
     if level not in ISOLATION_LEVELS:
         raise SandboxError(
             f"unknown sandbox {level!r}: one of {', '.join(ISOLATION_LEVELS)}"

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_promptse.sandbox._checker import Checker, CheckerLost, open_descriptors
+from pytest_promptse.sandbox._checker import (
+    Checker,
+    CheckerLost,
+    open_descriptors,
+    remove_abandoned_folders,
+)
 from pytest_promptse.sandbox._limits import Limits
 from pytest_promptse.sandbox.guest import landlock
 
@@ -157,3 +162,16 @@ def test_temporary_files_of_a_check_are_removed(fork):
     checker.close()
     while folder.exists():
         ask(fork(lambda request: request))
+
+
+def test_folders_of_killed_sessions_are_removed_and_others_stay(fork, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    abandoned, fresh, other = (tmp_path / f"promptse-{n}" for n in ("check-a", "check-b", "c"))
+    for folder in (abandoned, fresh, other):
+        (folder / "inside").mkdir(parents=True)
+    fork(lambda request: request)
+    (used,) = {*tmp_path.iterdir()} - {abandoned, fresh, other}
+    for folder in (abandoned, used, other):
+        os.utime(folder, (0, 0))
+    remove_abandoned_folders()
+    assert {*tmp_path.iterdir()} == {used, fresh, other}
