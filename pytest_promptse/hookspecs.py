@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "pytest_promptse_backend",
+    "pytest_promptse_candidates",
     "pytest_promptse_names",
     "pytest_promptse_report",
     "pytest_promptse_rewriter",
@@ -75,6 +76,16 @@ def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
     A function of the record and the path, or None if `kind` belongs to another plugin. The
     record's ``tasks`` are a sequence but not always a list, since they may not fit in memory at
     once. `pytest_promptse.record.encode` yields a record as JSON in parts.
+    """
+
+
+@pytest.hookspec
+def pytest_promptse_candidates() -> Sequence[str]:  # type: ignore[empty-body]
+    """Return templates that ``promptse harden`` tries in addition to its own.
+
+    Returns
+    -------
+    Paths or globs of Jinja2 files. The first comment of a file says what its idea is.
     """
 
 

@@ -15,6 +15,7 @@ from pytest_promptse.cli import (
     _compare,
     _csi,
     _emotionbench,
+    _harden,
     _history,
     _init,
     _merge,
@@ -52,6 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
     _merge.add_parser(commands)
     _view.add_parser(commands)
     _compare.add_parser(commands)
+    _harden.add_parser(commands)
     _history.add_parser(commands)
     _csi.add_parser(commands)
     _emotionbench.add_parser(commands)

@@ -58,7 +58,8 @@ class Section:
     """Tables about one question, with an explanation and a list of what is missing.
 
     ``name`` identifies the section in files, ``lead`` is the explanation, and ``missing`` has one
-    reason for each result that could not be computed.
+    reason for each result that could not be computed. ``listing`` is text of which every line break
+    counts, such as a diff or lines to paste.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Section:
     lead: str
     tables: tuple[Table, ...]
     missing: tuple[str, ...] = ()
+    listing: str = ""
 
 
 def text(title: str, key: str, *, brief: bool = True) -> Column:

@@ -68,6 +68,8 @@ def _print(out: Console, section: Section) -> None:
         out.print(_grid(table))
         if table.brief is not None and len(table.rows) > table.brief:
             out.print(Text(f"{len(table.rows) - table.brief} more in --html and --csv", "dim"))
+    if section.listing:
+        out.print(Text(section.listing), soft_wrap=True)
     for line in section.missing:
         out.print(Text(f"missing: {line}", "yellow"))
 

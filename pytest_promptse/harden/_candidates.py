@@ -1,0 +1,60 @@
+"""The candidates: prompt templates that may keep a model stable, each with its idea."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_promptse.config._data_files import templates_dir
+from pytest_promptse.errors import TaskError
+from pytest_promptse.harden._search import UNTOUCHED
+from pytest_promptse.tasks._template import load_templates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pytest_promptse.tasks._template import Template
+
+# A template says what it is for in a Jinja2 comment, which no model sees.
+_IDEA = re.compile(r"\{#\s*(.*?)\s*#\}", re.DOTALL)
+
+
+class Candidate(NamedTuple):
+    """A template with its idea, the first comment of its file."""
+
+    template: Template
+    idea: str
+
+    @property
+    def name(self) -> str:
+        """The name of the template."""
+        return self.template.name
+
+
+def load_candidates(patterns: Sequence[str], root: Path) -> dict[str, Candidate]:
+    """Return the candidates by name: those of this package, then those of `patterns`.
+
+    Parameters
+    ----------
+    patterns
+        Paths or globs of further templates, relative to `root`.
+    root
+        The folder of the project.
+
+    Raises
+    ------
+    TaskError
+        If a template cannot be used, or two have one name.
+    """
+    shipped = str(templates_dir() / "harden" / "*.j2")
+    templates = load_templates([shipped, *patterns], root)
+    candidates = {template.name: Candidate(template, _idea(template)) for template in templates}
+    if UNTOUCHED not in candidates:
+        raise TaskError(f"harden: {shipped} has no template {UNTOUCHED!r}; install again")
+    return candidates
+
+
+def _idea(template: Template) -> str:
+    comment = _IDEA.search(template.body)
+    return " ".join(comment[1].split()) if comment else "No comment in the file says what it does."

@@ -1,0 +1,162 @@
+"""Measure templates by runs of pytest, whose checks and fixtures only pytest can run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import BudgetError, PromptseError, SettingsError
+from pytest_promptse.harden._search import TaskOutcome
+from pytest_promptse.record._schema import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_promptse.harden._candidates import Candidate
+    from pytest_promptse.harden._search import Outcomes
+
+_MEASURED = (0, 1)
+_LINES_OF_AN_ERROR = 3
+
+
+class PytestRuns:
+    """Runs of pytest over the same tests with different templates.
+
+    Parameters
+    ----------
+    tests
+        Files, folders or node ids, and further arguments of pytest.
+    model
+        The model as ``BACKEND:NAME``.
+    candidates
+        The templates by name.
+    max_cost, max_requests
+        The budget of all runs together; None for no limit.
+    say
+        Called with one line before each run.
+
+    Attributes
+    ----------
+    records
+        The record of each run, in order.
+    """
+
+    def __init__(
+        self,
+        tests: Sequence[str],
+        *,
+        model: str,
+        candidates: Mapping[str, Candidate],
+        max_cost: float | None = None,
+        max_requests: float | None = None,
+        say: Callable[[str], object],
+    ) -> None:
+        self._tests, self._model, self._candidates = tests, model, candidates
+        self._max_cost, self._max_requests = max_cost, max_requests
+        self._say = say
+        self.records: list[Record] = []
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of all runs so far, or None without a price."""
+        costs = [record.usage.cost for record in self.records if record.usage.cost is not None]
+        return sum(costs) if costs else None
+
+    @property
+    def requests(self) -> int:
+        """Requests of all runs so far."""
+        return sum(record.usage.requests for record in self.records)
+
+    def measure(
+        self, templates: Sequence[str], *, seed: int | None = None, variants: int | None = None
+    ) -> Outcomes:
+        """Measure templates on the same variants, as `_search.Measure` describes.
+
+        Raises
+        ------
+        BudgetError
+            If the budget is used up. What was measured is in the store.
+        PromptseError
+            If pytest cannot run the tests, or something could not be measured.
+        """
+        plan = f"{variants} variants per distance" if variants else "as the project does"
+        self._say(f"measuring {', '.join(templates)} ({plan})")
+        record = self._run([*self._options(templates, seed, variants), *self._tests])
+        self.records.append(record)
+        # A gate without a solved original is an error as well, but not of the measurement.
+        missing = sum(suite.n_missing for suite in record.suites)
+        if missing or not record.suites:
+            reason = record.errors[0].message if record.errors else "no test is marked promptse"
+            raise PromptseError(
+                f"harden: {missing} variants were not measured: {reason}; the same command goes on "
+                "where this one stopped"
+            )
+        outcomes = outcomes_of(record)
+        if unused := [name for name in templates if name not in outcomes]:
+            raise SettingsError(
+                f"harden: the tests were not sent through the template {unused[0]!r}; take "
+                "template= out of their marks and suite files"
+            )
+        if seed is not None and any(s.settings.get("seed") != seed for s in record.suites):
+            raise SettingsError(
+                "harden: fresh variants need a seed of their own; take seed= out of the marks and "
+                "suite files"
+            )
+        return outcomes
+
+    def _options(
+        self, templates: Sequence[str], seed: int | None, variants: int | None
+    ) -> list[str]:
+        # In one argument with its option, no path can count as a test when pytest looks for the
+        # root directory, which is where the store is.
+        paths = [self._candidates[name].template.path for name in templates]
+        options = [f"--promptse-model={self._model}"]
+        options += [f"--promptse-template={path}" for path in paths]
+        if seed is not None:
+            options.append(f"--promptse-seed={seed}")
+        if variants is not None:
+            options.append(f"--promptse-variants={variants}")
+        if self._max_cost is not None:
+            rest = self._max_cost - (self.cost or 0.0)
+            if rest <= 0.0:
+                raise BudgetError(f"harden: max_cost={self._max_cost:g} is used up")
+            options.append(f"--promptse-max-cost={rest:.12g}")
+        if self._max_requests is not None:
+            left = self._max_requests - self.requests
+            if left <= 0:
+                raise BudgetError(f"harden: max_requests={self._max_requests:g} is used up")
+            options.append(f"--promptse-max-requests={left:g}")
+        return options
+
+    def _run(self, arguments: Sequence[str]) -> Record:
+        with tempfile.TemporaryDirectory(prefix="promptse-harden-") as folder:
+            path = Path(folder) / "run.json"
+            report = f"--promptse-report=json:{path}"
+            command = [sys.executable, "-m", "pytest", "-q", "--tb=no", report, *arguments]
+            done = subprocess.run(  # noqa: S603 - the arguments are the user's own
+                command, capture_output=True, text=True, check=False
+            )
+            if done.returncode not in _MEASURED or not path.is_file():
+                lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+                reason = " / ".join(lines[-_LINES_OF_AN_ERROR:])
+                raise PromptseError(f"harden: pytest ended with {done.returncode}: {reason}")
+            return Record.load(path)
+
+
+def outcomes_of(record: Record) -> Outcomes:
+    """Return the outcomes of a record by template and task. Unmeasured tasks are left out."""
+    outcomes: dict[str, dict[str, TaskOutcome]] = defaultdict(dict)
+    for task in record.tasks:
+        if task.template is None or task.original is None or not task.variants:
+            continue
+        outcomes[task.template][f"{task.suite}::{task.id}"] = TaskOutcome(
+            original=task.original.pass_rate,
+            n=task.original.n,
+            samples=min(variant.n for variant in task.variants),
+            variants={variant.id: variant.pass_rate for variant in task.variants},
+        )
+    return outcomes

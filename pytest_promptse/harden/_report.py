@@ -1,0 +1,268 @@
+"""What `promptse harden` shows: sections for the terminal and the page."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections import defaultdict
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from pytest_promptse.compare._table import Column, Section, Table, table_of, text
+from pytest_promptse.harden._search import LARGEST_LOSS, UNTOUCHED
+from pytest_promptse.reports._formatting import cause_words, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_promptse.harden._candidates import Candidate
+    from pytest_promptse.harden._search import Hardening
+    from pytest_promptse.record._schema import RankedRecord, Record, TaskRecord
+    from pytest_promptse.scoring._paired_gain import Gain
+
+
+def diagnosis(record: Record, hardening: Hardening) -> list[str]:
+    """Return three lines on what the untouched prompt loses: how much, why and where."""
+    drop = hardening.drop
+    lines = [f"reworded, the prompt loses {_with_interval(drop)} of its pass rate"]
+    failures: dict[str, int] = defaultdict(int)
+    by_emotion: dict[str, list[float]] = defaultdict(list)
+    for task in record.tasks:
+        original = task.original.pass_rate if task.original else 0.0
+        for variant in task.variants:
+            for cause, n in variant.causes.items():
+                failures[cause] += n
+            by_emotion[variant.emotion or "none"].append(variant.pass_rate - original)
+    if failures:
+        most = sorted(failures, key=lambda cause: -failures[cause])[:3]
+        lines.append("why: " + ", ".join(f"{failures[c]} {cause_words(c)}" for c in most))
+    worst = sorted(by_emotion, key=lambda name: fmean(by_emotion[name]))[:3]
+    where = [f"{name} {signed(fmean(by_emotion[name]))}" for name in worst]
+    lines.append("where: " + ", ".join(where))
+    if "truncated" in failures:
+        lines.append("completions were cut off: try --promptse-max-tokens with a larger number")
+    return lines
+
+
+def sections_of(
+    hardening: Hardening,
+    records: Sequence[Record],
+    candidates: Mapping[str, Candidate],
+    *,
+    lines: Sequence[str],
+) -> list[Section]:
+    """Return the sections of a result.
+
+    Parameters
+    ----------
+    hardening
+        The result.
+    records
+        The records of its runs: the project's own, each round, and the confirmation.
+    candidates
+        The templates by name.
+    lines
+        The lines to paste.
+    """
+    lead = ". ".join(diagnosis(records[0], hardening)) + "."
+    sections = [Section(name="diagnosis", title="Diagnosis", lead=lead, tables=())]
+    if hardening.rounds:
+        sections.append(_front(hardening, records[1], candidates))
+    winner, searched, confirmed = hardening.winner, hardening.searched, hardening.confirmed
+    if winner is None or searched is None or confirmed is None:
+        return sections
+    gains = [
+        ("search", "reworded", searched.variants),
+        ("search", "original", searched.originals),
+        ("confirmation", "reworded", confirmed.variants),
+        ("confirmation", "original", confirmed.originals),
+    ]
+    sections.append(
+        Section(
+            name="gain",
+            title=f"Gain of {winner}",
+            lead="The search overstates the gain of its winner. The confirmation has variants and "
+            "completions that the search never saw, and its interval covers others of the same "
+            f"tasks. The original may lose at most {LARGEST_LOSS:g}.",
+            tables=(
+                table_of(
+                    "gain",
+                    "Gain of the pass rate",
+                    gains,
+                    (text("measured in", "stage"), lambda row: row[0]),
+                    (text("prompts", "prompts"), lambda row: row[1]),
+                    (Column(title="gain", key="gain", kind="signed"), lambda row: row[2].value),
+                    (
+                        Column(title="95 %", key="ci95", kind="signed interval"),
+                        lambda row: (row[2].low, row[2].high),
+                    ),
+                ),
+            ),
+        )
+    )
+    sections.append(_before_and_after(records[-1], winner))
+    diff = difflib.unified_diff(
+        candidates[UNTOUCHED].template.source.splitlines(),
+        candidates[winner].template.source.splitlines(),
+        "the prompt",
+        f"hardened/{winner}.j2",
+        lineterm="",
+    )
+    sections.append(
+        Section(
+            name="template",
+            title="The template",
+            lead=candidates[winner].idea,
+            tables=(),
+            listing="\n".join(diff),
+        )
+    )
+    if lines:
+        sections.append(
+            Section(
+                name="paste",
+                title="Lines to paste",
+                lead="",
+                tables=(),
+                listing="\n".join(lines),
+            )
+        )
+    return sections
+
+
+def front(record: Record) -> list[RankedRecord]:
+    """Return the templates of a run with their figures, the most stable first."""
+    ranked = [template for ranking in record.rankings for template in ranking.templates]
+    return sorted(ranked, key=lambda one: -(one.auc_e or 0.0))
+
+
+def _front(hardening: Hardening, record: Record, candidates: Mapping[str, Candidate]) -> Section:
+    last = {name: number for number, (names, _) in enumerate(hardening.rounds, 1) for name in names}
+    table = table_of(
+        "front",
+        "Candidates, as the first round measured them",
+        front(record),
+        (text("", "pareto"), lambda one: "◆" if one.pareto else ""),
+        (text("template", "template"), lambda one: one.template),
+        (Column(title="pass@1", key="pass_at_1"), lambda one: one.pass_at_1),
+        (Column(title="AUC-E", key="auc_e"), lambda one: one.auc_e),
+        (
+            Column(title="tokens per solved", key="tokens", kind="count"),
+            lambda one: one.tokens_per_solved and round(one.tokens_per_solved),
+        ),
+        (
+            Column(title="rounds", key="rounds", kind="count"),
+            lambda one: last.get(one.template, 0),
+        ),
+        (
+            Column(title="idea", key="idea", kind="text", brief=False),
+            lambda one: candidates[one.template].idea,
+        ),
+    )
+    return Section(
+        name="front",
+        title="Stability, pass rate and cost",
+        lead="◆ no other template is at least as good in all three and better in one.",
+        tables=(table,),
+    )
+
+
+def _before_and_after(record: Record, winner: str) -> Section:
+    by_template: dict[str, list[TaskRecord]] = defaultdict(list)
+    for task in record.tasks:
+        by_template[task.template or ""].append(task)
+    before, after = _levels(by_template[UNTOUCHED]), _levels(by_template[winner])
+    causes_before, causes_after = _causes(by_template[UNTOUCHED]), _causes(by_template[winner])
+    return Section(
+        name="before-and-after",
+        title="Before and after, in the confirmation",
+        lead="",
+        tables=(
+            Table(
+                name="levels",
+                title="Pass rate by distance",
+                columns=(
+                    text("prompts", "prompts"),
+                    Column(title="before", key="before"),
+                    Column(title="after", key="after"),
+                ),
+                rows=tuple((name, before[name], after.get(name)) for name in before),
+            ),
+            Table(
+                name="causes",
+                title="Share of completions that fail, by cause",
+                columns=(
+                    text("cause", "cause"),
+                    Column(title="before", key="before"),
+                    Column(title="after", key="after"),
+                ),
+                rows=tuple(
+                    (cause_words(name), causes_before.get(name, 0.0), causes_after.get(name, 0.0))
+                    for name in sorted(causes_before | causes_after)
+                ),
+            ),
+        ),
+    )
+
+
+def _levels(tasks: Sequence[TaskRecord]) -> dict[str, float]:
+    rates: dict[str, list[float]] = defaultdict(list)
+    for task in tasks:
+        if task.original is not None:
+            rates["original"].append(task.original.pass_rate)
+        for variant in task.variants:
+            rates[f"d{variant.distance:g}"].append(variant.pass_rate)
+    return {name: fmean(values) for name, values in rates.items()}
+
+
+def _causes(tasks: Sequence[TaskRecord]) -> dict[str, float]:
+    variants = [variant for task in tasks for variant in task.variants]
+    n = sum(variant.n for variant in variants)
+    counts: dict[str, int] = defaultdict(int)
+    for variant in variants:
+        for cause, failed in variant.causes.items():
+            counts[cause] += failed
+    return {cause: failed / n for cause, failed in counts.items()}
+
+
+def in_words(hardening: Hardening) -> str:
+    """Return the result in one sentence."""
+    winner, confirmed = hardening.winner, hardening.confirmed
+    if hardening.result == "nothing to mend":
+        return "nothing to mend: no loss beyond chance when the prompt is reworded"
+    if winner is None or confirmed is None:
+        return "no candidate helps: none did better than the prompt as it is"
+    gain = f"{_with_interval(confirmed.variants)} more of the reworded prompts pass"
+    if hardening.result == "mended":
+        return f"{winner} is confirmed: {gain}"
+    if confirmed.variants.low > 0.0:
+        loss = _with_interval(confirmed.originals)
+        return f"{winner} is not recommended: the original's pass rate changes by {loss}"
+    return f"{winner} is not confirmed: {gain}, which may be chance"
+
+
+def _with_interval(gain: Gain) -> str:
+    low, high = signed(gain.low), signed(gain.high)
+    return f"{signed(gain.value)} ({low} to {high})"
+
+
+def paste_lines(
+    hardening: Hardening, path: str, *, model: str, tests: Sequence[str]
+) -> Iterator[str]:
+    """Yield the lines that put the winner to use, if it is recommended.
+
+    Parameters
+    ----------
+    hardening
+        The result.
+    path
+        The file of the template.
+    model, tests
+        The model and the arguments of pytest.
+    """
+    if hardening.result == "mended":
+        yield f"pytest --promptse-model {model} --promptse-template {path} {shlex.join(tests)}"
+        yield ""
+        yield "# pytest.ini"
+        yield "[pytest]"
+        yield f"promptse_template = {path}"

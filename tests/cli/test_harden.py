@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_promptse.cli._main import main
+
+FRAGILE = '''import pytest
+
+@pytest.mark.promptse(
+    """Write `title_case(text: str) -> str`: capitalise the first letter of each word,
+and put all other letters in lower case.
+Join words by single spaces.""",
+    min_auc_e=0.9,
+)
+def test_title_case(candidate):
+    assert candidate("hello wORLD") == "Hello World"
+    assert candidate("  two   spaces ") == "Two Spaces"
+'''
+STABLE = """import pytest
+
+@pytest.mark.promptse(
+    "Write `clamp(value: float, low: float, high: float) -> float`: limit the value to the range "
+    "from low to high, both included. If low is greater than high, raise ValueError.",
+)
+def test_clamp(candidate):
+    assert candidate(5, 1, 3) == 3
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_fragile.py").write_text(FRAGILE)
+    (tmp_path / "test_stable.py").write_text(STABLE)
+    return tmp_path
+
+
+def requests_in(out):
+    return int(re.search(r"^(\d+) requests", out, re.MULTILINE)[1])
+
+
+def test_a_fragile_prompt_is_mended_within_the_budget_and_after_a_stop(project, capsys):
+    call = ["harden", "test_fragile.py", "--model", "tiny", "--html", "page.html"]
+    assert main([*call, "--max-requests", "20"]) == 2
+    assert "max_requests" in capsys.readouterr().err
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("request_only is confirmed: +0.")
+    assert requests_in(out) > 0
+    assert "+++ hardened/request_only.j2" in out
+    assert "--promptse-template hardened/request_only.j2 test_fragile.py" in out
+    assert "task.prompt" in (project / "hardened" / "request_only.j2").read_text()
+    page = (project / "page.html").read_text()
+    assert "<svg" in page
+    assert "<pre" in page
+    # What was paid for is not paid for again.
+    assert main(call) == 0
+    assert requests_in(capsys.readouterr().out) == 0
+    (project / "hardened" / "request_only.j2").write_text("mine")
+    assert main(call) == 2
+    assert "give another folder" in capsys.readouterr().err
+    assert (project / "hardened" / "request_only.j2").read_text() == "mine"
+
+
+def test_a_stable_prompt_has_nothing_to_mend(project, capsys):
+    assert main(["harden", "test_stable.py", "--model", "tiny"]) == 0
+    assert capsys.readouterr().out.startswith("nothing to mend")
+    assert not (project / "hardened").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone.py"], "pytest ended with 4"),
+        (["test_stable.py", "--variants", "1"], "give at least 2"),
+        (["test_stable.py", "--max-cost", "1"], "needs prices"),
+        (["test_stable.py", "--candidate", "gone/*.j2"], "matches no file"),
+    ],
+)
+def test_mistakes_are_one_line(project, capsys, arguments, message):
+    assert main(["harden", "--model", "tiny", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_test_with_a_template_or_seed_of_its_own_is_refused(project, capsys):
+    own = FRAGILE.replace("min_auc_e=0.9", 'template="own.j2"')
+    (project / "test_fragile.py").write_text(own)
+    (project / "own.j2").write_text("{{ task.prompt }}")
+    assert main(["harden", "test_fragile.py", "--model", "tiny"]) == 2
+    assert "take template= out" in capsys.readouterr().err

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_promptse.errors import TaskError
+from pytest_promptse.harden._candidates import load_candidates
+from pytest_promptse.harden._search import UNTOUCHED
+from pytest_promptse.tasks._task import Task
+from pytest_promptse.tasks._template import render
+
+PROMPT = "I am tired.\n\nWrite `slug(text: str) -> str`: join the words with `-`."
+
+
+def text_of(candidates, name, prompt=PROMPT):
+    task = Task(id="slug", prompt=prompt, entry_point="slug")
+    return render(candidates[name].template, task, prompt)
+
+
+def test_each_shipped_candidate_says_its_idea_and_keeps_the_specification(tmp_path):
+    candidates = load_candidates([], tmp_path)
+    assert len(candidates) >= 7
+    for name, candidate in candidates.items():
+        assert candidate.idea.endswith(".")
+        assert "`slug(text: str) -> str`: join the words with `-`." in text_of(candidates, name)[1]
+
+
+def test_the_untouched_prompt_is_sent_as_it_is(tmp_path):
+    assert text_of(load_candidates([], tmp_path), UNTOUCHED) == (None, PROMPT)
+
+
+def test_the_request_alone_begins_with_the_signature(tmp_path):
+    candidates = load_candidates([], tmp_path)
+    assert text_of(candidates, "request_only")[1].startswith("Write `slug(text: str) -> str`: join")
+    plain = "Please sort a list."
+    assert text_of(candidates, "request_only", plain)[1] == plain
+
+
+def test_a_teams_own_template_takes_part(tmp_path):
+    (tmp_path / "ours.j2").write_text("{# Our house style. #}\nHello. {{ task.prompt }}")
+    candidates = load_candidates(["*.j2"], tmp_path)
+    assert candidates["ours"].idea == "Our house style."
+    (tmp_path / "bare.j2").write_text("Hello. {{ task.prompt }}")
+    assert "No comment" in load_candidates(["bare.j2"], tmp_path)["bare"].idea
+
+
+def test_a_name_that_is_taken_is_an_error(tmp_path):
+    (tmp_path / "system.j2").write_text("{{ task.prompt }}")
+    with pytest.raises(TaskError, match="the template name 'system' is taken"):
+        load_candidates(["system.j2"], tmp_path)
