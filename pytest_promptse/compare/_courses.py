@@ -17,7 +17,7 @@ from pytest_promptse.scoring._change_points import change_points
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_promptse.compare._history import Measured, RunEntry
+    from pytest_promptse.compare._history import MeasuredFigure, RunEntry
 
 ALPHA = 0.05
 """The largest probability that a course without a change is marked, over all of its runs."""
@@ -43,7 +43,7 @@ class CourseRun(msgspec.Struct, frozen=True, kw_only=True):
     figures: SuiteEntry
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class CourseChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of a figure beyond chance.
 
     ``start`` is the index of the first run after it, and ``detected`` that of the run that showed
@@ -69,7 +69,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     template: str | None
     runs: list[CourseRun]
-    changes: list[Change]
+    changes: list[CourseChange]
 
     @property
     def title(self) -> str:
@@ -128,14 +128,14 @@ def sections_of(courses: Sequence[Course]) -> list[Section]:
     return [_section(number, course) for number, course in enumerate(courses, start=1)]
 
 
-def _changes(runs: Sequence[CourseRun]) -> list[Change]:
+def _changes(runs: Sequence[CourseRun]) -> list[CourseChange]:
     changes = []
     for figure in WATCHED:
         tested = 0
         for _, group in groupby(enumerate(runs), key=lambda each: each[1].figures.requested):
             segment = [(index, getattr(r.figures, figure)) for index, r in group if r.is_new]
             changes += [
-                Change(
+                CourseChange(
                     figure=figure,
                     start=segment[point.start][0],
                     detected=segment[point.detected][0],
@@ -183,7 +183,7 @@ def _section(number: int, course: Course) -> Section:
     return Section(name=f"course-{number}", title=course.title, lead=lead, tables=(table,))
 
 
-def _in_words(change: Change, course: Course) -> str:
+def _in_words(change: CourseChange, course: Course) -> str:
     direction = "rose" if change.after > change.before else "fell"
     runs = change.detected - change.start + 1
     return (
@@ -206,7 +206,7 @@ def _remarks(course: Course) -> dict[int, str]:
     return {index: ", ".join(words) for index, words in remarks.items()}
 
 
-def _interval(measured: Measured) -> tuple[float, float]:
+def _interval(measured: MeasuredFigure) -> tuple[float, float]:
     return measured.value - Z_95 * measured.error, measured.value + Z_95 * measured.error
 
 

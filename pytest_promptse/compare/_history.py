@@ -30,7 +30,7 @@ SUFFIX = ".history.jsonl"
 _REQUESTED = ("temperature", "top_p", "max_tokens", "distances")
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredFigure(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of one run. ``error`` is its standard error over repetitions of the same requests.
 
     The standard error covers the sampling of completions only, and not other tasks or variants,
@@ -53,8 +53,8 @@ class SuiteEntry(msgspec.Struct, frozen=True, kw_only=True):
     template: str | None
     requested: str
     n_tasks: int
-    pass_at_1: Measured
-    drop: Measured
+    pass_at_1: MeasuredFigure
+    drop: MeasuredFigure
     auc_e: float | None
     ci95: Interval | None
 
@@ -224,9 +224,9 @@ def _variance(prompts: Sequence[tuple[float, int]]) -> float:
     )
 
 
-def _mean(figures: Sequence[tuple[float, float]]) -> Measured:
+def _mean(figures: Sequence[tuple[float, float]]) -> MeasuredFigure:
     values, variances = zip(*figures, strict=True)
-    return Measured(
+    return MeasuredFigure(
         value=float(np.mean(values)), error=float(np.sqrt(sum(variances)) / len(figures))
     )
 

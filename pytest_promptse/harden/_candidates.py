@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _IDEA = re.compile(r"\{#\s*(.*?)\s*#\}", re.DOTALL)
 
 
-class Candidate(NamedTuple):
+class TemplateCandidate(NamedTuple):
     """A template with its idea, the first comment of its file."""
 
     template: Template
@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
         return self.template.name
 
 
-def load_candidates(patterns: Sequence[str], root: Path) -> dict[str, Candidate]:
+def load_candidates(patterns: Sequence[str], root: Path) -> dict[str, TemplateCandidate]:
     """Return the candidates by name: those of this package, then those of `patterns`.
 
     Parameters
@@ -49,7 +49,9 @@ def load_candidates(patterns: Sequence[str], root: Path) -> dict[str, Candidate]
     """
     shipped = str(templates_dir() / "harden" / "*.j2")
     templates = load_templates([shipped, *patterns], root)
-    candidates = {template.name: Candidate(template, _idea(template)) for template in templates}
+    candidates = {
+        template.name: TemplateCandidate(template, _idea(template)) for template in templates
+    }
     if UNTOUCHED not in candidates:
         raise TaskError(f"harden: {shipped} has no template {UNTOUCHED!r}; install again")
     return candidates

@@ -16,7 +16,7 @@ from pytest_promptse.record._schema import Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_promptse.harden._candidates import Candidate
+    from pytest_promptse.harden._candidates import TemplateCandidate
     from pytest_promptse.harden._search import Outcomes
 
 _MEASURED = (0, 1)
@@ -50,7 +50,7 @@ class PytestRuns:
         tests: Sequence[str],
         *,
         model: str,
-        candidates: Mapping[str, Candidate],
+        candidates: Mapping[str, TemplateCandidate],
         max_cost: float | None = None,
         max_requests: float | None = None,
         say: Callable[[str], object],

@@ -15,7 +15,7 @@ from pytest_promptse.reports._formatting import cause_words, signed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_promptse.harden._candidates import Candidate
+    from pytest_promptse.harden._candidates import TemplateCandidate
     from pytest_promptse.harden._search import Hardening
     from pytest_promptse.record._schema import RankedRecord, Record, TaskRecord
     from pytest_promptse.scoring._paired_gain import Gain
@@ -47,7 +47,7 @@ def diagnosis(record: Record, hardening: Hardening) -> list[str]:
 def sections_of(
     hardening: Hardening,
     records: Sequence[Record],
-    candidates: Mapping[str, Candidate],
+    candidates: Mapping[str, TemplateCandidate],
     *,
     lines: Sequence[str],
 ) -> list[Section]:
@@ -136,7 +136,9 @@ def front(record: Record) -> list[RankedRecord]:
     return sorted(ranked, key=lambda one: -(one.auc_e or 0.0))
 
 
-def _front(hardening: Hardening, record: Record, candidates: Mapping[str, Candidate]) -> Section:
+def _front(
+    hardening: Hardening, record: Record, candidates: Mapping[str, TemplateCandidate]
+) -> Section:
     last = {name: number for number, (names, _) in enumerate(hardening.rounds, 1) for name in names}
     table = table_of(
         "front",

@@ -65,7 +65,7 @@ class Measure(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class PairedGains:
     """A candidate against the untouched prompt, on the same variants.
 
     ``variants`` is the gain of the pass rate of the variants, and ``originals`` that of the
@@ -76,7 +76,7 @@ class Comparison:
     originals: Gain
 
     @classmethod
-    def of(cls, outcomes: Outcomes, name: str) -> Comparison:
+    def of(cls, outcomes: Outcomes, name: str) -> PairedGains:
         """Compare the template `name` with the untouched prompt."""
         new, old = outcomes[name], outcomes[UNTOUCHED]
         tasks = sorted(new.keys() & old.keys())
@@ -123,8 +123,8 @@ class Hardening:
     result: Result
     drop: Gain
     winner: str | None = None
-    searched: Comparison | None = None
-    confirmed: Comparison | None = None
+    searched: PairedGains | None = None
+    confirmed: PairedGains | None = None
     rounds: tuple[tuple[tuple[str, ...], int], ...] = ()
 
 
@@ -158,9 +158,9 @@ def harden(measure: Measure, candidates: Sequence[str], *, variants: int) -> Har
     if not left or mean_pass_rate(outcomes[left[0]]) <= mean_pass_rate(outcomes[UNTOUCHED]):
         return Hardening(result="no candidate helps", drop=drop, rounds=tuple(rounds))
     winner = left[0]
-    searched = Comparison.of(outcomes, winner)
+    searched = PairedGains.of(outcomes, winner)
     fresh = measure([UNTOUCHED, winner], seed=CONFIRMATION_SEED, variants=2 * variants)
-    confirmed = Comparison.of(fresh, winner)
+    confirmed = PairedGains.of(fresh, winner)
     mended = confirmed.variants.low > 0.0 and confirmed.keeps_the_pass_rate
     return Hardening(
         result="mended" if mended else "not confirmed",
@@ -196,7 +196,7 @@ def _better_half(outcomes: Outcomes, names: Sequence[str]) -> list[str]:
     able = [
         name
         for name in names
-        if (originals := Comparison.of(outcomes, name).originals).value >= -LARGEST_LOSS
+        if (originals := PairedGains.of(outcomes, name).originals).value >= -LARGEST_LOSS
         or originals.high >= 0.0
     ]
     best_first = sorted(able, key=lambda name: -mean_pass_rate(outcomes[name]))
